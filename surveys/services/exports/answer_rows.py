@@ -17,8 +17,9 @@ from surveys.services.exports.cells import (
     TableColumn,
     fixed_cells,
     number,
+    shortened,
 )
-from surveys.services.exports.columns import ANSWERS, with_removed_options
+from surveys.services.exports.columns import ANSWERS, MAX_PART, with_removed_options
 from surveys.services.scripts import cache as script_cache
 
 _COLUMNS = (
@@ -43,7 +44,7 @@ def answer_table(project: Project, *, codes: bool = False, style: CellStyle) -> 
     blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
     of_block: dict[int, list[Cell]] = {}
     for block_id, block in blocks.items():
-        prompt = " ".join(block.prompt.split())
+        prompt = shortened(block.prompt, MAX_PART)  # each of 100 chosen options of a block repeats it
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
     labels = {option_id: style.text(label) for option_id, label in catalogue.labels.items()}
     positions = {

@@ -71,6 +71,14 @@ class ResponseTable:
         return [column.header for column in self.columns]
 
 
+def shortened(text: str, size: int) -> str:
+    """The text on one line, with an ellipsis at the end if it had more than `size` bytes."""
+    line = " ".join(text.split())
+    if 4 * len(line) <= size or len(line.encode()) <= size:
+        return line
+    return f"{line.encode()[: size - len('…'.encode())].decode(errors='ignore').rstrip()}…"
+
+
 def time_text(at: datetime) -> str:
     """As `communities.wire` writes it."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -26,12 +26,17 @@ from surveys.services.exports.cells import (
     TableColumn,
     fixed_cells,
     number,
+    shortened,
 )
 from surveys.services.representations.response import calculated_blocks, read_part, result_value
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 
 MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for each option
+# A header has up to four parts of variable length: prompt, label, block's name and option's value.
+MAX_PART = 300  # bytes of each
+MAX_PARTS = 2_000_000  # bytes of the parts of all headers together, so that wide tables have shorter ones
+MIN_PART = 12  # bytes: three signs of any script and the ellipsis
 # Archived blocks with answers, and current ones with answers from a time when they were of another type.
 _ANSWERED_BLOCKS = """
     SELECT b.id, b.is_archived FROM surveys_block b
@@ -65,26 +70,25 @@ class ExportColumn:
     block: Block
     option: Option | None = None
 
-    @property
-    def text(self) -> str:
-        prompt = " ".join(self.block.prompt.split()) or self.name
-        return prompt if self.option is None else f"{prompt}: {' '.join(self.option.display_text.split())}"
+    def text(self, size: int) -> str:
+        """The prompt, and the label of the option, each of at most `size` bytes."""
+        prompt = shortened(self.block.prompt, size) or shortened(self.name, size)
+        return prompt if self.option is None else f"{prompt}: {shortened(self.option.display_text, size)}"
 
     @property
     def name(self) -> str:
         return self.block.name or f"block {self.block.id}"
 
-    @property
-    def full_name(self) -> str:
-        """Its name for programs, which stays when texts are reworded."""
-        return self.name if self.option is None else f"{self.name}.{self.option.value}"
+    def full_name(self, size: int) -> str:
+        """Its name for programs, which stays when texts are reworded. The option's value may be cut."""
+        return self.name if self.option is None else f"{self.name}.{shortened(self.option.value, size)}"
 
-    @property
-    def distinctions(self) -> tuple[str, str, str]:
+    def distinctions(self, size: int) -> tuple[str, str, str]:
         """Texts that tell the column from others with the same header, in this order; the last is unique."""
+        name = shortened(self.name, size)
         if self.option is None:
-            return self.name, "", f"block {self.block.id}"
-        return self.name, self.option.value, f"option {self.option.id}"
+            return name, "", f"block {self.block.id}"
+        return name, shortened(self.option.value, size), f"option {self.option.id}"
 
     @property
     def has_codes(self) -> bool:
@@ -97,8 +101,8 @@ class ExportColumn:
             return Kind.INTEGER
         return Kind.NUMBER if self.block.type in NUMBERS else Kind.TEXT
 
-    def described(self, header: str) -> TableColumn:
-        """The column in a table, below this header."""
+    def described(self, header: str, size: int) -> TableColumn:
+        """The column in a table, below this header. Parts of its label have at most `size` bytes."""
         name, choices = self.name, {}
         if self.option is not None:
             name = f"{name}_{1 + [option.id for option in self.block.options].index(self.option.id)}"
@@ -106,7 +110,7 @@ class ExportColumn:
         elif self.block.type in SCALES:
             points = (option for option in self.block.options if option.label and _is_whole(option.value))
             choices = {int(option.value): option.display_text for option in points}
-        return TableColumn(header, self.kind, name, self.text, choices)
+        return TableColumn(header, self.kind, name, self.text(size), choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +205,9 @@ def _described(
         if not equal:
             break
         taken = (*taken, *equal, *(f"{text}.code" for text in equal))
-    place = len(FIXED)
+    place, size = len(FIXED), part_size(len(columns))
     for text, column in zip(texts, columns, strict=True):
-        described = column.described(text)
+        described = column.described(text, size)
         place += 1
         if not (codes and column.has_codes):
             yield described
@@ -211,7 +215,7 @@ def _described(
         yield replace(described, codes=place)
         place += 1
         choices = {n: option.display_text for n, option in enumerate(column.block.options, 1)}
-        yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text, choices)
+        yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text(size), choices)
 
 
 def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
@@ -236,6 +240,11 @@ def with_removed_options(block: Block, stored: StoredScript) -> Block:
     return replace(block, options=(*block.options, *removed)) if removed else block
 
 
+def part_size(columns: int) -> int:
+    """How many bytes each part of a header may have in a table of so many columns (decisions 18.9)."""
+    return max(MIN_PART, min(MAX_PART, MAX_PARTS // (4 * max(columns, 1))))
+
+
 def names(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, codes: bool, style: CellStyle
 ) -> list[str]:
@@ -244,11 +253,12 @@ def names(
     So that removing a question and asking it anew leaves the present one its name.
     """
     taken, texts = {*others}, list[str]()
+    size = part_size(len(columns))
     for column in columns:
-        text = style.text(column.full_name)
+        text = style.text(column.full_name(size))
         has_codes = codes and column.has_codes
         while text in taken or (has_codes and f"{text}.code" in taken):
-            text = f"{text} ({column.distinctions[-1]})"
+            text = f"{text} ({column.distinctions(size)[-1]})"
         taken |= {text, f"{text}.code"} if has_codes else {text}
         texts.append(text)
     return texts
@@ -257,19 +267,24 @@ def names(
 def headers(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
 ) -> list[str]:
-    """The columns' headings. Those that would equal one another or one of `others` are extended to differ."""
-    texts = [style.text(column.text) for column in columns]
+    """The columns' headings. Those that would equal one another or one of `others` are extended to differ.
+
+    Long parts are cut, so the headings of the largest legal script have less than 3 MB.
+    """
+    size = part_size(len(columns))
+    texts = [style.text(column.text(size)) for column in columns]
+    distinctions = [column.distinctions(size) for column in columns]
     for level in range(2):
-        texts = _disambiguated(texts, [column.distinctions[level] for column in columns], others)
+        texts = _disambiguated(texts, [each[level] for each in distinctions], others)
     while len({*texts, *others}) < len(texts) + len(others):
-        texts = _disambiguated(texts, [column.distinctions[-1] for column in columns], others)
+        texts = _disambiguated(texts, [each[-1] for each in distinctions], others)
     return texts
 
 
 def _disambiguated(texts: Sequence[str], distinctions: Sequence[str], others: Sequence[str]) -> list[str]:
     times = Counter((*texts, *others))
     return [
-        f"{text} ({' '.join(distinction.split())})" if times[text] > 1 and distinction else text
+        f"{text} ({distinction})" if times[text] > 1 and distinction else text
         for text, distinction in zip(texts, distinctions, strict=True)
     ]
 

@@ -83,14 +83,16 @@ def variable_names(wanted: Iterable[str]) -> list[str]:
     """
     names: list[str] = []
     used = set(_RESERVED)
+    last: dict[str, int] = {}  # number given to a name with this beginning: 20,000 names may share one
     for text in wanted:
         ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
         plain = _NOT_IN_NAMES.sub("_", ascii_text).strip("_")
         plain = plain if plain[:1].isalpha() else f"v_{plain}".rstrip("_")
-        name, n = plain[:MAX_NAME].rstrip("_"), 1
+        name = plain[:MAX_NAME].rstrip("_")
+        beginning = plain[: MAX_NAME - 8].rstrip("_")
         while name.upper() in used:
-            n += 1
-            name = f"{plain[: MAX_NAME - 8].rstrip('_')}_{n}"
+            n = last[beginning.upper()] = last.get(beginning.upper(), 1) + 1
+            name = f"{beginning}_{n}"
         used.add(name.upper())
         names.append(name)
     return names
