@@ -71,9 +71,12 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @project_tab("responses")
 @require_safe
 def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
-    """One response as it was answered."""
+    """One response as it was answered; `part` is where a part of a long one starts."""
+    start = reading.place_in(request.GET.get("part", ""))
     try:
-        details = reading.read(response_id=response_id, project=page.project, actor=page.actor, at=page.at)
+        details = reading.read(
+            response_id=response_id, project=page.project, actor=page.actor, at=page.at, start=start
+        )
     except NotFound:
         raise Http404(GONE) from None
     except Forbidden as refusal:
@@ -99,9 +102,18 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "restore_address": _address(page, "response_restore", response_id),
         "status": _status(details.conversation),
         "source": response_sources.LABELS.get(details.conversation.provider or "", "–"),
-        "answered": sum(step.kind == "answered" for step in details.steps) + len(details.loose),
+        "start": start,
+        "first": _address(page, "response", response_id) + query,
+        "next": _next(page, response_id, query, details.part),
     }
     return page.render(request, ONE, context)
+
+
+def _next(page: ProjectPage, response_id: uuid.UUID, query: str, part: reading.Part) -> str:
+    """The address of the part that follows; empty after the last one."""
+    if part.next is None:
+        return ""
+    return f"{_address(page, 'response', response_id)}{query}{'&' if query else '?'}part={part.next}#way-head"
 
 
 @project_tab("responses")

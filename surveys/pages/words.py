@@ -21,6 +21,8 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "jump": "Go to the question",
         "question": "Question",
         "past": "What was said so far",
+        "earlier": "Show earlier answers",
+        "later": "Show later answers",
         "you": "You",
         "skipped": "Skipped",
         "error": "Error",

@@ -20,7 +20,7 @@ from surveys.models import Conversation, Project
 from surveys.services.conversations import loading, repository
 from surveys.services.conversations.view import of_conversation
 from surveys.services.responses import reading
-from surveys.services.responses.reading import Step
+from surveys.services.responses.reading import Part
 from xp import levels
 from xp.services import achievements, standings
 from xp.services.standings import Totals
@@ -80,7 +80,7 @@ class ReadOwnResponse:
     """A response with the way through its script, as its respondent saw it."""
 
     response: OwnResponse
-    steps: Sequence[Step]
+    part: Part
 
 
 def memberships(*, user_id: int, at: datetime) -> list[Membership]:
@@ -156,14 +156,16 @@ def page(
     return [_listed(each, at) for each in shown], shown[-1].pk if has_more else None
 
 
-def read(*, user_id: int, response_id: uuid.UUID, at: datetime) -> ReadOwnResponse:
-    """One response of a person. Raises NotFound, also for one that is somebody else's."""
+def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) -> ReadOwnResponse:
+    """One response of a person, with the part that starts at `start`.
+
+    Raises NotFound, also for one that is somebody else's.
+    """
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or conversation.user_id != user_id or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
     view = of_conversation(loading.of(conversation), at)
-    steps = [step for step in reading.steps(view) if step.kind in ("answered", "skipped", "shown")]
-    return ReadOwnResponse(_listed(conversation, at), steps)
+    return ReadOwnResponse(_listed(conversation, at), reading.part_for_respondent(view, start=start))
 
 
 def _own(user_id: int) -> Any:

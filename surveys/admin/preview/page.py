@@ -11,7 +11,7 @@ from communities.errors import Conflict, InvalidRequest
 from surveys.engine.script import Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages import words
-from surveys.pages.respondent import forms, rewards, screens
+from surveys.pages.respondent import forms, page_request, rewards, screens
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.respondent.widgets import Typed
 from surveys.pages.theme import Page
@@ -61,6 +61,8 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
             moved = preview.back()
         case "again":
             moved = preview.restarted()
+        case page_request.SHOW_PAST:
+            return Moved(preview, _screen(preview, page), needs_page=True)
         case "retract":
             moved = preview.restarted()
             return Moved(moved, _screen(moved, page, note=words.TAKEN_BACK), needs_page=True)

@@ -16,6 +16,7 @@ from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, open_script, script_json
 from surveys.pages import security, theme
 from surveys.pages.respondent import rendering
+from surveys.pages.respondent.page_request import past_before
 from surveys.pages.respondent.rendering import Hidden
 from surveys.pages.respondent.screens import Screen
 from surveys.pages.theme import Page
@@ -91,7 +92,8 @@ def _drawn(
         response = rendering.turn(page, screen, hidden)
     else:  # one that only follows the editor leaves the focus there
         is_sent = request.method == "POST"
-        response = rendering.page(page, screen, hidden, takes_focus=is_sent)
+        before = past_before(request)
+        response = rendering.page(page, screen, hidden, before=before, takes_focus=is_sent)
     security.allow_own_frames(response)
     response["Cache-Control"] = "private, no-store"
     return response

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from communities.accounts.frame import user_of
 from communities.errors import NotFound
 from surveys.services import own_responses
+from surveys.services.responses.reading import place_in
 
 
 @require_safe
@@ -41,12 +42,16 @@ def responses(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def response(request: HttpRequest, response_id: uuid.UUID) -> HttpResponse:
-    """One response, question by question."""
+    """One response, question by question; `from` is where a part of a long one starts."""
+    start = place_in(request.GET.get("from", ""))
     try:
-        found = own_responses.read(user_id=user_of(request).pk, response_id=response_id, at=timezone.now())
+        found = own_responses.read(
+            user_id=user_of(request).pk, response_id=response_id, at=timezone.now(), start=start
+        )
     except NotFound as refusal:
         raise Http404(refusal.message) from None
-    return render(request, "account/response.html", {"response": found.response, "steps": found.steps})
+    context = {"response": found.response, "part": found.part, "start": start}
+    return render(request, "account/response.html", context)
 
 
 def _id(text: str) -> uuid.UUID | None:

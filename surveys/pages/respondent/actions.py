@@ -22,7 +22,7 @@ from surveys.pages.respondent import (
     screens,
     unsaved,
 )
-from surveys.pages.respondent.page_request import PageRequest, block_of, posted_block
+from surveys.pages.respondent.page_request import PAST, SHOW_PAST, PageRequest, block_of, posted_block
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.respondent.widgets import Typed
 from surveys.services import anonymity
@@ -64,7 +64,8 @@ def show(page_request: PageRequest) -> Screen:
         view, is_at_limit = _look(page_request)
         if view and view.is_completed and request.GET.get(AGAIN) and not is_at_limit:
             view = None
-    follows_a_form = AT in request.GET  # the redirect after a form says how far the visitor is
+    # The redirect after a form says how far the visitor is, or which past steps they look at.
+    follows_a_form = AT in request.GET or page_request.past_before is not None
     if view is not None:
         page_request.remember(view)
         if view.is_completed:
@@ -90,6 +91,8 @@ def perform(page_request: PageRequest) -> Outcome:
         return Outcome(partial(notices.link_over, page_request, page_request.link_fault))
     if _is_in_chat(page_request):
         return Outcome(partial(notices.in_chat, page_request))
+    if page_request.request.POST.get("do") == SHOW_PAST:
+        return _show_past(page_request)
     try:
         return _perform(page_request, page_request.request.POST.get("do", "answer"))
     except InvalidRequest as refusal:
@@ -118,6 +121,12 @@ def _leave_link(page_request: PageRequest) -> Outcome:
     page_request.forget_link()
     page_request.respondent = admission.visitor(visitor_id=page_request.visit.visitor_id)
     return Outcome(partial(show, page_request), page_request.page.address)
+
+
+def _show_past(page_request: PageRequest) -> Outcome:
+    """The same step, below other past steps."""
+    query = f"{PAST}={page_request.past_before or ''}"
+    return Outcome(partial(show, page_request), f"{page_request.page.address}?{query}#history")
 
 
 def _too_fast(page_request: PageRequest, seconds: int) -> Outcome:

@@ -21,6 +21,10 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault, Guest
 from surveys.services.scripts import editing as scripts
 
+SHOW_PAST = "show-past"  # what the buttons do that lead to earlier and later past steps
+PAST = "_past"  # their field, and the parameter of the address to which they lead
+MAX_DIGITS = 4
+
 
 @dataclass(slots=True)
 class PageRequest:
@@ -57,6 +61,11 @@ class PageRequest:
     def votes(self) -> Votes:
         return screens.stored_votes(self.project, at=self.at)
 
+    @property
+    def past_before(self) -> int | None:
+        """Before which step the past steps on the page end; None for the latest."""
+        return past_before(self.request)
+
     def require_admitted(self) -> None:
         """Ask the platforms where they may know better, then raise NotAdmitted for those who stay out."""
         try:
@@ -87,6 +96,13 @@ class PageRequest:
         self.forget()
         self.visit = replace(self.visit, link_id=None)
         self.guest = self.link_fault = None
+
+
+def past_before(request: HttpRequest) -> int | None:
+    """Before which past step the page shall end, by the address or by the button that was pressed."""
+    sent = request.POST if request.POST.get("do") == SHOW_PAST else request.GET
+    number = sent.get(PAST, "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS else None
 
 
 def posted_block(page_request: PageRequest) -> Block | None:

@@ -28,20 +28,22 @@ class Hidden:
     handover: Handover | None = None
 
 
-def page(page: Page, screen: Screen, hidden: Hidden, *, takes_focus: bool = True) -> HttpResponse:
-    """The whole page.
+def page(
+    page: Page, screen: Screen, hidden: Hidden, *, before: int | None = None, takes_focus: bool = True
+) -> HttpResponse:
+    """The whole page, with the past steps `before` a step, or with the latest.
 
     `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded. Browsers refuse it
     to frames of other sites.
     """
     takes_focus = takes_focus and not page.is_framed
     context = _context(page, screen, hidden) | {"is_turn": False, "takes_focus": takes_focus}
-    return _response("respondent/page.html", context | {"past": screen.past()}, screen)
+    return _response("respondent/page.html", context | {"past": screen.past(before)}, screen)
 
 
 def turn(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
     """What htmx puts into the page: the step, and what has changed around it."""
-    past = screen.past() if screen.past_change == PastChange.REPLACED else None
+    past = screen.past(None) if screen.past_change == PastChange.REPLACED else None
     context = _context(page, screen, hidden) | {"is_turn": True, "takes_focus": False}
     return _response("respondent/turn.html", context | {"past": past}, screen)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 
 from django.utils import dateformat
@@ -16,12 +17,13 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
-from surveys.pages.respondent import rewards, widgets
+from surveys.pages.respondent import past, rewards, widgets
 from surveys.pages.respondent.bars import ResultsView, draw_results
+from surveys.pages.respondent.past import Past, PastStep
 from surveys.pages.respondent.rewards import Earned, Prize
 from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.pages.theme import Page
-from surveys.services.conversations.view import Exchange, WalkView
+from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
 from surveys.services.scripts import editing as scripts
@@ -33,17 +35,6 @@ class PastChange(Enum):
     KEPT = "kept"
     APPENDED = "appended"
     REPLACED = "replaced"
-
-
-@dataclass(frozen=True, slots=True)
-class PastStep:
-    """One past step. `reply` is the answer in words, `given` the XP that an action block gave."""
-
-    block_id: int | None
-    prompt: str
-    reply: str = ""
-    is_skipped: bool = False
-    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +117,15 @@ View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None, 0, "")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
-
-def _no_past() -> Sequence[PastStep]:
-    return ()
+MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
     """All that one page shows: a `step` to answer, or an `ending`, and what stands around it.
 
-    `past` lists the past steps when a whole page or a new past is drawn. `latest` is the step just left.
+    `past` draws the past steps for a whole page or a new past: those before a step, or the latest for None.
+    `latest` is the step just left.
     """
 
     step: StepWidget | None = None
@@ -154,7 +144,7 @@ class Screen:
     retry_after: int | None = None  # seconds
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
-    past: Callable[[], Sequence[PastStep]] = _no_past
+    past: Callable[[int | None], Past] = lambda before: Past()
     ahead: str = ""  # what the form carries of the answers that were filled in ahead
 
 
@@ -227,7 +217,7 @@ def step(
         status=422 if error else 200,
         past_change=past_change,
         latest=_latest(view, past_change),
-        past=lambda: past_steps(view),
+        past=partial(past.past_of, view),
     )
 
 
@@ -256,7 +246,7 @@ def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error:
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
         status=422 if error else 200,
-        past=lambda: _texts_before(view, before),
+        past=partial(past.past_of, view, count=len(before.path)),
     )
 
 
@@ -283,13 +273,13 @@ def end(
         earned=rewards.at_the_end(view, is_news=not note),
         past_change=past_change,
         latest=_latest(view, past_change),
-        past=lambda: past_steps(view),
+        past=partial(past.past_of, view),
     )
 
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text = "\n\n".join(view.texts_ahead())
+    text = _joined(view.texts_ahead())
     asked = replace(question, prompt=view.present(before, question).prompt)
     results = _results(asked, votes(question, True), own=reply)
     if results is None and view.is_open:
@@ -302,7 +292,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
         results=results,
         past_change=past_change,
         latest=_latest(view, past_change),
-        past=lambda: _texts_before(view, before),
+        past=partial(past.past_of, view, count=len(before.path)),
     )
 
 
@@ -373,20 +363,20 @@ def progress_of(view: WalkView) -> Progress:
     return Progress(percent, number, f"{number} of about {total}" if total else "")
 
 
-def past_steps(view: WalkView) -> list[PastStep]:
-    """The past steps of a conversation, oldest first."""
-    return [_past_step(view, exchange) for exchange in view.history()]
-
-
-def _past_step(view: WalkView, exchange: Exchange) -> PastStep:
-    block = exchange.block
-    is_skipped = block.asks and not answers.is_answer(exchange.reply)
-    return PastStep(block.id, block.prompt, exchange.answer, is_skipped, rewards.in_short(view, block))
+def _joined(texts: Iterable[str]) -> str:
+    """The texts as one, of which no more are filled in than can be shown."""
+    joined, length = [], 0
+    for text in texts:
+        joined.append(text)
+        length += len(text) + 2
+        if length > MAX_TEXTS_AHEAD:
+            break
+    return past.cut("\n\n".join(joined), MAX_TEXTS_AHEAD)
 
 
 def _latest(view: WalkView, past_change: PastChange) -> PastStep | None:
     latest = view.latest() if past_change == PastChange.APPENDED else None
-    return _past_step(view, latest) if latest else None
+    return past.step_of(view, latest) if latest else None
 
 
 def _step(
@@ -419,11 +409,6 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
     path_before = path[: path.index(block.id)] if block.id in path else path
     state_before = State(view.script.index_by_id[block.id], path_before, view.state.replies)
     return block, view.state.replies.get(block.id), state_before
-
-
-def _texts_before(view: WalkView, before: State) -> Sequence[PastStep]:
-    """The texts that a poll shows before its question."""
-    return [step for step in past_steps(view) if step.block_id in before.path]
 
 
 def _actions(view: WalkView) -> Sequence[Action]:

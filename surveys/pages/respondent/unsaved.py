@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from surveys.engine.script import Block
+from surveys.engine.walk import answers
 from surveys.pages.respondent import forms
 from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import Screen
@@ -18,10 +20,12 @@ def text_of(page_request: PageRequest, view: ConversationView) -> str:
     if sent.get("do", "answer") != "answer" or (block is not None and block.type not in _WRITTEN):
         return ""
     text = forms.in_words(block, sent).strip()
-    is_held = block is not None and any(
-        each.block.id == block.id and each.answer == text for each in view.history()
-    )
+    is_held = block is not None and block.id in view.state.path and _answer(view, block) == text
     return "" if is_held else text
+
+
+def _answer(view: ConversationView, block: Block) -> str:
+    return answers.display_text(block, view.state.replies.get(block.id or 0))
 
 
 def shown(screen: Screen, text: str) -> Screen:

@@ -139,13 +139,12 @@ def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:
-    draw = rendering.turn if is_turn else rendering.page
     ahead = prefilled.packed(page_request.ahead, slug=page_request.project.slug)
-    return draw(
-        page_request.page,
-        replace(_with_name(page_request, screen), ahead=ahead),
-        _hidden(page_request),
-    )
+    screen = replace(_with_name(page_request, screen), ahead=ahead)
+    page, hidden = page_request.page, _hidden(page_request)
+    if is_turn:
+        return rendering.turn(page, screen, hidden)
+    return rendering.page(page, screen, hidden, before=page_request.past_before)
 
 
 def _hidden(page_request: PageRequest) -> Hidden:

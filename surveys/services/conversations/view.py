@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -176,23 +176,21 @@ class WalkView(ABC):
         """Our copies of pictures, by the addresses that authors wrote. Pages show no others (18.14)."""
         return copies.in_community(self.project.community_id, addresses)
 
-    def texts_ahead(self) -> list[str]:
+    def texts_ahead(self) -> Iterator[str]:
         """The texts from the present step to the next question: after a vote they are shown at once."""
-        texts: list[str] = []
         state, block = self.state, runner.current_block(self.script, self.state)
         while block is not None and not block.asks:
-            texts.append(self.present(state, block).prompt)
+            yield self.present(state, block).prompt
             turn = runner.proceed(self.script, state)
             state, block = turn.state, turn.show
-        return texts
 
-    def history(self) -> list[Exchange]:
-        """The past steps, oldest first."""
-        return [self._exchange(step) for step in range(len(self.state.path))]
+    def history(self, first: int = 0, end: int | None = None) -> list[Exchange]:
+        """The past steps, oldest first: all, or those from the `first` to before the `end`, from 0."""
+        return [self.exchange(step) for step in range(len(self.state.path))[first:end]]
 
     def latest(self) -> Exchange | None:
         """The step that the respondent left last."""
-        return self._exchange(len(self.state.path) - 1) if self.state.path else None
+        return self.exchange(len(self.state.path) - 1) if self.state.path else None
 
     def last_feedback(self) -> str | None:
         """The feedback to the latest answer, also when the page is loaded again later."""
@@ -206,7 +204,8 @@ class WalkView(ABC):
     def _block(self, block_id: int) -> Block:
         return self.script.blocks[self.script.index_by_id[block_id]]
 
-    def _exchange(self, step: int) -> Exchange:
+    def exchange(self, step: int) -> Exchange:
+        """The `step`-th past step, from 0."""
         block_id = self.state.path[step]
         block, reply = self._block(block_id), self.state.replies.get(block_id)
         state_then = runner.state_at_step(self.script, self.state, step)

@@ -7,7 +7,7 @@ respondent of a running conversation stays sealed, and what a response gave is n
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -28,6 +28,9 @@ from surveys.services.conversations.view import ConversationView, Exchange, of_c
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
 from xp.services import achievements
+
+MAX_DIGITS = 5
+MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (decisions 18.9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,36 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a response. `next` is where the following part starts; None for the last one."""
+
+    steps: Sequence[Step]
+    loose: Sequence[LooseAnswer]
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """A response for people. `fields` are its metadata; `gifts` is None where what it gave is not told."""
+    """A response for people. `fields` are its metadata; `gifts` is None where what it gave is not told.
+
+    `answered` is the number of questions with an answer in all parts.
+    """
 
     conversation: Conversation
     fields: Mapping[str, str]
-    steps: Sequence[Step]
-    loose: Sequence[LooseAnswer]
+    part: Part
+    answered: int
     scores: Sequence[Score]
     gifts: Sequence[str] | None
 
 
-def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> ReadResponse:
-    """A response of a project. Raises NotFound and Forbidden as `service.get` does."""
+def read(
+    *, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime, start: int = 0
+) -> ReadResponse:
+    """A response of a project, with the part that starts at `start`.
+
+    Raises NotFound and Forbidden as `service.get` does.
+    """
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
         raise NotFound(NO_RESPONSE)
@@ -85,20 +105,31 @@ def read(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime
     conversation.sealed_respondent = None  # so that nothing below unseals who it is
     view = of_conversation(loading.of(conversation), at)
     knows_solutions = access.may_read_solutions(actor=actor)
-    steps = [step for step in _steps(view, knows_solutions) if knows_solutions or step.kind != "calculated"]
+    answered = _answered(view)
+    loose = _loose(view, answered)
+    steps = _steps(view, start, knows_solutions)
+    if not knows_solutions:
+        steps = ((n, step) for n, step in steps if step.kind != "calculated")
     return ReadResponse(
         conversation,
         _fields(view),
-        steps,
-        _loose(view, {step.block.id for step in steps if step.kind == "answered"}),
+        _part(view, start, steps, loose),
+        len(answered) + len(loose),
         _scores(view) if knows_solutions else (),
         _gifts(view) if access.may_edit(actor=actor, project=project) else None,
     )
 
 
-def steps(view: ConversationView) -> list[Step]:
-    """The way through a response, as its respondent knows it: without what is right."""
-    return list(_steps(view, knows_solutions=False))
+def part_for_respondent(view: ConversationView, *, start: int) -> Part:
+    """The way through a response, as its respondent knows it: without what is right or hidden."""
+    steps = _steps(view, start, knows_solutions=False)
+    known = ((n, step) for n, step in steps if step.kind in ("answered", "skipped", "shown"))
+    return _part(view, start, known, ())
+
+
+def place_in(text: str) -> int:
+    """The start of a part as an address writes it; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
 
 
 def neighbours(
@@ -117,21 +148,55 @@ def _fields(view: ConversationView) -> Mapping[str, str]:
     return {name: sent[name] for name in names}
 
 
-def _steps(view: ConversationView, knows_solutions: bool) -> Iterator[Step]:
-    """The blocks of the script in order, as far as the response has come."""
+def _part(
+    view: ConversationView, start: int, steps: Iterable[tuple[int, Step]], loose: Sequence[LooseAnswer]
+) -> Part:
+    """The part that starts at `start`, of at most MAX_CHARACTERS or a single step: first steps, then `loose`.
+
+    Places of `loose` answers follow those of the steps. Steps behind the part are not filled in.
+    """
+    shown: list[Step] = []
+    shown_loose: list[LooseAnswer] = []
+    length, first_loose = 0, len(view.script.blocks) + 1
+    for n, step in steps:
+        length += len(step.prompt) + sum(map(len, step.answers))
+        if shown and length > MAX_CHARACTERS:
+            return Part(shown, (), n)
+        shown.append(step)
+    begin = max(0, start - first_loose)
+    for n, answer in enumerate(loose[begin:], start=first_loose + begin):
+        length += len(answer.prompt) + sum(map(len, answer.answers))
+        if (shown or shown_loose) and length > MAX_CHARACTERS:
+            return Part(shown, shown_loose, n)
+        shown_loose.append(answer)
+    return Part(shown, shown_loose, None)
+
+
+def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterator[tuple[int, Step]]:
+    """The blocks of the script from a place on, as far as the response has come, with their places."""
     script, state = view.script, view.state
-    seen = dict(zip(state.path, view.history(), strict=True))
-    for block in script.blocks[: state.at]:
+    seen = {block_id: step for step, block_id in enumerate(state.path)}
+    for n, block in enumerate(script.blocks[start : state.at], start=start):
         block_id = block.id or 0
         if block_id in seen:
-            yield _passed(block, seen[block_id], knows_solutions)
+            yield n, _passed(block, view.exchange(seen[block_id]), knows_solutions)
         elif block_id in state.results:
             result = _result(block, state.results[block_id])
-            yield Step("calculated", block, heading(block.prompt, view.script), [result])
+            yield n, Step("calculated", block, heading(block.prompt, view.script), [result])
         else:
-            yield Step("hidden", block, heading(block.prompt, view.script))
-    if view.step is not None:
-        yield Step("waiting", view.step.block, view.step.block.prompt)
+            yield n, Step("hidden", block, heading(block.prompt, view.script))
+    if view.step is not None and start <= state.at:
+        yield state.at, Step("waiting", view.step.block, view.step.block.prompt)
+
+
+def _answered(view: ConversationView) -> set[int | None]:
+    """The blocks that a step shows as answered."""
+    state, path = view.state, set(view.state.path)
+    return {
+        block.id
+        for block in view.script.blocks[: state.at]
+        if block.id in path and block.asks and answers.is_answer(state.replies.get(block.id or 0))
+    }
 
 
 def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:

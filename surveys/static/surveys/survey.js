@@ -56,6 +56,7 @@
     const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
     const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
+    if (isFirst && location.hash === "#history") return; // somebody reads other past steps
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
   }

@@ -14,6 +14,7 @@ from django.test import Client
 from communities.http import authentication
 from surveys.engine.script import Block
 from surveys.models import Project
+from surveys.pages.respondent import past
 from surveys.pages.security import FRAMED_BY_US
 from surveys.services.scripts import editing as scripts
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
@@ -325,3 +326,15 @@ def test_a_form_of_another_site_moves_nothing():
     refused = client.post(f"/admin/surveys/project/{made['id']}/script/preview/", {"do": "again"})
 
     assert refused.status_code == 403
+
+
+def test_earlier_steps_of_a_preview_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past, "MAX_PAST_STEPS", 2)
+    frame = Scene(*[TEXT | {"name": f"t{n}", "prompt": f"Prompt {n}."} for n in range(4)]).frame().look()
+    for n in range(3):
+        frame.send(value=f"Answer {n}.")
+
+    assert re.findall(r"Answer \d", frame.page) == ["Answer 1", "Answer 2"]
+    frame.send("show-past", _past=1)
+    assert re.findall(r"Answer \d", frame.page) == ["Answer 0"]
+    assert "Prompt 3." in frame.page

@@ -1,0 +1,70 @@
+"""The past steps above the present one: at most so many, and so long, as a page can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from surveys.engine.walk import answers
+from surveys.pages.respondent import rewards
+from surveys.services.conversations.view import Exchange, WalkView
+
+MAX_PAST_STEPS = 50  # that one page draws (decisions 18.9)
+# Of the past steps on one page. Beyond it each prompt and each answer is cut, since the page must stay below
+# 1 MB also where the HTML of each character takes 5 bytes.
+MAX_PAST_CHARACTERS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PastStep:
+    """One past step. `reply` is the answer in words, `given` the XP that an action block gave."""
+
+    block_id: int | None
+    prompt: str
+    reply: str = ""
+    is_skipped: bool = False
+    given: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A part of the past steps, oldest first.
+
+    `earlier` and `later` say before which step the parts around this one end; None if there is no such part.
+    """
+
+    steps: Sequence[PastStep] = ()
+    earlier: int | None = None
+    later: int | None = None
+
+
+def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> Past:
+    """The last past steps `before` a step, or the latest. Of a poll only the first `count` steps are drawn.
+
+    The steps around them are drawn on request, and are neither filled in nor rendered until then.
+    """
+    count = len(view.state.path) if count is None else count
+    end = count if before is None else max(1, min(before, count))
+    first = max(0, end - MAX_PAST_STEPS)
+    steps = [step_of(view, exchange) for exchange in view.history(first, end)]
+    if sum(len(step.prompt) + len(step.reply) for step in steps) > MAX_PAST_CHARACTERS:
+        steps = [_shortened(step) for step in steps]
+    later = min(end + MAX_PAST_STEPS, count) if end < count else None
+    return Past(steps, earlier=first or None, later=later)
+
+
+def step_of(view: WalkView, exchange: Exchange) -> PastStep:
+    """A past step as the page draws it."""
+    block = exchange.block
+    is_skipped = block.asks and not answers.is_answer(exchange.reply)
+    return PastStep(block.id, block.prompt, exchange.answer, is_skipped, rewards.in_short(view, block))
+
+
+def cut(text: str, most: int) -> str:
+    """The text, which ends with an ellipsis if it is longer than `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _shortened(step: PastStep) -> PastStep:
+    most = MAX_PAST_CHARACTERS // MAX_PAST_STEPS // 2
+    return replace(step, prompt=cut(step.prompt, most), reply=cut(step.reply, most))
