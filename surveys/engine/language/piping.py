@@ -1,4 +1,8 @@
-"""Piping: [tokens] in prompts and feedback → text (decisions 6.10 and 14.19)."""
+"""Piping: [tokens] in prompts and feedback → text (decisions 6.10, 14.19 and 18.9).
+
+Each value and each filled text has a limit, because their product would have none: a prompt holds a thousand
+tokens, and an answer ten thousand characters.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,9 @@ PROMPT_VARIABLES = frozenset(
         "next_xp_level",
     }
 )
+MAX_VALUE = 500  # characters of a value that are inserted
+MAX_FILLED = 8_000  # characters of a text once its tokens are filled in
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _TOKEN = regex.compile(rf"\[\s*+({FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)\]")
 
 
@@ -30,18 +37,46 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(name.rstrip() for name in _TOKEN.findall(text))
 
 
-def fill(text: str, text_of: Callable[[str], str | None]) -> str:
+def fill(
+    text: str, text_of: Callable[[str], str | None], *, escape: Callable[[str], str] | None = None
+) -> str:
     """Replace tokens by their values, in one pass: brackets inside a value stay.
 
-    A token for which `text_of` returns None stays as written. The result is plain text, not markup: pages
-    must escape it.
+    A token for which `text_of` returns None stays as written. A value ends after MAX_VALUE characters, and
+    the text at MAX_FILLED, each with an ellipsis. `text_of` is called at most once for each token. `escape`
+    takes the markup out of each value. Without it the result is plain text: pages must escape it.
     """
+    inserted: dict[str, str | None] = {}
 
-    def replacement(match: regex.Match[str]) -> str:
-        value = text_of(match[1].rstrip())
-        return match[0] if value is None else value
+    def value_of(token: str) -> str | None:
+        if token not in inserted:
+            value = text_of(token)
+            value = None if value is None else shortened(value, MAX_VALUE)
+            inserted[token] = escape(value) if value and escape else value
+        return inserted[token]
 
-    return _TOKEN.sub(replacement, text)
+    pieces: list[str] = []
+    length = end = 0
+    for match in _TOKEN.finditer(text):
+        value = value_of(match[1].rstrip())
+        if value is None:
+            continue
+        pieces += text[end : match.start()], value
+        length += match.start() - end + len(value)
+        end = match.end()
+        if length > MAX_FILLED:
+            break
+    return within_limit("".join((*pieces, text[end:])))
+
+
+def within_limit(text: str) -> str:
+    """A filled text, which has at most MAX_FILLED characters with its ellipsis."""
+    return text if len(text) <= MAX_FILLED else shortened(text, MAX_FILLED - 1)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or its first `most` characters and an ellipsis."""
+    return text if len(text) <= most else f"{text[:most]}{_ELLIPSIS}"
 
 
 def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:

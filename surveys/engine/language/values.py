@@ -5,6 +5,7 @@ No function here raises, whatever the values: an expression is always true or fa
 
 from __future__ import annotations
 
+import json
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
@@ -137,3 +138,9 @@ def _without_trailing_zeros(value: Decimal) -> str:
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")
     return "0" if digits == "-0" else digits
+
+
+def json_bytes(value: object) -> int:
+    """The size of a value as compact JSON, with all characters as they are."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode(errors="surrogatepass"))

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import SCALES, Violation
+from surveys.engine.walk import presentation
+
+MAX_LABELS = 25_000  # characters of all labels and emoji of a block: a page draws them up to four times
 
 CHAT_OPTIONS = 25
 CHAT_BUTTON = 40
@@ -48,8 +51,29 @@ def scale_options_present_the_points(context: RuleContext) -> Iterator[Violation
             yield context.option_violation(n, "label", "required", message)
 
 
+def options_fit_a_step(context: RuleContext) -> Iterator[Violation]:
+    """Each text of an option has a limit, and so has the sum of a hundred options (decisions 18.9)."""
+    block = context.block
+    labels = sum(len(option.display_text) + len(option.emoji or "") for option in block.options)
+    if labels > MAX_LABELS:
+        message = (
+            f"The labels (else values) and emoji of `options` must have at most {MAX_LABELS:,} characters "
+            f"together, not {labels:,}."
+        )
+        yield context.violation("options", "too_long", message)
+        return
+    size = presentation.block_bytes(block)
+    if size > presentation.MAX_BLOCK:
+        message = (
+            f"`options` must be shorter: as JSON a block has at most {presentation.MAX_BLOCK:,} bytes, "
+            f"not {size:,}."
+        )
+        yield context.violation("options", "too_long", message)
+
+
 RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
     values_differ,
+    options_fit_a_step,
     scale_options_present_the_points,
 )
 

@@ -14,12 +14,13 @@ from decimal import Decimal, InvalidOperation
 
 from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER
-from surveys.engine.language.values import Value
+from surveys.engine.language.values import Value, json_bytes
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
 MAX_TEXT = 10_000
+MAX_TEXT_BYTES = 4 * MAX_TEXT  # as JSON, in which a control character takes six
 MAX_DECIMALS = 100
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
@@ -90,6 +91,9 @@ def _text(block: Block, key: str, raw: object) -> Reply:
         raise InvalidAnswer("value", "invalid", message)
     if len(text) > MAX_TEXT:
         raise InvalidAnswer("value", "too_long", f"The answer is longer than {MAX_TEXT:,} characters.")
+    if 6 * len(text) > MAX_TEXT_BYTES and json_bytes(text) > MAX_TEXT_BYTES + 2:  # with its quotes
+        message = f"The answer has more than {MAX_TEXT_BYTES:,} bytes as JSON. Leave out control characters."
+        raise InvalidAnswer("value", "too_long", message)
     return {"text": text}
 
 

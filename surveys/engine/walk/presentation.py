@@ -1,14 +1,28 @@
-"""A block as the respondent sees it: tokens filled in, options shuffled, answers and logic removed."""
+"""A block as the respondent sees it: tokens filled in, options shuffled, answers and logic removed.
+
+As JSON a step has less than MAX_STEP bytes (decisions 18.9): the rules of scripts refuse blocks of more than
+MAX_BLOCK bytes, and what tokens add is cut.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from surveys.engine.intake.serialization import block_as_json
+from surveys.engine.language.piping import shortened
+from surveys.engine.language.values import json_bytes
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import defaults, runner, shuffle
+from surveys.engine.walk import answers, defaults, runner, shuffle
 from surveys.engine.walk.runner import State
+
+MAX_STEP = 65_536  # bytes
+MAX_BLOCK = 60_000  # bytes of a block as it was written
+_AROUND = (
+    5_000  # bytes of a step beside its block: ids that the block gets, defaults, help, the ids in an answer
+)
+_ALWAYS_FITS = 400  # characters of a prompt, beside any block
 
 # Scores, correct answers and logic (decisions 8.2), and the configuration of actions.
 HIDDEN_KEYS = (
@@ -36,7 +50,7 @@ def present(
     *,
     seed: int,
     token_values: Mapping[str, str],
-    escape: Callable[[str], str] = runner.unchanged,
+    escape: Callable[[str], str] | None = None,
 ) -> Block:
     """The block at this point of a conversation.
 
@@ -44,7 +58,7 @@ def present(
     """
     return replace(
         block,
-        prompt=runner.fill(script, state, block.prompt, token_values, escape=escape),
+        prompt=_fitting(block, runner.fill(script, state, block.prompt, token_values, escape=escape)),
         options=tuple(shuffle.option_order(block, seed=seed)),
         required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,
@@ -57,6 +71,24 @@ def present(
         calculated_formula=None,
         action_config=None,
     )
+
+
+def _fitting(block: Block, prompt: str) -> str:
+    """The prompt, cut where the step would reach MAX_STEP. The step also holds an answer given before."""
+    if len(prompt) <= _ALWAYS_FITS:
+        return prompt
+    room = MAX_STEP - _AROUND - json_bytes(as_json(replace(block, prompt="")))
+    if block.type == "open_text":
+        room -= answers.MAX_TEXT_BYTES
+    if json_bytes(prompt) <= room:
+        return prompt
+    fitting = bisect_right(range(len(prompt)), room, key=lambda most: json_bytes(shortened(prompt, most)))
+    return shortened(prompt, max(fitting - 1, 0))
+
+
+def block_bytes(block: Block) -> int:
+    """The size of a block as it was written, in bytes of the JSON that respondents get."""
+    return json_bytes(as_json(block))
 
 
 def as_json(block: Block) -> dict[str, object]:

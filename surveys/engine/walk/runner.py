@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from surveys.engine.language import expressions, formulas, names, piping, references
+from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import CALCULATED, Block, Script
@@ -296,20 +297,15 @@ def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
     return scoring.variables(script, ((block, state.replies.get(block.id or 0)) for block in blocks))
 
 
-def unchanged(text: str) -> str:
-    """How values of tokens are inserted if the text is not markup: as they are."""
-    return text
-
-
 def fill(
     script: Script,
     state: State,
     text: str,
     token_values: Mapping[str, str],
     *,
-    escape: Callable[[str], str] = unchanged,
+    escape: Callable[[str], str] | None = None,
 ) -> str:
-    """A prompt or feedback with its tokens filled in.
+    """A prompt or feedback with its tokens filled in, within the limits of `piping.fill`.
 
     `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
     token stays as written; the token of an unanswered block is empty (decisions 6.10, 14.19). Score tokens
@@ -341,11 +337,7 @@ def fill(
             return None
         return _display_text(value_of(meaning))
 
-    def escaped(token: str) -> str | None:
-        value = text_of(token)
-        return None if value is None else escape(value)
-
-    return piping.fill(text, escaped)
+    return piping.fill(text, text_of, escape=escape)
 
 
 def _forward(script: Script, state: State) -> Turn:
@@ -373,9 +365,15 @@ def _results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
 
 
 def _calculated(script: Script, formula: str, value_of: Callable[[str], Value]) -> Reply:
-    """The result of a formula at this point, in the form of a reply."""
+    """The result of a formula at this point, in the form of a reply.
+
+    A text is no longer than a formula: many blocks may copy one long answer into the state, and state and
+    events hold all the copies.
+    """
     result = formulas.parse(formula).evaluate(value_of, _label_of(script))
-    return {"text": result} if isinstance(result, str) else {"number": format(result, "f")}
+    if isinstance(result, str):
+        return {"text": piping.shortened(result, MAX_LENGTH)}
+    return {"number": format(result, "f")}
 
 
 def _label_of(script: Script) -> Callable[[str], str]:

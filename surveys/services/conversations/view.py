@@ -69,7 +69,7 @@ class WalkView(ABC):
     state: State
     seed: int
     unfilled_feedback: str | None = None
-    escape: Callable[[str], str] = runner.unchanged
+    escape: Callable[[str], str] | None = None
 
     @cached_property
     @abstractmethod
