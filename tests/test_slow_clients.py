@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import product
@@ -34,6 +35,8 @@ SETTINGS = {
 BUNDLE = b"/static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"  # 1.5 MB
 HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /healthz" + HOST + b"\r\n"
+STOPS_IN = 4  # seconds, in place of 30
+RESPONSES, TEXT = 400, "x" * 10_000  # 4 MB, more than any buffer holds
 
 
 @pytest.fixture(scope="module")
@@ -357,6 +360,64 @@ def test_a_server_that_is_told_to_stop_serves_what_is_on_its_way(site: Installat
 
     assert statuses(answer) == [401]
     assert b"Connection: close" in answer
+    assert process.returncode == 0
+
+
+def post(site: Installation, path: str, body: object) -> dict[str, object]:
+    address = f"http://127.0.0.1:{site.port}/v1/communities/{site.environment['COMMUNITY']}{path}"
+    headers = {"X-API-Key": site.key, "Content-Type": "application/json"}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+        made: dict[str, object] = json.load(answer)
+    return made
+
+
+def large_export(site: Installation) -> bytes:
+    """A request for an export that is larger than all buffers."""
+    script = {"blocks": [{"type": "open_text", "name": "why", "prompt": "Why?"}]}
+    project = post(site, "/projects", {"name": "Survey", "type": "convo", "script": script})
+    response = {
+        "answers": [{"block_name": "why", "value": TEXT}],
+        "status": "completed",
+        "started_at": "2026-01-01T00:00:00Z",
+        "submitted_at": "2026-01-01T00:00:00Z",
+    }
+    path = f"/projects/{project['id']}/responses"
+    post(site, path, {"data": [response] * RESPONSES})
+    community = site.environment["COMMUNITY"]
+    line = f"GET /v1/communities/{community}{path}/export?format=csv"
+    return line.encode() + HOST + f"X-API-Key: {site.key}\r\n\r\n".encode()
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_it_can_and_ends_in_time(site: Installation) -> None:
+    export = large_export(site)
+    upload = b"POST /v1/communities" + HOST + b"Content-Length: 1000000\r\n\r\n{"
+    with ExitStack() as stack:
+        patient = dict.fromkeys(
+            ("SECONDS_TO_SEND_A_HEADER", "SECONDS_TO_SEND_A_BODY", "SECONDS_TO_READ_A_RESPONSE"), "60"
+        )
+        stops = {"GUNICORN_CMD_ARGS": f"--graceful-timeout={STOPS_IN}"}
+        twin = Installation(site.folder, site.environment | patient | stops, key=site.key)
+        process = stack.enter_context(twin.serve())
+        idle = stack.enter_context(connect(twin, HEALTH))
+        assert statuses(idle.recv(65_536)) == [200]
+        slow = stack.enter_context(connect(twin, upload))
+        stack.enter_context(dripping([slow]))
+        reading, asleep = (stack.enter_context(connect(twin, export, reads_little=True)) for _ in range(2))
+        begun = [each.recv(1_000) for each in (reading, asleep)]
+
+        process.send_signal(signal.SIGTERM)
+        told_at = time.monotonic()
+        told = begun[0] + rest(reading)
+        read_after = time.monotonic() - told_at
+        process.wait(timeout=LIMIT)
+        ended_after = time.monotonic() - told_at
+
+    assert statuses(told) == statuses(begun[1]) == [200]
+    assert told.endswith(b"0\r\n\r\n")  # the whole export
+    assert told.count(TEXT.encode()) == RESPONSES
+    assert read_after < STOPS_IN
+    assert ended_after < STOPS_IN + 1
     assert process.returncode == 0
 
 
