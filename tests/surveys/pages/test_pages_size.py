@@ -14,6 +14,7 @@ from surveys.models import Answer, Conversation
 from surveys.pages.respondent import past
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.conversations.view import Exchange, WalkView
 from surveys.services.responses import reading
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -193,11 +194,14 @@ def test_any_part_that_an_address_names_is_a_page(before):
 def test_steps_that_are_not_drawn_are_not_filled_in(monkeypatch):
     monkeypatch.setattr(past, "MAX_PAST_STEPS", 2)
     visitor = visited(scenario.project(*[TEXT] * 8), 7)
-    filled = []
-    exchange = past.WalkView.exchange
-    monkeypatch.setattr(
-        past.WalkView, "exchange", lambda view, step: filled.append(step) or exchange(view, step)
-    )
+    filled: list[int] = []
+    exchange = WalkView.exchange
+
+    def noted(view: WalkView, step: int) -> Exchange:
+        filled.append(step)
+        return exchange(view, step)
+
+    monkeypatch.setattr(WalkView, "exchange", noted)
 
     visitor.look()
 
@@ -226,7 +230,7 @@ def test_a_response_is_read_in_parts(monkeypatch):
         page = client.get(address).content.decode()
         shown.append(re.findall(r"Answer \d", page))
         assert re.search(r"Answered questions</dt><dd>4<", page)
-        address = next(iter(re.findall(r'rel="next" href="([^"]+part=[^"]+)"', page)), None)
+        address = next(iter(re.findall(r'rel="next" href="([^"]+part=[^"]+)"', page)), "")
 
     assert shown == [["Answer 0"], ["Answer 1"], ["Answer 2"], ["Answer 3"]]
 
@@ -245,7 +249,7 @@ def test_ones_own_response_is_read_in_parts(monkeypatch):
     while address:
         page = client.get(address).content.decode()
         shown.append(re.findall(r"Answer \d", page))
-        address = next(iter(re.findall(r'href="([^"]+from=[^"]+)"', page)), None)
+        address = next(iter(re.findall(r'href="([^"]+from=[^"]+)"', page)), "")
 
     assert shown == [["Answer 0"], ["Answer 1"], ["Answer 2"]]
     assert "From the beginning" in page
