@@ -322,7 +322,7 @@ def test_each_role_may_do_what_the_rows_say(here: TwoCommunities, is_write: bool
         expected |= dict(
             zip(
                 ("member", "other creator", "creator", "admin"),
-                map(statuses.get, row.who.split()),
+                [statuses[word] for word in row.who.split()],
                 strict=True,
             )
         )

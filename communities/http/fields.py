@@ -104,7 +104,7 @@ class StrictListField(serializers.ListField):
                 if len(errors) == ENOUGH_VIOLATIONS:
                     break
         if errors:
-            raise serializers.ValidationError(errors)
+            raise serializers.ValidationError(errors)  # type: ignore[arg-type]  # as DRF does: by index
         return values
 
 

@@ -137,7 +137,8 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
     """
     if isinstance(serializer, serializers.ListSerializer | serializers.ListField):
         # What is too long is refused for its length.
-        for index, part in enumerate(sent[: serializer.max_length] if isinstance(sent, list) else ()):
+        most = getattr(serializer, "max_length", None)
+        for index, part in enumerate(sent[:most] if isinstance(sent, list) else ()):
             yield from ignored_paths(serializer.child, part, f"{path}[{index}]")
     elif isinstance(serializer, serializers.Serializer) and isinstance(sent, Mapping):
         for name, part in sent.items():

@@ -61,6 +61,7 @@ def test_no_function_begins_or_moves_their_conversation(function: Any, mode: str
     member = scenario.member()
     respondent = admission.member(community_id=1, member_id=str(member.pk))
     begun = conversations.begin(project_id=made.pk, respondent=respondent, at=LUNCHTIME)
+    assert begun.step is not None
     block_id = begun.step.block.id
     deactivate(member)
     values = {
