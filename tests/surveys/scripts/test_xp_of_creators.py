@@ -93,9 +93,9 @@ def test_the_editor_shows_it_and_saves_nothing(creator: Caller) -> None:
     *blocks, _outro = script_drafts.read(creator, made)["blocks"]
     blocks[-1]["action_config"]["xp_amount"] = 401
     draft = script_drafts.keep(creator, made, blocks)
-    arguments = {"project": drafts.editable(actor=creator.actor, project_id=int(made["id"])), "at": NOON}
+    project = drafts.editable(actor=creator.actor, project_id=int(made["id"]))
 
-    shown = checking.check(actor=creator.actor, blocks=blocks, **arguments)
+    shown = checking.check(actor=creator.actor, project=project, blocks=blocks, at=NOON)
     with pytest.raises(InvalidRequest, match="can give 1,001 XP"):
         script_drafts.save(creator, made, draft.version)
 
