@@ -4,6 +4,7 @@
 """
 
 import gc
+import itertools
 import os
 import resource
 import shutil
@@ -21,6 +22,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 OTHER_FILES = 150  # of a process: the program, the log, the databases, static files
 LONGEST_WARNING = 500  # characters
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
+# Which of the processes this one is; the next process takes the number of one that has ended.
+SLOT_VARIABLE = "COLLOQUY_WEB_SLOT"
 
 
 class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
@@ -54,6 +57,8 @@ bind = f"[{settings.BIND}]:{settings.PORT}" if ":" in settings.BIND else f"{sett
 workers = settings.WEB_CONCURRENCY
 worker_class = "config.web_worker.WebWorker"
 threads = 4
+max_requests = settings.WEB_MAX_REQUESTS
+max_requests_jitter = max_requests // 4  # so that the processes do not end at the same time
 worker_connections = _possible_connections()
 limit_request_line = 8190  # the most: an address may fill in answers
 timeout = 60
@@ -77,20 +82,14 @@ def pre_fork(server: Any, worker: Any) -> None:
     """Exempt everything loaded so far from garbage collection, which would copy the pages shared by fork."""
     gc.collect()
     gc.freeze()
+    taken = {each.slot for each in server.WORKERS.values()}
+    worker.slot = next(slot for slot in itertools.count() if slot not in taken)
 
 
 def post_fork(server: Any, worker: Any) -> None:
     """End a worker process when its master is killed; it would keep the port from the next one."""
     servers.die_with_parent(signal.SIGTERM)
-
-
-def child_exit(server: Any, worker: Any) -> None:
-    """Keep the counters of a process that has ended, and remove its gauges."""
-    if METRICS_FOLDER_VARIABLE in os.environ:
-        # Imported only here: on import it looks for the variable.
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415
-
-        mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+    os.environ[SLOT_VARIABLE] = str(worker.slot)
 
 
 def _create_metrics_folder() -> None:

@@ -1,7 +1,8 @@
 """Metrics for Prometheus: the requests of all web processes, the queues and the webhook outbox.
 
-Each web process writes its counters to a file of its own (config/gunicorn.py sets the folder), and the
-process that is scraped adds up the files. Queues and database rows are counted during the scrape.
+Each web process writes its counters to a file of its own (config/gunicorn.py sets the folder), which the
+process that replaces it continues; the process that is scraped adds up the files. Queues and database rows
+are counted during the scrape.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from kombu.exceptions import KombuError
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -41,6 +42,10 @@ BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30) 
 SECONDS_TO_CACHE_DELIVERED = 60
 
 log = structlog.get_logger("colloquy.metrics")
+
+if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    # By default each process would leave a file behind, and web processes are replaced every now and then.
+    values.ValueClass = values.MultiProcessValue(lambda: os.environ.get("COLLOQUY_WEB_SLOT", "first"))  # type: ignore[no-untyped-call]
 
 process_registry = CollectorRegistry()
 durations = Histogram(

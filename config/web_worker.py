@@ -11,6 +11,7 @@ import ctypes
 import errno
 import math
 import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.buffered = 0  # bytes of requests
         self.ended: Counter[str] = Counter()  # connections that this process has ended, by reason
         self.unread: set[Connection] = set()  # whose answers wait for their readers
+        self.most_requests, self.max_requests = self.max_requests, sys.maxsize  # gunicorn would stop at once
+        self.is_recycled = False
         self._next_check = self._next_log = 0.0
         self._scratch = bytearray(READ_SIZE)
 
@@ -68,8 +71,28 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
 
     # Coming and going
 
+    def _recycle_if_quiet(self) -> None:
+        """Have another process take over after `most_requests`, when no request is arriving or answered.
+
+        On a site that is never quiet, that is after twice as many. What is under way then is completed too,
+        if it takes no more than gunicorn's `graceful_timeout`.
+        """
+        if not self.alive or self.nr < self.most_requests:
+            return
+        is_quiet = all(each.state in (State.IDLE, State.LINGERING) for each in self.connections)
+        if is_quiet or self.nr >= 2 * self.most_requests:
+            self.is_recycled, self.alive = True, False
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """Stop because of SIGTERM, also in the middle of being recycled."""
+        if self.is_recycled:
+            self.is_recycled = False
+            self.method_queue.defer(self._cap_keepalive, time.monotonic() + SECONDS_TO_STOP)
+        super().handle_exit(sig, frame)
+
     def set_accept_enabled(self, enabled: bool) -> None:
-        if not (enabled or self.alive):  # the process is to stop: those who have connected are still served
+        # If the site is to stop, those who have connected are still served; else other processes serve them.
+        if not (enabled or self.alive or self.is_recycled):
             for listener in self.sockets:
                 for _ in range(MOST_IN_BACKLOG):
                     if not self.accept(listener):
@@ -104,7 +127,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._end(connection, "too_many")
 
     def _wait(self, connection: Connection, state: State, seconds: float) -> None:
-        if not self.alive and state != State.WRITING:
+        if not (self.alive or self.is_recycled) and state != State.WRITING:
             seconds = min(seconds, SECONDS_TO_STOP)
         connection.state, connection.since = state, time.monotonic()
         connection.deadline = connection.since + seconds
@@ -302,9 +325,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         """Nothing: `murder_keepalived` knows all connections."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Wait no longer than this for clients: the process is to stop."""
+        """Wait no longer than this for clients; for idle ones alone if another process takes over."""
+        kept = (State.SERVED, State.WRITING, *((State.READING,) if self.is_recycled else ()))
         for connection in self.connections:
-            if connection.state not in (State.SERVED, State.WRITING):
+            if connection.state not in kept:
                 connection.deadline = min(connection.deadline, deadline)
 
     # Serving, in threads
@@ -344,11 +368,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         # At the limit of connections no client is accepted, so a client that has its answer must go.
         if not connection.keeps or self.nr_conns >= self.worker_connections:
             self._hang_up(connection)
+            self._recycle_if_quiet()
             return
         self._wait(connection, State.IDLE, settings.SECONDS_BETWEEN_REQUESTS)
         self._watch(connection, EVENT_READ)
         if connection.received:  # the next request came early
             self._look(connection)
+        self._recycle_if_quiet()
 
 
 def _give_large_buffers_back() -> None:

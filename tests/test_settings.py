@@ -95,6 +95,7 @@ WRONG = [
     ("BIND", ""),
     ("WEB_CONCURRENCY", "x"),
     ("WEB_CONCURRENCY", "0"),
+    ("WEB_MAX_REQUESTS", "-1"),
     ("BASE_URL", "surveys.example.org"),
     ("BASE_URL", "ftp://surveys.example.org"),
     ("BASE_URL", "https://surveys.example.org:port"),

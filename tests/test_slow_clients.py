@@ -11,7 +11,9 @@ import socket
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from itertools import product
 from pathlib import Path
 from threading import Event, Thread
@@ -20,6 +22,7 @@ import pytest
 
 from tests.bench import processes
 from tests.support.installation import Installation, installed
+from tests.support.metrics import DURATION, parse_samples, value
 
 LIMIT = 30  # seconds
 MEBIBYTE = 1_048_576
@@ -426,6 +429,50 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def pids(site: Installation) -> set[int]:
+    """The web processes."""
+    return set(map(int, Path(f"/proc/{site.pid}/task/{site.pid}/children").read_text().split()))
+
+
+def test_processes_that_are_replaced_cut_no_request_and_leave_no_file(
+    site: Installation, tmp_path: Path
+) -> None:
+    own = {
+        "WEB_MAX_REQUESTS": "8",
+        "METRICS": "true",
+        "VAR_DIR": str(tmp_path),
+        "SECONDS_BETWEEN_REQUESTS": "30",
+    }
+    seen: set[int] = set()
+
+    def ask_often(_: int) -> list[int]:
+        connection = HTTPConnection(
+            "127.0.0.1", twin.port, timeout=LIMIT
+        )  # connects again when it was closed
+        answers = []
+        for _ in range(20):
+            connection.request("GET", "/healthz")
+            with connection.getresponse() as answer:
+                answer.read()
+                answers.append(answer.status)
+            seen.update(pids(twin))
+        connection.close()
+        return answers
+
+    twin = Installation(site.folder, site.environment | own, key=site.key)
+    with twin.serve(), ThreadPoolExecutor(4) as threads:
+        answers = [status for each in threads.map(ask_often, range(4)) for status in each]
+        wait_until(lambda: len(pids(twin)) == 1)
+        with urllib.request.urlopen(f"http://127.0.0.1:{twin.port}/metrics", timeout=LIMIT) as told:
+            samples = parse_samples(told.read().decode())
+        files = {each.name for each in (tmp_path / "metrics").glob("histogram_*.db")}
+
+    assert answers == [200] * 80
+    assert len(seen) >= 3
+    assert (value(samples, f"{DURATION}_count", method="GET", route="healthz", status=200) or 0) >= 80
+    assert files == {"histogram_0.db"}
 
 
 def test_a_client_that_leaves_in_the_middle_leaves_nothing_behind(site: Installation) -> None:

@@ -20,7 +20,7 @@ from gunicorn.http.unreader import IterUnreader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.web_worker import WebWorker
+from config.web_worker import SECONDS_TO_STOP, WebWorker
 
 LIMIT = 10  # seconds
 THREADS = 4
@@ -29,13 +29,14 @@ THREADS = 4
 class Site:
     """A worker whose application answers each request with what it has understood of it."""
 
-    def __init__(self, connections: int = 100) -> None:
+    def __init__(self, connections: int = 100, max_requests: int = 0) -> None:
         self.may_answer = Event()
         self.may_answer.set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         config = Config()
         config.set("worker_connections", connections)
         config.set("threads", THREADS)
+        config.set("max_requests", max_requests)
         self.worker = WebWorker(1, os.getppid(), [self.listener], None, 60, config, Mock())
         self.worker.wsgi = self._answer
         self.worker.tpool = ThreadPoolExecutor(THREADS)
@@ -56,8 +57,8 @@ class Site:
 
 
 @contextmanager
-def running(connections: int = 100) -> Iterator[Site]:
-    site = Site(connections)
+def running(connections: int = 100, max_requests: int = 0) -> Iterator[Site]:
+    site = Site(connections, max_requests)
     thread = Thread(target=site.worker.run)
     thread.start()
     try:
@@ -153,6 +154,56 @@ def test_a_line_break_before_a_request_may_come_in_halves(site: Site) -> None:
         wait_until(lambda: any(each.received for each in list(site.worker.connections)))
         client.sendall(b"\n\r\nGET /a HTTP/1.1\r\n\r\n")
         until(client, understood("GET", "/a", b""))
+
+
+GET = b"GET /a HTTP/1.1\r\n\r\n"
+ANSWER = understood("GET", "/a", b"")
+
+
+def test_a_process_is_replaced_once_no_request_arrives() -> None:
+    with (
+        running(max_requests=2) as site,
+        site.connect(b"POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nx") as slow,
+        site.connect() as other,
+    ):
+        for _ in range(3):
+            other.sendall(GET)
+            until(other, ANSWER)
+        assert site.worker.alive
+        slow.sendall(b"y")
+
+        assert b"Connection: keep-alive" in until(slow, understood("POST", "/b", b"xy"))
+        wait_until(lambda: not site.worker.alive)
+        other.sendall(GET)  # which may have been on its way
+        assert b"Connection: close" in until(other, ANSWER)
+
+
+def test_a_process_of_a_site_that_is_never_quiet_is_replaced_and_cuts_nothing() -> None:
+    with (
+        running(max_requests=2) as site,
+        site.connect(b"POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nx") as slow,
+    ):
+        with site.connect() as other:
+            for _ in range(4):
+                other.sendall(GET)
+                until(other, ANSWER)
+            wait_until(lambda: not site.worker.alive)
+        wait_until(lambda: len(site.worker.connections) == 1)
+        (arriving,) = site.worker.connections
+        assert arriving.deadline - arriving.since > SECONDS_TO_STOP
+        slow.sendall(b"y")
+
+        assert b"Connection: close" in until(slow, understood("POST", "/b", b"xy"))
+
+
+def test_a_process_that_is_replaced_leaves_new_clients_to_the_next() -> None:
+    with running(max_requests=1) as site, site.connect(GET) as client:
+        until(client, ANSWER)
+        wait_until(lambda: not site.worker.alive)
+        with site.connect(GET) as late:
+            late.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                late.recv(1)
 
 
 STARTS = [b"GET /a HTTP/1.1\r\n", b"POST /b HTTP/1.1\r\n", b"POST /c HTTP/1.0\r\n"]

@@ -6,15 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cachetools import LRUCache
 from django.conf import settings
 
 from webhooks.services.locks import Busy
 
 SLOW_SECONDS = 1.0  # an attempt that takes longer marks its endpoint as slow
+MAX_REMEMBERED = 10_000  # webhooks; the one that was marked first is forgotten first
 
 # Half of the threads of this process; the rest serve endpoints that answer quickly.
 _threads = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
-_slow_webhooks: set[int] = set()
+_slow_webhooks: LRUCache[int, None] = LRUCache(MAX_REMEMBERED)
+_lock = threading.Lock()
 
 
 @contextmanager
@@ -30,8 +33,13 @@ def thread_for_slow_endpoints() -> Iterator[None]:
 
 def note_duration(webhook_id: int, *, seconds: float) -> None:
     """Remember whether the last attempt of this process was slow."""
-    (_slow_webhooks.add if seconds > SLOW_SECONDS else _slow_webhooks.discard)(webhook_id)
+    with _lock:
+        if seconds > SLOW_SECONDS:
+            _slow_webhooks[webhook_id] = None
+        else:
+            _slow_webhooks.pop(webhook_id, None)
 
 
 def is_slow(webhook_id: int) -> bool:
-    return webhook_id in _slow_webhooks
+    with _lock:
+        return webhook_id in _slow_webhooks

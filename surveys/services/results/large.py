@@ -28,6 +28,7 @@ RETRY_AFTER = 2  # seconds
 SECONDS_FOR_SHOWN = 2.0
 BUSY = "Other results of many responses are being counted. Please retry shortly."
 MAX_BYTES = 32 * 1024 * 1024
+BYTES_OF_A_CHARACTER = 4  # at most
 BYTES_OF_A_GROUP = 350
 
 
@@ -52,12 +53,20 @@ class Counted:
         return BYTES_OF_A_GROUP * (1 + rows + sum(len(groups) for part in parts for groups in part.values()))
 
 
-def _size(counted: Counted) -> int:
-    return counted.size
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was counted, and its size with that of its key, which contains the values of filters."""
+
+    counted: Counted
+    size: int
+
+
+def _size(kept: _Kept) -> int:
+    return kept.size
 
 
 _turns = BoundedSemaphore(AT_ONCE)
-_kept: LRUCache[Hashable, Counted] = LRUCache(MAX_BYTES, getsizeof=_size)
+_kept: LRUCache[Hashable, _Kept] = LRUCache(MAX_BYTES, getsizeof=_size)
 _lock = Lock()
 
 
@@ -79,13 +88,14 @@ def turn(*, max_wait: float | None) -> Iterator[None]:
 
 
 def keep(key: Hashable, counted: Counted) -> None:
+    entry = _Kept(counted, counted.size + BYTES_OF_A_CHARACTER * len(repr(key)))
     with _lock:
         _kept.pop(key, None)
-        if counted.size <= _kept.maxsize:
-            _kept[key] = counted
+        if entry.size <= _kept.maxsize:
+            _kept[key] = entry
 
 
 def kept(key: Hashable, *, changes: int) -> Counted | None:
     with _lock:
-        counted = _kept.get(key)
-    return counted if counted is not None and counted.changes == changes else None
+        entry = _kept.get(key)
+    return entry.counted if entry is not None and entry.counted.changes == changes else None

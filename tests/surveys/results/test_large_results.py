@@ -143,14 +143,25 @@ def test_what_is_kept_is_bounded_by_its_size(monkeypatch):
     made = made_of(3)
     figures.count(project=made, selection=WEB)
     one = large._kept.currsize
-    monkeypatch.setattr(large, "_kept", LRUCache(2 * one, getsizeof=large._size))
+    monkeypatch.setattr(large, "_kept", LRUCache(int(2.5 * one), getsizeof=large._size))
 
     for selection in (WEB, Selection(covers="completed"), Selection(covers="completed", provider="web")):
         figures.count(project=made, selection=selection)
     assert len(large._kept) == 2
 
     figures.count(project=made, segment_by=scenario.script(made).blocks[0].id)
-    assert large._kept.currsize <= 2 * one
+    assert large._kept.currsize <= 2.5 * one
+
+
+@pytest.mark.django_db
+def test_the_values_of_filters_count_towards_the_size():
+    made, long = made_of(3), Selection(fields=(("campaign", "x" * 500),))
+    figures.count(project=made, selection=WEB)
+    short = large._kept.currsize
+
+    large.keep((made.pk, long), next(iter(large._kept.values())).counted)
+
+    assert large._kept.currsize - short > short + 499
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,215 @@
+"""What stays in memory between requests has a bound, or a key that no caller can vary (decisions 18.10)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = ("communities", "config", "surveys", "webhooks", "xp")
+MEMOIZERS = {"cache", "lru_cache", "cached", "cachedmethod"}
+BOUNDED = {"Cache", "FIFOCache", "LFUCache", "LRUCache", "RRCache", "TTLCache", "TLRUCache"}
+WEAK_OR_LOCAL = {"WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "threading.local", "ContextVar"}
+STATEMENTS = "A statement or the columns of a model, of which there are as many as models."
+ONCE = "Has no arguments: it is computed once."
+FILES = "By the name of a file or a template of the program."
+REGISTRY = "Filled when modules are imported."
+EMPTY = "Never filled: a default, or an attribute that Django reads."
+IN_PLACE = {
+    "communities/accounts/forms.py:Limited.words": EMPTY,
+    "communities/accounts/providers/urls.py:urlpatterns": REGISTRY,
+    "communities/admin_site/audit_trail.py:_projects": REGISTRY,
+    "communities/admin_site/audit_trail.py:_sources": REGISTRY,
+    "communities/admin_site/home.py:_attention": REGISTRY,
+    "communities/admin_site/home.py:_sources": REGISTRY,
+    "communities/admin_site/home.py:_steps": REGISTRY,
+    "communities/admin_site/pages.py:site_pages": REGISTRY,
+    "communities/http/idempotency.py:_secret": ONCE,
+    "communities/http/validation.py:_prototype": "By shapes, which are classes of modules.",
+    "communities/http/views.py:UnknownPath.least_role": EMPTY,
+    "communities/models/user.py:User.REQUIRED_FIELDS": EMPTY,
+    "communities/queue.py:Waker._waiting": "At most MAX_WAITING, and emptied as they are sent.",
+    "communities/redis_connection.py:_client_of": "By the setting REDIS_URL.",
+    "communities/services/chat/overview.py:_kinds": REGISTRY,
+    "communities/services/places.py:_by_city": ONCE,
+    "communities/services/places.py:common_time_zones": ONCE,
+    "communities/services/places.py:time_zones": ONCE,
+    "communities/sources/connections.py:_tls": ONCE,
+    "communities/statements.py:_layout": STATEMENTS,
+    "communities/statements.py:columns_of": STATEMENTS,
+    "communities/statements.py:width_of": STATEMENTS,
+    "config/docs.py:_schema": ONCE,
+    "config/embedded.py:_attached": "The embedded servers of this machine.",
+    "config/management/commands/accept_secret_key.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/reset.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/run.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/services.py:Command.requires_system_checks": EMPTY,
+    "config/management/commands/worker.py:Command.requires_system_checks": EMPTY,
+    "config/metrics.py:_histogram": "By routes, METHODS and statuses, none of which a caller can add to.",
+    "config/templating.py:cache(...)": FILES,
+    "surveys/admin/project_forms.py:ProjectForm.paths": EMPTY,
+    "surveys/ai/__init__.py:_provider": "By the names of the two providers.",
+    "surveys/ai/claude/prompts.py:_template": FILES,
+    "surveys/ai/local/drafts/library.py:_by_id": ONCE,
+    "surveys/ai/local/drafts/library.py:all_templates": ONCE,
+    "surveys/ai/local/drafts/library.py:further_questions": ONCE,
+    "surveys/ai/local/drafts/matching.py:_phrase_points": FILES,
+    "surveys/ai/local/drafts/matching.py:_subject_stems": FILES,
+    "surveys/ai/local/drafts/matching.py:_word_points": FILES,
+    "surveys/ai/local/texts/clusters.py:threading.local()": "One flag for each thread.",
+    "surveys/ai/local/texts/languages.py:_common_words": "By languages for which there is a list of words.",
+    "surveys/ai/local/texts/languages.py:_languages_by_word": ONCE,
+    "surveys/ai/local/texts/languages.py:light_words": "By pairs of languages that the detector knows.",
+    "surveys/ai/local/texts/tokens.py:cache(...)": "As long as a tokenizer, which reads one question.",
+    "surveys/services/jobs.py:WeakValueDictionary()": "The jobs that this process has now.",
+    "surveys/services/projects/addresses.py:_statement": ONCE,
+    "surveys/services/results/counting.py:_NO_NAMES": EMPTY,
+    "webhooks/projects.py:_finders": REGISTRY,
+    "webhooks/projects.py:_listers": REGISTRY,
+    "webhooks/sender.py:tls": ONCE,
+    "webhooks/services/precise_retries.py:RetrySchedule._times": "At most MAX_RETRIES, until they are due.",
+    "webhooks/services/sealed_secrets.py:_cipher": ONCE,
+    "xp/admin/profile.py:_pages": REGISTRY,
+    "xp/admin/profile.py:_sources": REGISTRY,
+}
+"""What may grow by its form and does not, with the reason."""
+COLLECTIONS = {"dict", "list", "set", "defaultdict", "OrderedDict", "Counter", "deque"}
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(each for folder in PROGRAM for each in (ROOT / folder).rglob("*.py")):
+        if "migrations" not in path.parts:
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(node: ast.expr) -> str:
+    """The last part of a name: `cache` of `functools.cache`, `LRUCache` of `LRUCache[str, int]`."""
+    if isinstance(node, ast.Subscript):
+        return name_of(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def is_empty_collection(node: ast.expr | None) -> bool:
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    if isinstance(node, ast.List):
+        return not node.elts
+    if not isinstance(node, ast.Call) or name_of(node.func) not in COLLECTIONS:
+        return False
+    return not node.args or name_of(node.func) == "defaultdict"
+
+
+def bound_of(call: ast.Call) -> ast.expr | None:
+    """The argument that says how much is kept; the default of `lru_cache` is 128."""
+    given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "maxsize")]
+    if given:
+        return given[0]
+    return ast.Constant(128) if name_of(call.func) == "lru_cache" else None
+
+
+def is_number(bound: ast.expr | None) -> bool:
+    """Whether this is a number or the name of one, and not None."""
+    return bound is not None and not (isinstance(bound, ast.Constant) and not isinstance(bound.value, int))
+
+
+def unbounded(tree: ast.Module) -> Iterator[str]:
+    """The names of what may grow: memoized functions, weak and local stores, and collections that live on."""
+    long_lived = {  # classes of which the module makes an object
+        name_of(node.value.func)
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                is_bare = not isinstance(decorator, ast.Call)
+                if name_of(called) not in MEMOIZERS or (is_bare and name_of(called) == "lru_cache"):
+                    continue
+                if is_bare or not is_number(bound_of(decorator)):  # type: ignore[arg-type]
+                    yield node.name
+        elif isinstance(node, ast.ClassDef) and node.name in long_lived:
+            for each in ast.walk(node):
+                if isinstance(each, ast.Assign | ast.AnnAssign) and is_empty_collection(each.value):
+                    target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+                    if isinstance(target, ast.Attribute):
+                        yield f"{node.name}.{target.attr}"
+    for node in tree.body:
+        for each in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
+            if isinstance(each, ast.Assign | ast.AnnAssign) and is_empty_collection(each.value):
+                target = each.targets[0] if isinstance(each, ast.Assign) else each.target
+                yield f"{node.name}.{name_of(target)}" if isinstance(node, ast.ClassDef) else name_of(target)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            kind = name_of(node.func)
+            if (
+                kind in WEAK_OR_LOCAL
+                or ast.unparse(node.func) in WEAK_OR_LOCAL
+                or (kind in BOUNDED and not is_number(bound_of(node)))
+            ):
+                yield f"{'threading.' if kind == 'local' else ''}{kind}()"
+            if kind in {"cache", "lru_cache"} and node.args and not isinstance(node.args[0], ast.Constant):
+                yield f"{kind}(...)"
+
+
+def test_every_cache_has_a_bound_or_a_reason_not_to_grow() -> None:
+    found = {f"{path}:{name}" for path, tree in trees() for name in unbounded(tree)}
+
+    assert found == set(IN_PLACE), "Give a new cache a bound, or say here why no caller can make it grow."
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("@cache\ndef f(x): ...", "f"),
+        ("@functools.cache\ndef f(x): ...", "f"),
+        ("@functools.lru_cache(maxsize=None)\ndef f(x): ...", "f"),
+        ("@lru_cache(None)\ndef f(x): ...", "f"),
+        ("class A:\n    @lru_cache(maxsize=None)\n    def f(self): ...", "f"),
+        ("seen = {}", "seen"),
+        ("seen: set[int] = set()", "seen"),
+        ("seen = collections.OrderedDict()", "seen"),
+        ("seen = defaultdict(list)", "seen"),
+        ("class A:\n    seen: dict[str, int] = {}", "A.seen"),
+        ("class A:\n    def __init__(self):\n        self.seen = {}\na = A()", "A.seen"),
+        ("here = threading.local()", "threading.local()"),
+        ("here = ContextVar('here')", "ContextVar()"),
+        ("def f():\n    return cache(lambda x: x)", "cache(...)"),
+    ],
+)
+def test_what_may_grow_is_found(source: str, name: str) -> None:
+    assert list(unbounded(ast.parse(source))) == [name]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@lru_cache\ndef f(x): ...",
+        "@lru_cache(maxsize=16)\ndef f(x): ...",
+        "@lru_cache(maxsize=MOST)\ndef f(x): ...",
+        "a: LRUCache[str, int] = LRUCache(MOST, getsizeof=len)",
+        "a = {1: 2}",
+        "def f():\n    seen = {}",
+    ],
+)
+def test_what_has_a_bound_is_not_found(source: str) -> None:
+    assert list(unbounded(ast.parse(source))) == []
+
+
+def test_no_function_makes_a_class() -> None:
+    """A class that is made for a request stays in every cache that knows it, and costs much by itself."""
+    found = []
+    for path, tree in trees():
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                for node in ast.walk(function):
+                    makes = (
+                        isinstance(node, ast.Call) and name_of(node.func) == "type" and len(node.args) == 3
+                    )
+                    if makes or isinstance(node, ast.ClassDef):
+                        found.append(f"{path}:{function.name}")
+
+    assert sorted(set(found)) == []
