@@ -217,7 +217,8 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown. It may be empty only on a `calculated_block`.",
+            "The text shown. It may be empty only on a `calculated_block`. The value of a token has at most "
+            "500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
             nullable=False,
             required=True,
             example="Do you play e4?",
@@ -242,7 +243,8 @@ BLOCK = ObjectType(
         "options": FieldSpec(
             ListType(OPTION, MAX_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "
-            "point, or none. At most 25 if the project is delivered by chat.",
+            "point, or none. At most 25 if the project is delivered by chat. Labels (else values) and emoji "
+            "have at most 25,000 characters together, and the block at most 60,000 bytes as JSON in a step.",
             only_on=WITH_ITEMS | SCALES,
         ),
         "min": FieldSpec(

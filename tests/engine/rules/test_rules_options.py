@@ -34,6 +34,27 @@ def test_labels_may_be_the_same() -> None:
     assert block_faults({**CHOICE, "options": options(2, label="so")}) == []
 
 
+def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Raw]:
+    """Options with values and labels of so many characters."""
+    return [{"value": f"{n:03}{sign * (value - 3)}", "label": sign * label} for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (many_options(100, 100, 100), []),
+        (many_options(50, 500, 500), []),
+        (many_options(51, 500, 500), [("options", "too_long")]),  # 25,500 characters of labels
+        (many_options(100, 500, 100), [("options", "too_long")]),  # too many bytes
+        (many_options(40, 250, 250), []),
+        (many_options(40, 250, 250, "\N{GRINNING FACE}"), [("options", "too_long")]),
+    ],
+    ids=lambda value: str(value)[-20:],
+)
+def test_all_options_together_fit_a_step_and_a_page(sent: list[Raw], expected: list[tuple[str, str]]) -> None:
+    assert block_faults({**CHOICE, "options": sent}) == expected
+
+
 def one_option(raw: Raw, text: str, style: str | None, **more: object) -> Raw:
     return {**raw, "answer_style": style, "options": [{"value": text, **more}, {"value": "other"}]}
 
