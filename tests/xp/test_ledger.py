@@ -93,7 +93,7 @@ def test_the_actor_has_the_current_name_in_the_community() -> None:
     User.objects.filter(pk=boss.user_id).update(name="", username="ingrid")
     names.append(as_json(entry)["actor_name"])
 
-    assert names == ["Ingrid", "The boss", None, "Ingrid", "ingrid"]
+    assert names == ["Ingrid", "The boss", None, "Ingrid", "Staff of this site"]
 
 
 def test_a_returned_entry_can_be_refreshed() -> None:
