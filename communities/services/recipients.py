@@ -57,7 +57,7 @@ class Recipient:
     @property
     def shown(self) -> str:
         """Where mails go, in words for staff; empty if nobody knows an address."""
-        return "The address of their account" if self.is_proven else self.email
+        return "the address of their account" if self.is_proven else self.email
 
 
 def proven_address(*, user_id: int) -> str | None:

@@ -34,7 +34,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "docs/start.js": (ANYBODY, NO_SUCH_METHOD),
     "v1/openapi.json": (ANYBODY, NO_SUCH_METHOD),
     "badges/<id:number>.svg": (ANYBODY, NO_SUCH_METHOD),
-    "pictures/<slug:name>": (NOTHING, NO_SUCH_METHOD),
+    "pictures/<slug:name>": (ANYBODY, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),
@@ -130,6 +130,7 @@ TABLE: dict[str, tuple[str, str]] = {
 
 # What they show is for everybody who holds their address, of whatever community.
 FOR_HOLDERS = {
+    "pictures/<slug:name>",
     "s/<slug:slug>",
     "r/<uuid:token>",
     "r/<uuid:token>.json",

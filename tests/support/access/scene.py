@@ -36,6 +36,8 @@ from communities.models import (
     IdempotentRequest,
     Invitation,
     Mail,
+    MailRefusal,
+    MailSum,
     Member,
     SourceToken,
     User,
@@ -52,6 +54,7 @@ from tests.factories import (
     VerifiedSourceFactory,
     WebhookFactory,
 )
+from tests.support import pictures
 from tests.support.accounts import sign_in
 from tests.support.api_requests import new_address
 from tests.support.caller import Caller
@@ -111,7 +114,17 @@ def filled_community(word: str, *, number: int) -> FilledCommunity:
         user__name=f"Name {word}",
         user__email=f"account-{word}@example.org",
     )
-    for add in (_person, _access, _projects, _responses, _rewards, _webhooks, _chat, _records):
+    for add in (
+        _person,
+        _mails_and_pictures,
+        _access,
+        _projects,
+        _responses,
+        _rewards,
+        _webhooks,
+        _chat,
+        _records,
+    ):
         filled.ids |= add(filled, person, word)
     return filled
 
@@ -186,6 +199,13 @@ def _person(filled: FilledCommunity, person: Member, word: str) -> Ids:
 def _reader(person: Member) -> recipients.Reader:
     address_hash = keyed_hash(person.email, community_id=person.community_id)
     return recipients.Reader(person.community_id, person.pk, address_hash)
+
+
+def _mails_and_pictures(filled: FilledCommunity, person: Member, word: str) -> Ids:
+    community = filled.community
+    MailRefusal.objects.create(community=community, address_hash=f"hash-{word}", refused_at=NOON)
+    MailSum.objects.create(community=community, day=NOON.date(), mails=1)
+    return {"name": pictures.copied(community.pk, f"{_url(word)}picture.png").name}
 
 
 def _access(filled: FilledCommunity, person: Member, word: str) -> Ids:
