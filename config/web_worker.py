@@ -53,6 +53,9 @@ log = structlog.get_logger("colloquy.web")
 class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     """See the module. `nr_conns`, `handle` and other names without docstrings are gunicorn's."""
 
+    alive: bool
+    max_requests: int
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.connections: set[Connection] = set()
