@@ -80,7 +80,7 @@ def test_users_are_named_where_they_are_members_or_of_the_staff(db: None) -> Non
 
     names = members.display_names(community_id=caller.community.pk, user_ids=asked)
 
-    assert names == {caller.user.pk: "Rook", staff.pk: "marit"}
+    assert names == {caller.user.pk: "Rook", staff.pk: "Staff of this site"}
 
 
 def test_a_name_of_the_callers_own_is_one_user_in_each_community(db: None) -> None:

@@ -198,7 +198,7 @@ def test_who_is_erased_after_a_merge_gets_nothing(caller: Caller, keep: Member, 
 
     assert caller.delete(f"/members/{keep.pk}/data").status_code == 204
 
-    assert told["user"]["merged_user_ids"] == [str(drop.user_id)]
+    assert told["user"] == {"id": str(keep.user_id), "name": keep.user.name}
     assert running.through()["status"] == "completed"
     once_the_hour_is_over()
     assert (SealedGifts.objects.count(), XpEntry.objects.count(), Standing.objects.count()) == (0, 0, 0)
