@@ -1,5 +1,6 @@
 """The timetable contains exactly the periodic tasks."""
 
+from communities.services import identities
 from config.celery import INTERVALS, app
 from surveys.chat import timed
 from surveys.services import generation, public_messages
@@ -10,6 +11,7 @@ from xp.services import role_grants
 
 WOKEN_ON_DEMAND = {
     DELIVER,
+    identities.JOIN,
     analysis.RUN,
     generation.MAKE,
     very_large.RUN,
