@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 from communities.words import plural, shortened
 
 MAX_VIOLATIONS = 100  # of a refusal (decisions 18.11)
-ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # whoever has collected so many can stop: there are more than are told
+ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # with this many, collecting can stop: a refusal lists fewer
 MAX_PATH = 300  # characters of a violation's `field`, which may contain names that the caller chose
 MAX_MESSAGE = 1_000  # characters
 

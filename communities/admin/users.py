@@ -172,7 +172,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Set a password, and record it in the communities that know the user. For superusers only.
 
-        Whoever sets a password can sign in as the user, also in communities that they join later.
+        Staff who set a password could sign in as the user, also in communities that the user joins later.
         """
         if not acting.user_of(request).is_superuser:
             raise PermissionDenied

@@ -51,7 +51,7 @@ _ABOUT = (
     "random ids, and no `request_id`; deleted responses are not named.\n\n"
     "If a person is erased, their name, their user id, the keys that they used and the ids of their requests "
     "are removed from all entries. From then on the entries of what they did as staff, and the entry of "
-    "their leaving, share an `actor_pseudonym`: it is random, and tells only that one person did all of "
+    "their leaving, share an `actor_pseudonym`: it is random, and shows only that one person did all of "
     "it. Entries are kept for a year, unless the installation sets another time.\n\n"
     "To continue where an earlier call stopped, send the last id as `after`. `search` finds words that begin "
     "with each of its words, in the names of who acted and of the object, in the object's id, in the key's "

@@ -143,7 +143,7 @@ def _join(
     user_id: int, written_id: int, values: dict[str, Any], at: datetime, rounded_to: Rounding | None
 ) -> None:
     with transaction.atomic():
-        # As `merge_users` locks them. Whoever changes a written account locks its user before.
+        # In the order of `merge_users`. A change of a written account locks the user first, too.
         list(User.objects.select_for_update(no_key=True).filter(pk__in=[user_id, written_id]).order_by("pk"))
         if (written_id,) in {tuple(row) for row in fetch_rows(_WRITTEN, values)}:
             _merges[0](keep_id=user_id, drop_id=written_id, at=at, rounded_to=rounded_to)
@@ -152,7 +152,7 @@ def _join(
 def leave_unproven(*, user_id: int) -> None:
     """Take from a user the accounts that only a community wrote down, before they get a way to sign in.
 
-    Otherwise whoever signs in by that way would be taken for the owner of the account (decisions 18.3).
+    Otherwise a person with that way to sign in would count as the account's owner (decisions 18.3).
     """
     unproven = Identity.objects.filter(user_id=user_id, community__isnull=False)
     unproven.exclude(provider=Identity.Provider.WEB).delete()

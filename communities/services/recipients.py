@@ -2,7 +2,7 @@
 
 The address is the one that the member's account has proven, else the one that staff wrote down. A signed
 text in each mail lets its reader unsubscribe without signing in. It holds a keyed hash of the address: the
-refusal is the address's, whoever has it now or later (decisions 18.13).
+refusal holds for the address, also if another member has it later (decisions 18.13).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KEEP = """
 class Recipient:
     """A present, active member as somebody to write to.
 
-    `email` and `address_hash` are empty if nobody knows an address. `is_proven` tells whether the member's
+    `email` and `address_hash` are empty if nobody knows an address. `is_proven` says whether the member's
     account has proven it. Staff may read `written`, the address that they wrote down, but not that of the
     member's account (decisions 18.7).
     """

@@ -222,7 +222,7 @@ def normalized(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-ENOUGH_VIOLATIONS = 101  # of a script: one more than are told, so that a refusal says that there are more
+ENOUGH_VIOLATIONS = 101  # of a script: one more than a refusal lists, which then says that there are more
 
 
 @dataclass(frozen=True, slots=True)

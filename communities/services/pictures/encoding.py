@@ -1,4 +1,4 @@
-"""Makes a file of ours out of a picture of somebody else's: read, turned upright, scaled down, written anew.
+"""Turns a foreign picture into a file of ours: reads it, turns it upright, scales it down, and encodes it.
 
 What a file holds besides its picture, such as the place where a photo was taken, is not taken over. Of an
 animation the first frame is.
@@ -45,7 +45,7 @@ class EncodedPicture:
 
 
 def encode(file: bytes, *, max_bytes: int) -> EncodedPicture:
-    """A picture written anew, in at most `max_bytes`. Raises NotAPicture."""
+    """Encode a picture again, in at most `max_bytes`. Raises NotAPicture."""
     with _one_at_a_time:
         try:
             return _encode(file, max_bytes)

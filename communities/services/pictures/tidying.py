@@ -1,4 +1,4 @@
-"""Keeping the pictures in step with the addresses that stand somewhere, whoever wrote or removed them."""
+"""Fetches pictures for stored addresses that lack them, and deletes pictures without an address."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
 
 
 class _EnoughError(Exception):
-    """The condition is too large, or so much is wrong with it that nobody would be told more."""
+    """The condition is too large, or has more violations than a refusal lists."""
 
 
 class _Compiler:

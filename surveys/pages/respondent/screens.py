@@ -364,7 +364,7 @@ def progress_of(view: WalkView) -> Progress:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """The texts as one, of which no more are filled in than can be shown."""
+    """The texts joined. Texts beyond the limit are not filled in."""
     joined, length = [], 0
     for text in texts:
         joined.append(text)

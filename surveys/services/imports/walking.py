@@ -88,7 +88,7 @@ def walk(
     script = scripts.load(project_id=project_id, revision=project.revision)
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")
-    if len(violations) >= ENOUGH_VIOLATIONS:  # nobody would be told more
+    if len(violations) >= ENOUGH_VIOLATIONS:  # a refusal lists no more
         return WalkedImport(project, script, sent, (), violations)
     walks, own = _walks(project, script, sent, at)
     return WalkedImport(project, script, sent, walks, [*violations, *own])
