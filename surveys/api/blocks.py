@@ -26,6 +26,7 @@ from surveys.engine.intake.field_types import (
 from surveys.engine.intake.reader import MAX_BLOCKS, MAX_OUTRO_BLOCKS
 from surveys.engine.language.conditions import MAX_PARTS, MAX_VALUES, OPERATORS
 from surveys.engine.rules import warnings
+from surveys.engine.rules.script import MAX_TEXTS
 
 Schema = dict[str, Any]
 
@@ -180,7 +181,8 @@ def _script() -> Schema:
     return {
         "type": "object",
         "description": (
-            f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks. "
+            f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks, "
+            f"whose prompts and options (values and labels) have at most {MAX_TEXTS:,} characters together. "
             "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
             "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "
             "`rewards`. `?expand=outro` includes them in a read, and a write refers to them by `id`; only "

@@ -23,6 +23,7 @@ from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
+MAX_TEXTS = 1_048_576  # characters of all prompts and options of a script, as many as one body can bring
 
 
 def check(
@@ -54,6 +55,7 @@ def check(
             violations += _block_violations(script, context, chat, bucket_keys)
     if script.scoring_enabled:
         violations += buckets.violations(script, contexts)
+    violations += _texts_fit(script, path)
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
     violations += logic_rules.check(script, contexts, readable)
@@ -129,6 +131,20 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
             yield Violation(block_path.field("type"), "not_allowed", message)
     if not questions:
         yield Violation(path, "too_few", "`blocks` of a poll must hold exactly one question.")
+
+
+def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
+    """Blocks written one by one have together no more than one body can bring (decisions 18.9)."""
+    size = sum(
+        len(block.prompt) + sum(len(option.value) + len(option.label or "") for option in block.options)
+        for block in script.blocks
+    )
+    if size > MAX_TEXTS:
+        message = (
+            f"The prompts and options of a script must have at most {MAX_TEXTS:,} characters together, "
+            f"not {size:,}."
+        )
+        yield Violation(path, "too_long", message)
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:

@@ -14,7 +14,7 @@ from surveys.engine.intake.fields import MAX_LABEL, MAX_OPTIONS, MAX_PROMPT, MAX
 from surveys.engine.language import piping, values
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.rules import script as rules
-from surveys.engine.script import Script
+from surveys.engine.script import Option, Script
 from surveys.engine.walk import answers, defaults, presentation, runner
 from tests.support.effort import examples
 
@@ -158,3 +158,18 @@ def test_no_script_and_no_answers_make_a_text_or_a_step_too_large(raw, sign):
         assert step_bytes(shown, reply) < presentation.MAX_STEP
         assert all(len(str(each.get("text", ""))) <= MAX_LENGTH + 1 for each in state.results.values())
         turn = runner.answer(script, state, reply) if reply else runner.proceed(script, state)
+
+
+def test_the_prompts_and_options_of_a_script_have_a_limit_together():
+    raw = [{"type": "content_block", "name": f"B{n}", "prompt": "." * 5} for n in range(2)]
+    parsed = reader.read_blocks(raw, path="blocks")
+    ordered = ordering.order_blocks(parsed)
+    one, two = ordered.blocks
+    full = replace(one, prompt="." * (rules.MAX_TEXTS - len(two.prompt)))
+    longer = replace(two, options=(Option(value="v", label=""),))
+
+    def too_long(*blocks):
+        found = rules.check(Script(blocks), block_paths=ordered.block_paths, chat=False)
+        return [(each.field, each.code) for each in found if each.code == "too_long"]
+
+    assert (too_long(full, two), too_long(full, longer)) == ([], [("blocks", "too_long")])

@@ -40,6 +40,23 @@ def test_one_block_changes_by_the_fields_sent(method):
     assert caller.get(path_of(made)).json()["blocks"] == [answer.json(), made["script"]["blocks"][1]]
 
 
+def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
+    caller = Caller()
+    saying = [{"type": "content_block", "prompt": "." * 4_000}] * 190
+    choice = {
+        "type": "single_punch",
+        "prompt": "?",
+        "options": [{"value": f"{n}", "label": "." * 499} for n in range(49)],
+    }
+    made = caller.make(*saying, *[choice] * 10)
+    longer = [each | {"value": f"{each['value']:.>400}"} for each in choice["options"]]
+
+    *kept, refused = (caller.patch(block_path(made, n), {"options": longer}) for n in (190, 191, 192))
+
+    assert [answer.status_code for answer in kept] == [200, 200]
+    assert faults(refused) == {("blocks", "too_long")}
+
+
 def test_a_block_that_was_read_can_be_sent_back():
     caller = Caller()
     made = caller.make(CHOICE, TEXT | {"hide_when": {"variable": "q1", "op": "eq", "value": "red"}})
