@@ -70,6 +70,7 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     ),
     "link.create": ("post", "/projects/{project}/links", {"member_id": "{member}"}, Action.LINK_CREATED),
     "link.destroy": ("delete", "/projects/{project}/links/{link}", None, Action.LINK_REVOKED),
+    "link.revoke": ("delete", "/links/{link}", None, Action.LINK_REVOKED),
     "response.create": ("post", "/projects/{project}/responses", {"data": [PAST]}, Action.RESPONSES_IMPORTED),
     "response.destroy": ("delete", "/responses/{response}", None, Action.RESPONSE_DELETED),
     "analysis.create": ("post", "/projects/{project}/analysis", None, Action.ANALYSIS_REQUESTED),

@@ -140,6 +140,7 @@ class LinkViewSet(OwnWorkViewSet):
         "create": Role.CREATOR,
         "export": Role.CREATOR,
         "destroy": Role.CREATOR,
+        "revoke": Role.CREATOR,
     }
 
     @extend_schema(
@@ -259,6 +260,18 @@ class LinkViewSet(OwnWorkViewSet):
     @once
     def destroy(self, request: Request, /, project_id: int, link_id: uuid.UUID, **kwargs: Any) -> Response:
         links.revoke(actor=self.actor, project_id=project_id, link_id=link_id, at=self.at)
+        return Response(status=204)
+
+    @extend_schema(
+        operation_id="links_revoke_by_id",
+        tags=[TAG],
+        summary="Revoke a personal link by its id",
+        description="The same as below its project, for callers who keep only the id of the link.",
+        responses={204: None},
+    )
+    @once
+    def revoke(self, request: Request, /, link_id: uuid.UUID, **kwargs: Any) -> Response:
+        links.revoke(actor=self.actor, link_id=link_id, at=self.at)
         return Response(status=204)
 
 

@@ -49,6 +49,11 @@ urlpatterns = [
     path(f"{_PROJECT}/links/export", LinkViewSet.as_view({"get": "export"}), name="links-export"),
     path(f"{_PROJECT}/links/<uuid:link_id>", LinkViewSet.as_view({"delete": "destroy"}), name="link"),
     path(
+        "communities/<id:community_id>/links/<uuid:link_id>",
+        LinkViewSet.as_view({"delete": "revoke"}),
+        name="community-link",
+    ),
+    path(
         f"{_PROJECT}/responses",
         ResponseViewSet.as_view({"get": "list", "post": "create"}),
         name="responses",

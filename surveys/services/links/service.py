@@ -124,15 +124,19 @@ def make(
 
 
 @in_transaction
-def revoke(*, actor: Actor, project_id: int, link_id: uuid.UUID, at: datetime) -> None:
+def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, at: datetime) -> None:
     """Revoke a link: it admits nobody any more, at once. Revoking it again changes nothing.
 
-    Raises NotFound for a link that the project does not have.
+    Raises NotFound for a link that the project does not have; without `project_id`, that the community does
+    not have.
     """
-    project = require_editor(actor=actor, project_id=project_id)
-    link = PersonalLink.objects.select_for_update().filter(pk=link_id, project=project).first()
-    if link is None:
+    if project_id is not None:
+        require_editor(actor=actor, project_id=project_id)
+    links = PersonalLink.objects.filter(project__in=Project.objects.in_community(actor.community_id))
+    link = links.select_for_update(of=("self",)).filter(pk=link_id).first()
+    if link is None or project_id not in (None, link.project_id):
         raise NotFound("There is no such link.")
+    project = require_editor(actor=actor, project_id=link.project_id)
     if link.revoked_at is None:
         link.revoked_at = at
         link.save(update_fields=["revoked_at"])

@@ -91,6 +91,7 @@ TABLE: dict[str, Row] = {
     "link.create": Row(OWN_OR_ANY, 201, {"member_id": "{member_id}"}),
     "link.export": Row(OWN_OR_ANY, 200),
     "link.destroy": Row(OWN_OR_ANY, 204),
+    "link.revoke": Row(OWN_OR_ANY, 204),
     "response.list": Row(EVERYBODY, 200),
     "response.changes": Row(EVERYBODY, 200),
     "response.all_changes": Row(EVERYBODY, 200),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import uuid
 from datetime import timedelta
 
 import openpyxl
@@ -174,6 +175,16 @@ def test_a_revoked_link_admits_nobody_and_revoking_again_changes_nothing(admin, 
     assert PersonalLink.objects.get().revoked_at == at
     assert AuditEntry.objects.filter(action="link.revoked").count() == 1
     assert Client().get(made["url"][made["url"].index("/s/") :]).status_code == 403
+
+
+def test_a_link_is_revoked_by_its_id_alone(admin, project):
+    (ann,) = members(admin, "Ann")
+    made = admin.post(links_of(project), {"member_id": str(ann.pk)}).json()
+
+    statuses = [admin.delete(f"/links/{link_id}").status_code for link_id in (made["id"], uuid.uuid4())]
+
+    assert statuses == [204, 404]
+    assert PersonalLink.objects.get().revoked_at is not None
 
 
 def test_a_link_of_another_project_is_not_found(admin, project):
