@@ -68,6 +68,20 @@ def test_what_did_not_arrive_is_sent_again_in_order_and_at_a_pace(caller, webhoo
     assert AuditEntry.objects.filter(action="webhook.redelivered").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_events_about_different_objects_arrive_one_after_another(caller, receiver: Receiver):
+    registered = register_webhook(caller, url=receiver.url("/hook"))
+    failed = delivery(caller, "failed", at=NOON + HOUR, lane=1)
+    first = delivery(caller, "abandoned", at=NOON, lane=3)
+    last = delivery(caller, "abandoned", at=NOON + 2 * HOUR, lane=2)
+
+    assert redeliver(caller, registered) == 3
+    drain_all(row(registered), at=timezone.now() + HOUR)
+
+    sent = [each.headers["webhook-id"] for each in receiver.requests("/hook")]
+    assert sent == [str(each.event_id) for each in (first, failed, last)]
+
+
 def test_a_failed_one_is_itself_attempted_now(caller, webhook):
     failed = delivery(caller, "failed")
 

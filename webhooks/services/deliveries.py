@@ -24,6 +24,7 @@ from webhooks.services.outbox import DELIVER
 NOT_ARRIVED = (Delivery.Status.FAILED, Delivery.Status.ABANDONED)
 MAX_REDELIVERED = 1_000  # in one request
 PACE = timedelta(milliseconds=50)  # between two deliveries that are sent again: 20 a second
+REDELIVERY_LANE = 0  # of all deliveries that one request sends again, because partitions are sent in parallel
 MAX_READ = 5_000  # deliveries of a range: an event may have several
 
 
@@ -197,7 +198,9 @@ def redeliver_range(
     if not again:
         return 0
     Delivery.objects.bulk_create([each for each in again if each.attempt_count == 0])
-    Delivery.objects.bulk_update([each for each in again if each.attempt_count], ["due_at", "even_if_off"])
+    Delivery.objects.bulk_update(
+        [each for each in again if each.attempt_count], ["due_at", "even_if_off", "lane"]
+    )
     history.record(
         Action.WEBHOOK_REDELIVERED,
         webhook,
@@ -206,8 +209,7 @@ def redeliver_range(
         after={"since": since, "until": until, "count": len(again)},
         rounded_to=_coarsest(rounding_of.values()),
     )
-    for lane in sorted({each.lane for each in again}):
-        wake(DELIVER, webhook_id=webhook.pk, lane=lane)
+    wake(DELIVER, webhook_id=webhook.pk, lane=REDELIVERY_LANE)
     return len(again)
 
 
@@ -226,15 +228,15 @@ def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:
 
 
 def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datetime) -> Delivery:
-    """The delivery to send: a failed one itself; else a new one of the same event."""
+    """The delivery to send: a failed one itself; else a new one of the same event. They share a partition."""
     created_at, due_at = rounding.down(at, rounded_to), rounding.down(due_at, rounded_to)
     if row.status == Delivery.Status.FAILED:
-        row.due_at, row.even_if_off = due_at, True
+        row.due_at, row.even_if_off, row.lane = due_at, True, REDELIVERY_LANE
         return row
     return Delivery(
         webhook_id=row.webhook_id,
         event_id=row.event_id,
-        lane=row.lane,
+        lane=REDELIVERY_LANE,
         due_at=due_at,
         even_if_off=True,
         is_settled=rounded_to is None,
