@@ -70,14 +70,12 @@ class Waker:
     def _send(self, waiting: Mapping[Wake, None]) -> bool:
         """Send wakes, and return whether the broker accepted all of them. The others are left to the sweep.
 
-        Any exception counts as the broker's, because the thread must survive all of them.
+        One failure says nothing of the broker, because the kept connection may have been idle for too long.
         """
-        try:
-            crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
-            for task, kwargs in waiting:
-                if task not in crowded:
-                    current_app.send_task(task, kwargs=dict(kwargs), retry=False, ignore_result=True)
-        except Exception as failure:
+        failure = _failure(waiting)
+        if failure is not None and not self._broker_is_down:
+            failure = _failure(waiting)  # by a new connection
+        if failure is not None:
             if not self._broker_is_down:
                 log.error("queue.broker_is_down", cause=type(failure).__name__, detail=str(failure))
             self._broker_is_down = True
@@ -86,6 +84,18 @@ class Waker:
             log.info("queue.broker_is_back")
         self._broker_is_down = False
         return True
+
+
+def _failure(waiting: Mapping[Wake, None]) -> Exception | None:
+    """Send wakes, and return what prevented it. The thread must survive every exception."""
+    try:
+        crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
+        for task, kwargs in waiting:
+            if task not in crowded:
+                current_app.send_task(task, kwargs=dict(kwargs), retry=False, ignore_result=True)
+    except Exception as failure:
+        return failure
+    return None
 
 
 def _is_crowded(task: str) -> bool:

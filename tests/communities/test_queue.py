@@ -13,6 +13,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import redis as redis_py
@@ -89,12 +90,14 @@ class Sender:
         self.goes_on.set()
         self.is_busy = threading.Event()
         self.fault: Exception | None = None
+        self.faults_left = 1_000_000
         self.failures = 0
 
     def send_task(self, name: str, *, kwargs: dict[str, Any], **options: Any) -> None:
         self.is_busy.set()
         assert self.goes_on.wait(LIMIT)
-        if self.fault:
+        if self.fault and self.faults_left:
+            self.faults_left -= 1
             self.failures += 1
             raise self.fault
         self.sent.append(kwargs)
@@ -262,6 +265,18 @@ def test_once_the_broker_is_back_wakes_go_again(folder: Path, use_broker: Callab
         wait_until(lambda: not queue._waker._broker_is_down)
     finally:
         broker.stop()
+
+
+def test_one_failure_is_tried_again_before_the_broker_counts_as_down(sender: Sender) -> None:
+    sender.fault, sender.faults_left = OperationalError("The connection is gone."), 1
+
+    with patch("communities.queue.log") as log:
+        wake("some.task", number=1)
+        wait_until(lambda: sender.sent)
+
+    assert (sender.sent, sender.failures) == ([{"number": 1}], 1)
+    assert not queue._waker._broker_is_down
+    log.error.assert_not_called()
 
 
 def test_a_broker_that_takes_nothing_is_tried_again(folder: Path, use_broker: Callable[..., None]) -> None:
