@@ -28,6 +28,7 @@ ACTIVE: dict[str, Any] = {
     },
     "thank_you": None,
     "outro": None,
+    "resumed": False,
 }
 COMPLETED: dict[str, Any] = {
     **ACTIVE,

@@ -135,6 +135,21 @@ class AnswerIn(serializers.Serializer[Any]):
         return attrs
 
 
+class MoveIn(serializers.Serializer[Any]):
+    """Where the caller takes the conversation to be, so that a repeated request moves it once."""
+
+    block_id = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_ID,
+        help_text=(
+            "The current block. A conversation that is at another block is returned unchanged, with "
+            "`resumed: true`. Without it, a request that is sent twice moves twice."
+        ),
+    )
+
+
 class SeenOptionOut(serializers.Serializer[Any]):
     id = serializers.IntegerField(
         allow_null=True, help_text="Null for a point of a scale that the author gave no option."
@@ -237,10 +252,13 @@ class ConversationOut(serializers.Serializer[Any]):
             "and what they give is added to the member once the hour (or day) of the answer is over."
         ),
     )
+    resumed = serializers.BooleanField(
+        help_text="True if `block_id` of a move named another block, so the conversation is as it was."
+    )
 
 
-def as_json(view: ConversationView) -> dict[str, object]:
-    """The ConversationOut object."""
+def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
+    """The ConversationOut object. `resumed`: the move that was asked for had been made before."""
     step, outro = view.step, view.outro
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
@@ -263,6 +281,7 @@ def as_json(view: ConversationView) -> dict[str, object]:
         },
         "thank_you": view.thank_you,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
+        "resumed": resumed,
     }
 
 
@@ -390,14 +409,17 @@ class ConversationViewSet(OwnWorkViewSet):
             "the end of a poll with `change_poll`, this reopens the vote: the earlier vote counts until a "
             "new one is given. `409 conflict` at the first step, and after the end otherwise."
         ),
-        request=None,
+        request=MoveIn,
         responses=ConversationOut,
         examples=[OpenApiExample("Back at the first step", ACTIVE, response_only=True)],
     )
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        view = conversations.back(conversation_id=conversation_id, at=self.at, actor=self.actor)
-        return Response(as_json(view))
+        block_id = self.read(MoveIn).get("block_id")
+        view = conversations.back(
+            conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
+        )
+        return Response(as_json(view, resumed=view.resumed))
 
     @extend_schema(
         operation_id="conversations_continue",
@@ -407,14 +429,17 @@ class ConversationViewSet(OwnWorkViewSet):
             "Works for every `continue` of the block. If the current block is a question, this is "
             "`409 conflict`, unless its answer stays (`step.is_locked`)."
         ),
-        request=None,
+        request=MoveIn,
         responses=ConversationOut,
         examples=[OpenApiExample("The next step", ACTIVE, response_only=True)],
     )
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
-        view = conversations.go_on(conversation_id=conversation_id, at=self.at, actor=self.actor)
-        return Response(as_json(view))
+        block_id = self.read(MoveIn).get("block_id")
+        view = conversations.go_on(
+            conversation_id=conversation_id, at=self.at, actor=self.actor, block_id=block_id
+        )
+        return Response(as_json(view, resumed=view.resumed))
 
     def _respondent(self, body: Mapping[str, Any]) -> Respondent:
         member_id, external_id = body.get("member_id"), body.get("external_id")

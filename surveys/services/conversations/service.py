@@ -211,23 +211,28 @@ def go_on(
     was sent twice moves once. With a `step`, see `_stands_elsewhere`.
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
-    is_elsewhere = block_id is not None and (loaded.block is None or loaded.block.id != block_id)
-    if is_elsewhere or _stands_elsewhere(loaded, block_id, step):
+    if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
     return _proceed(loaded, at, ahead)
 
 
 @in_transaction
 def back(
-    *, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None, step: int | None = None
+    *,
+    conversation_id: uuid.UUID,
+    at: datetime,
+    actor: Actor | None = None,
+    block_id: int | None = None,
+    step: int | None = None,
 ) -> ConversationView:
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
-    Answers stay until they are changed. Refuses at the first step and after the end. With a `step`, a
-    conversation that has moved since is returned as it stands (`resumed`).
+    Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id` or a
+    `step`, a conversation that stands elsewhere is returned as it stands (`resumed`): a request that was sent
+    twice moves once.
     """
     loaded = loading.locked(conversation_id=conversation_id, actor=actor)
-    if step is not None and len(loaded.state.path) != step:
+    if _is_at_another(loaded, block_id) or (step is not None and len(loaded.state.path) != step):
         return view.of_conversation(loaded, at, resumed=True)
     if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
         raise Conflict("This conversation is over.")
@@ -347,6 +352,11 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     if history is None or history.conversation is None:
         raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
     return loading.of(history.conversation)
+
+
+def _is_at_another(loaded: LoadedConversation, block_id: int | None) -> bool:
+    """Whether a conversation is not at the block that the caller last saw, if the caller says so."""
+    return block_id is not None and (loaded.block is None or loaded.block.id != block_id)
 
 
 def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:

@@ -5,13 +5,13 @@ import pytest
 
 from communities.models import Member
 from surveys.models import Conversation, Project
-from tests.support.caller import Caller
+from tests.support.caller import Caller, faults
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
-KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you", "outro"}
+KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you", "outro", "resumed"}
 
 
 @pytest.fixture
@@ -123,6 +123,23 @@ def test_an_empty_answer_skips_an_optional_question_alone(admin, kind, body, req
     )
 
     assert answered.status_code == (400 if required else 200)
+
+
+def test_a_move_that_is_sent_twice_with_its_block_moves_once(admin):
+    made = project(admin, SAYING, {**SAYING, "prompt": "Second."}, TEXT)
+    told = begin(admin, made).json()
+    address, first = f"/conversations/{told['id']}", told["step"]["block"]["id"]
+
+    once, twice = (admin.post(f"{address}/continue", {"block_id": first}).json() for _ in range(2))
+    assert (once["step"]["block"]["prompt"], once["resumed"]) == ("Second.", False)
+    assert twice == {**once, "resumed": True}
+    second = once["step"]["block"]["id"]
+    once, twice = (admin.post(f"{address}/back", {"block_id": second}).json() for _ in range(2))
+    assert (once["step"]["block"]["id"], once["resumed"]) == (first, False)
+    assert twice == {**once, "resumed": True}
+    assert admin.get(address).json()["resumed"] is False
+    refused = admin.post(f"{address}/back", {"block_id": "first"})
+    assert faults(refused) == {("block_id", "invalid_type")}
 
 
 def test_what_the_state_forbids_is_a_conflict(admin):
