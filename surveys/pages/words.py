@@ -8,7 +8,7 @@ from types import MappingProxyType
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         "signed_in": "You are signed in.",
-        "signed_in_is_anonymous": "Your answers are anonymous: nothing that we store joins them to you.",
+        "is_anonymous": "Your answers are anonymous: nothing that we store joins them to you.",
         "answers_as": "You answer as",
         "by_link": "You answer by a personal link.",
         "link_is_anonymous": (
@@ -16,7 +16,11 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "that or when you opened it."
         ),
         "members_read": "Everybody in the community can see who answered what.",
-        "team_reads": "Only whoever made this and the community’s admins can see who answered what.",
+        "members_read_this": "Everybody in the community can see the answers that you give here.",
+        "team_reads": "Only the author and the community’s admins can see who answered what.",
+        "team_reads_this": (
+            "Only the author and the community’s admins can see the answers that you give here."
+        ),
         "not_you": "Not you?",
         "jump": "Go to the question",
         "question": "Question",

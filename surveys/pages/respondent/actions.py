@@ -56,6 +56,8 @@ def show(page_request: PageRequest) -> Screen:
         return notices.link_over(page_request, page_request.link_fault)
     if _is_in_chat(page_request):
         return notices.in_chat(page_request)
+    if page_request.visit.has_answered and not (page_request.is_live and request.GET.get(AGAIN)):
+        return _answered(page_request)
     try:
         view, is_at_limit = _held(page_request), False
     except NotAdmitted as refusal:
@@ -146,6 +148,8 @@ def _perform(page_request: PageRequest, do: str) -> Outcome:
     if do == "check" and conversation_id is None:
         page_request.require_admitted()
         return _from_the_start(page_request)
+    if page_request.visit.has_answered and do != "again":
+        return Outcome(partial(_answered, page_request))
     if do in ("answer", "skip", "go"):
         if conversation_id is None:
             return _begin(page_request, do)
@@ -281,7 +285,7 @@ def _moved(
     """A conversation as it stands after a move."""
     page_request.remember(view)
     screen = partial(_screen_of, page_request, view, past_change=past_change)
-    if view.project.is_anonymous and rewards.has_given(view):
+    if page_request.visit.has_answered or (view.project.is_anonymous and rewards.has_given(view)):
         return Outcome(screen)
     return Outcome(screen, f"{page_request.page.address}?{AT}={len(view.state.path)}#step")
 
@@ -405,7 +409,7 @@ def _look(page_request: PageRequest) -> tuple[ConversationView | None, bool]:
 def _held(page_request: PageRequest) -> ConversationView | None:
     """The conversation that this visitor holds, unless it is gone or began under other privacy."""
     conversation_id = page_request.visit.conversation_id
-    if conversation_id is None:
+    if conversation_id is None or page_request.visit.has_answered:
         return None
     try:
         view = conversations.get(conversation_id=conversation_id, at=page_request.at)
@@ -417,6 +421,14 @@ def _held(page_request: PageRequest) -> ConversationView | None:
         page_request.forget()
         return None
     return view
+
+
+def _answered(page_request: PageRequest) -> Screen:
+    """For a browser that keeps no more than that it answered."""
+    if not page_request.is_live:
+        return notices.not_live(page_request)
+    _, is_at_limit = _look(page_request)
+    return notices.answered(page_request, may_answer_again=not is_at_limit)
 
 
 def _answered_already(project: Project) -> str:

@@ -13,6 +13,7 @@ from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.links.opening import Fault
 
 LEAVE = screens.Action("leave", "Go on without this link")
+_KEPT_NOTHING = "Thank you! This browser keeps nothing of your answers."
 _OVER = {
     Fault.UNKNOWN: (
         "This link does not work.",
@@ -87,6 +88,19 @@ def limit_reached() -> Screen:
     return screens.notice(
         title="You have answered already.",
         text="You have answered this as often as its author allows. Thank you!",
+    )
+
+
+def answered(page_request: PageRequest, *, may_answer_again: bool) -> Screen:
+    """An anonymous project in a browser that has answered, and keeps neither the answers nor their id."""
+    project = page_request.project
+    if project.is_poll:
+        results = screens.closed_poll_results(project, has_voted=True, votes=page_request.votes)
+        return screens.notice(title="You have voted in this poll.", text=_KEPT_NOTHING, results=results)
+    return screens.notice(
+        title="You have answered this already.",
+        text=_KEPT_NOTHING,
+        actions=(screens.AGAIN,) if may_answer_again else (),
     )
 
 

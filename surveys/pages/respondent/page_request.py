@@ -77,8 +77,16 @@ class PageRequest:
             admission.check(project=self.project, respondent=self.respondent, at=self.at)
 
     def remember(self, view: ConversationView) -> None:
-        if view.conversation.pk != self.visit.conversation_id:
-            self.visit = replace(self.visit, conversation_id=view.conversation.pk)
+        """Keep the conversation in the browser; of one that is over on an anonymous project only the end.
+
+        A vote that can be changed is not over (decisions 17.17).
+        """
+        is_over = view.is_completed and not (
+            self.project.is_poll and self.project.change_poll and self.is_live
+        )
+        kept = visitors.ANSWERED if is_over and self.project.is_anonymous else view.conversation.pk
+        if kept != self.visit.conversation_id:
+            self.visit = replace(self.visit, conversation_id=kept)
         if view.is_completed:
             self.ahead = NOTHING
 

@@ -64,14 +64,15 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class AnswersAs:
-    """In whose name somebody answers: the member of a personal link, or who is signed in.
+    """In whose name somebody answers, and who can see the answers.
 
-    `sign_out` is where somebody signed in says that they are somebody else; empty for a link, which is left
-    by a form.
+    `by` is `link` for the member of a personal link, `sign_in` for somebody who is signed in, else empty.
+    `sign_out` is where somebody signed in says that they are somebody else; a link is left by a form.
     """
 
-    name: str
     privacy_mode: str
+    name: str = ""
+    by: str = ""
     sign_out: str = ""
 
 
@@ -115,6 +116,7 @@ Votes = Callable[[Block, bool], PollResults | None]
 
 View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None, 0, "")
+AGAIN = Action("again", "Answer again")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
@@ -419,5 +421,5 @@ def _actions(view: WalkView) -> Sequence[Action]:
         return VOTE_ACTIONS if project.change_poll else ()
     most, number = project.max_completes_per_user, view.session_number
     if most is None or (number or 1) < most:
-        return (Action("again", "Answer again"),)
+        return (AGAIN,)
     return ()

@@ -78,7 +78,8 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
         kept_forms.keep(response, request.POST, slug=slug, path=page_request.page.address)
     elif page_request.visit.conversation_id is not None and kept_forms.COOKIE in request.COOKIES:
         kept_forms.forget(response, path=page_request.page.address)
-    response["Cache-Control"] = "private, no-cache"
+    # A browser keeps no page of an anonymous project, not even to go back to it (decisions 17.17).
+    response["Cache-Control"] = f"private, no-{'store' if page_request.project.is_anonymous else 'cache'}"
     response["Vary"] = "Cookie, HX-Request"
     return response
 
@@ -126,16 +127,18 @@ def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: da
 
 
 def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
-    """Who came by a personal link, or is signed in, reads in whose name they answer, and who can see it."""
+    """The screen with who can see the answers, and in whose name they are given, if that is known."""
     mode = page_request.project.privacy_mode
     guest, person = page_request.guest, page_request.respondent.person
-    if guest is None and person is not None and screen.step is not None:
-        back = urlencode({"next": page_request.page.address})
-        sign_out = f"{reverse('account_logout')}?{back}"
-        return replace(screen, answers_as=AnswersAs(person.name, mode, sign_out))
-    if guest is None:
+    if guest is not None:
+        return replace(screen, answers_as=AnswersAs(mode, guest.respondent.name, "link"))
+    if screen.step is None:
         return screen
-    return replace(screen, answers_as=AnswersAs(guest.respondent.name, mode))
+    if person is None:
+        return replace(screen, answers_as=AnswersAs(mode))
+    back = urlencode({"next": page_request.page.address})
+    sign_out = f"{reverse('account_logout')}?{back}"
+    return replace(screen, answers_as=AnswersAs(mode, person.name, "sign_in", sign_out))
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:

@@ -31,6 +31,9 @@ CONVERSATION = "colloquy_conversation"
 LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
+ANSWERED = uuid.UUID(
+    int=0
+)  # in place of a conversation's id, where the browser keeps no more (decisions 17.17)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ class Visit:
     since: int
     link_id: uuid.UUID | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether all that is known of the conversation is that it is over."""
+        return self.conversation_id == ANSWERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from markupsafe import escape
 
 from communities.models import CommunitySettings
 from surveys.models import Answer, Conversation, Project
+from surveys.pages.respondent import visitors
 from tests.support.pictures import copied
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
-from tests.support.surveys.visitor import Visitor
+from tests.support.surveys.visitor import Visitor, conversation_cookie
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
 
@@ -297,6 +298,69 @@ def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
     visitor.look()
 
     assert "You have answered already." in visitor.page
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_what_was_said_on_an_anonymous_survey_leaves_the_browser_with_its_end(htmx):
+    made = scenario.project(
+        TEXT, {**TEXT, "prompt": "And?"}, privacy_mode="anonymous", thanks="That was kind."
+    )
+    visitor = Visitor(made, htmx=htmx).look().send(value="one")
+    conversation = Conversation.objects.get()
+    was_kept = str(conversation.pk) in conversation_cookie(visitor)
+    sent = dict(visitor.hidden)
+
+    visitor.send(value="two")
+    is_thanked = "That was kind." in visitor.page
+    kept = conversation_cookie(visitor)
+    visitor.hidden = sent
+    pressed_twice = visitor.send(value="two").page
+    visitor.headers = {}
+    later = visitor.look()
+
+    assert (was_kept, is_thanked) == (True, True)
+    for page in (pressed_twice, later.page):
+        assert "You have answered this already." in page
+        assert "This browser keeps nothing of your answers." in page
+        assert not {"one", "two", "And?"} & set(re.split(r"[<>]", page))
+    assert str(conversation.pk) not in kept + later.page
+    assert str(visitors.ANSWERED) in kept
+    assert later.response["Cache-Control"] == "private, no-store"
+    assert (Conversation.objects.count(), len(values(made))) == (1, 2)
+    assert "Answer again" in later.page
+    assert 'name="value"' in visitor.send("again").page
+
+
+def test_a_vote_that_can_be_changed_stays_in_the_browser_until_the_poll_closes():
+    made = scenario.project(CHOICE, type="poll", privacy_mode="anonymous", change_poll=True)
+    visitor = Visitor(made).look().send(option=scenario.script(made).blocks[0].options[0].id)
+    is_changeable = "Change my vote" in visitor.look().page
+    Project.objects.update(change_poll=False)
+
+    visitor.look()
+
+    assert is_changeable
+    assert str(visitors.ANSWERED) in conversation_cookie(visitor)
+    assert "You have voted in this poll." in visitor.look().page
+
+
+@pytest.mark.parametrize(
+    ("privacy_mode", "told"),
+    [
+        ("transparent", "Everybody in the community can see the answers that you give here."),
+        (
+            "semi-private",
+            "Only the author and the community’s admins can see the answers that you give here.",
+        ),
+        ("anonymous", "Your answers are anonymous: nothing that we store joins them to you."),
+    ],
+)
+@pytest.mark.parametrize("kind", ["convo", "poll"])
+def test_strangers_read_who_can_see_their_answers(privacy_mode, told, kind):
+    page = Visitor(scenario.project(CHOICE, privacy_mode=privacy_mode, type=kind)).look().page
+
+    assert told in page
+    assert "Not you?" not in page
 
 
 def test_a_private_survey_asks_for_a_sign_in():
