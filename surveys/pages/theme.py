@@ -1,4 +1,4 @@
-"""The look of a project's page: theme, interviewer, language and text direction."""
+"""The look of a project's page: theme, interviewer and language."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.urls import reverse
+from markupsafe import Markup
 
 from communities.models import Community
 from surveys import interviewers
 from surveys.models import Project
-from surveys.pages.words import RIGHT_TO_LEFT
 
 THEMES = 8
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -34,12 +34,16 @@ INTERVIEWERS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The frame around a step. `address` is the URL that its forms post to."""
+    """The frame around a step. `address` is the URL that its forms post to.
+
+    The page itself is English. `text_attributes` belong to the elements whose texts the author or a
+    respondent wrote: `lang` is the language of the script.
+    """
 
     title: str
     description: str
     lang: str
-    dir: str
+    text_attributes: Markup
     theme: int
     interviewer: Interviewer
     branding: str
@@ -54,7 +58,7 @@ PLAIN = Page(
     title="",
     description="",
     lang="en",
-    dir="ltr",
+    text_attributes=Markup('dir="auto"'),
     theme=1,
     interviewer=INTERVIEWERS[0],
     branding="",
@@ -74,7 +78,7 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
         lang=language,
-        dir="rtl" if language.partition("-")[0].lower() in RIGHT_TO_LEFT else "ltr",
+        text_attributes=Markup('lang="{}" dir="auto"').format(language),
         theme=_number(presentation, "theme_id", THEMES),
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",

@@ -80,10 +80,6 @@ TOO_FAST = (
 )
 TAKEN_BACK = "Your vote was taken back."
 
-RIGHT_TO_LEFT = frozenset(
-    ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "ks", "ps", "sd", "syr", "ug", "ur", "yi"]
-)
-
 
 def share(percentage: float) -> str:
     """Format a percentage without decimals. Only exactly none is 0%, and only exactly all is 100%."""

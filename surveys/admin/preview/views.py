@@ -18,7 +18,7 @@ from surveys.pages import security, theme
 from surveys.pages.respondent import rendering
 from surveys.pages.respondent.page_request import past_before
 from surveys.pages.respondent.rendering import Hidden
-from surveys.pages.respondent.screens import Screen
+from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.theme import Page
 from surveys.services.previews import service as previews
 from surveys.services.previews import view as preview_json
@@ -88,6 +88,8 @@ def _drawn(
     request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_turn: bool
 ) -> HttpResponse:
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
+    if screen.step is not None:
+        screen = replace(screen, answers_as=AnswersAs(current.project.privacy_mode))
     if is_turn:
         response = rendering.turn(page, screen, hidden)
     else:  # one that only follows the editor leaves the focus there

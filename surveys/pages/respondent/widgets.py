@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from communities.services.pictures.copies import Copy
@@ -31,7 +31,10 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One option or scale point in a control. `rank` is its place in a ranking, if one was given."""
+    """One option or scale point in a control. `rank` is its place in a ranking, if one was given.
+
+    `end` is the id of the words that describe this point, as “not at all” describes the first of a scale.
+    """
 
     id: int | None
     value: str  # what the form sends
@@ -40,6 +43,7 @@ class Choice:
     key: str  # the keyboard shortcut; empty if there is none
     is_chosen: bool
     rank: str = ""
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,9 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
     by_value = {option.value: option for option in block.options}
     icon = defaults.icon_of(block)
     choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
-    fields: dict[str, object] = {"choices": choices, "ends": _ends(block)}
+    ends = _ends(block)
+    _describe(choices, ends)
+    fields: dict[str, object] = {"choices": choices, "ends": ends}
     if block.answer_style == "select_menu":
         return fields | {"control": FIELDS + "menu.html"}
     fields |= {"is_group": True}
@@ -204,7 +210,18 @@ def _point(number: int, option: Option | None, typed: Typed) -> Choice:
 
 
 def _star(choice: Choice, n: int, count: int) -> Choice:
-    return Choice(None, choice.value, f"{n} of {count} stars", "", choice.key, choice.is_chosen)
+    return replace(choice, text=f"{n} of {count} stars", emoji="")
+
+
+def _describe(choices: list[Choice], ends: Sequence[str]) -> None:
+    """Tie the words of a scale's ends, and of its centre if there is one, to the points they describe."""
+    last = len(choices) - 1
+    described = {0: 1, last: len(ends)} if ends else {}
+    if len(ends) == 3 and last % 2 == 0:
+        described[last // 2] = 2
+    for place, number in described.items():
+        if ends[number - 1]:
+            choices[place] = replace(choices[place], end=f"end-{number}")
 
 
 def _ends(block: Block) -> Sequence[str]:

@@ -14,7 +14,10 @@ from surveys.pages.respondent import visitors
 
 
 class Visitor:
-    """Holds cookies and the last page's form. `page` is the last page's text, entities resolved."""
+    """Holds cookies and the last page's form.
+
+    `page` is the last page's text, with entities resolved and without the language and direction of texts.
+    """
 
     def __init__(self, project: Project, *, is_framed: bool = False, htmx: bool = False) -> None:
         self.client = Client(enforce_csrf_checks=True)
@@ -46,7 +49,7 @@ class Visitor:
         source = self.response.content.decode()
         found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', source)
         self.hidden = {name: html.unescape(value) for name, value in found}
-        self.page = html.unescape(source)
+        self.page = html.unescape(re.sub(r'(<(?!html)[^>]*?)(?: lang="[^"]*")? dir="auto"', r"\1", source))
         return self
 
 

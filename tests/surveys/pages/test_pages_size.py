@@ -44,7 +44,7 @@ def visited(made, count):
 
 def drawn(visitor):
     """The numbers of the past answers on the page."""
-    return [int(number) for number in re.findall(r"</span>Answer (\d+)\.", visitor.page)]
+    return [int(number) for number in re.findall(r"<span>Answer (\d+)\.<", visitor.page)]
 
 
 def more(visitor, label):

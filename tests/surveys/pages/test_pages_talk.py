@@ -1,6 +1,7 @@
 import re
 import uuid
 from datetime import timedelta
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.utils import timezone
 from markupsafe import escape
 
 from communities.models import CommunitySettings
+from surveys.engine.script import Continue, Scale
 from surveys.models import Answer, Conversation, Project
 from surveys.pages.respondent import visitors
 from tests.support.pictures import copied
@@ -428,18 +430,97 @@ def test_a_cookie_that_was_tampered_with_counts_as_none():
     assert "already" not in visitor.page
 
 
-def test_language_direction_theme_and_branding_come_from_the_community_and_project():
+def test_language_theme_and_branding_come_from_the_community_and_project():
     community = scenario.community()
     CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "ar_EG"})
     made = scenario.project(
         TEXT, presentation={"theme_id": 3, "interviewer_id": 2, "branding": "Acme & Sons"}
     )
 
-    page = Visitor(made).look().page
+    visitor = Visitor(made).look()
+    page = visitor.page
 
-    assert '<html lang="ar-EG" dir="rtl" data-theme="3">' in page
+    assert '<html lang="en" dir="ltr" data-theme="3">' in page
+    assert '<h1 lang="ar-EG" dir="auto">' in visitor.response.content.decode()
     assert "Acme & Sons" in page
     assert "Jonas" in page
+
+
+HEBREW = "שלום"
+SPOKEN: list[dict[str, Any]] = [
+    {**SAYING, "prompt": HEBREW, "continue_": Continue(label=HEBREW)},
+    {**CHOICE, "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW},
+    {**CHOICE, "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW, "answer_style": "select_menu"},
+    {"type": "ranking", "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW},
+    {
+        "type": "nps",
+        "prompt": HEBREW,
+        "scale": Scale(label_left=HEBREW, label_center=HEBREW, label_right=HEBREW),
+    },
+    {
+        "type": "rating",
+        "prompt": HEBREW,
+        "min": 1,
+        "max": 2,
+        "options": [{"value": "1", "label": HEBREW}, {"value": "2", "label": HEBREW}],
+    },
+    {**TEXT, "prompt": HEBREW},
+]
+
+
+class _Directions(HTMLParser):
+    """Collects the texts in Hebrew letters that no element with a language and a direction holds."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.open, self.bare, self.count = [], [], 0
+        self.feed(source)
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("input", "img", "meta", "link", "br"):
+            self.open.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, text):
+        inside = [attributes for tag, attributes in self.open if tag not in ("html", "head", "body")]
+        if HEBREW in text and self.open[-1][0] != "title":
+            self.count += 1
+            if not any(each.get("dir") == "auto" for each in inside):
+                self.bare.append((text, self.get_starttag_text()))
+
+
+@pytest.mark.parametrize("kind", ["convo", "poll"])
+def test_every_text_of_the_script_has_its_own_direction(kind):
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": "he"})
+    blocks = SPOKEN if kind == "convo" else [SPOKEN[0], SPOKEN[1]]
+    made = scenario.project(
+        *blocks,
+        type=kind,
+        name=HEBREW,
+        thanks=HEBREW,
+        presentation={"branding": HEBREW},
+        poll_results_mode="public",
+    )
+    visitor = Visitor(made).look()
+    seen = [visitor.response.content.decode()]
+    for block in scenario.script(made).blocks if kind == "convo" else scenario.script(made).blocks[1:]:
+        options = [str(option.id) for option in block.options]
+        sent = {
+            "option": options[:1],
+            "value": "2",
+            **{f"rank-{each}": n + 1 for n, each in enumerate(options)},
+        }
+        visitor.send("answer" if block.asks else "go", **sent)
+        seen.append(visitor.response.content.decode())
+
+    pages = [_Directions(each) for each in seen]
+
+    assert "Finished" in seen[-1]
+    assert sum(each.count for each in pages) > 6 * len(seen)
+    assert [each.bare for each in pages] == [[] for each in pages]
 
 
 def test_shuffled_options_stand_still_from_the_first_look_to_the_answer():

@@ -166,12 +166,12 @@ def test_a_fault_behind_the_json_is_told_in_its_shape(monkeypatch):
     assert (response.status_code, response.json()["error"]) == (500, "internal_error")
 
 
-def test_the_page_speaks_the_communitys_language_and_wears_the_projects_theme():
+def test_the_page_is_english_and_wears_the_projects_theme():
     CommunitySettings.objects.create(community=scenario.community(), locale="ar")
 
     seen = page(shared(presentation={"theme_id": 4, "branding": "Acme <3"})).content.decode()
 
-    assert '<html lang="ar" dir="rtl" data-theme="4">' in seen
+    assert '<html lang="en" dir="ltr" data-theme="4">' in seen
     assert "Acme &lt;3" in seen
     assert '<meta name="robots" content="noindex">' in seen
 
@@ -246,7 +246,7 @@ def test_of_texts_the_latest_analysis_gives_sentiments_and_no_words():
         "answer_count": 3,
         "sentiment": {"positive": 2, "neutral": 0, "negative": 1},
     }
-    assert "Positive<b>67%</b>" in seen
+    assert "Positive</bdi><b>67%</b>" in seen
     for words in (answer.content.decode(), seen):
         assert not any(secret in words for secret in ("SUMMARY", "THEME", "QUOTE"))
 
@@ -261,9 +261,9 @@ def test_options_that_nobody_chose_are_drawn_and_removed_ones_say_so():
 
     seen = page(made).content.decode()
 
-    assert 'red <span class="badge">removed</span>' in seen
+    assert 'red</bdi> <span class="badge">removed</span>' in seen
     assert "green" in seen
-    assert '<th scope="row">green</th><td>0</td><td>0.00%</td>' in seen
+    assert '<th scope="row" dir="auto">green</th><td dir="auto">0</td><td dir="auto">0.00%</td>' in seen
 
 
 def test_what_an_author_wrote_is_escaped():
