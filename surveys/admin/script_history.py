@@ -24,7 +24,9 @@ Json = Mapping[str, Any]
 FIELDS = {
     "prompt": "Text",
     "image_url": "Picture",
+    "image_alt": "What the picture shows",
     "thumbnail_url": "Small picture",
+    "thumbnail_alt": "What the small picture shows",
     "min": "Least",
     "max": "Greatest",
     "rank_top_n": "How many to rank",

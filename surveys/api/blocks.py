@@ -186,7 +186,7 @@ def _script() -> Schema:
             "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
             "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "
             "`rewards`. `?expand=outro` includes them in a read, and a write refers to them by `id`; only "
-            "`prompt`, `image_url`, `thumbnail_url` and the `pause` of `continue` can change. The "
+            "`prompt`, the pictures with their texts and the `pause` of `continue` can change. The "
             "`xp_amount` of `xp` is the community's `xp_per_question` times the number of questions in the "
             "script at the time of the read, or 0 if the community gives no XP."
         ),

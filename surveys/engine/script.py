@@ -93,6 +93,10 @@ class Continue:
     label: str | None = None
 
 
+# The pictures of a block, each with its description for people who do not see it.
+PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
+
+
 @dataclass(frozen=True)
 class Block:
     """One step of a script. Field meanings are those of the interface, section 2.4.
@@ -110,7 +114,9 @@ class Block:
     answer_style: str | None = None
     color: str | None = None
     image_url: str | None = None
+    image_alt: str | None = None
     thumbnail_url: str | None = None
+    thumbnail_alt: str | None = None
     options: tuple[Option, ...] = ()
     min: int | None = None
     max: int | None = None

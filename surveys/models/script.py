@@ -53,7 +53,9 @@ class Block(models.Model):
     answer_style = models.CharField(max_length=11, null=True, blank=True)  # noqa: DJ001
     color = models.CharField(max_length=6, null=True, blank=True)  # noqa: DJ001
     image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    image_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     thumbnail_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    thumbnail_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     min = models.BigIntegerField(null=True, blank=True)
     max = models.BigIntegerField(null=True, blank=True)
     required = models.BooleanField(null=True, blank=True)

@@ -31,7 +31,6 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "skipped": "Skipped",
         "error": "Error",
         "problem": "There is a problem",
-        "picture": "Picture with this question",
         "skip": "Skip",
         "stay": "Wait here",
         "press": "or press",

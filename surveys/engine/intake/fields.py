@@ -239,7 +239,14 @@ BLOCK = ObjectType(
             "A picture above the prompt. It is fetched once, and respondents see our copy.",
             example="https://example.com/a.png",
         ),
+        "image_alt": FieldSpec(
+            _text(MAX_LABEL),
+            "What `image_url` shows, for people who do not see it. Null or blank: the picture only "
+            "decorates, and screen readers pass over it.",
+            example="A chess board after the first move",
+        ),
         "thumbnail_url": FieldSpec(_PICTURE, "A small picture at the top right."),
+        "thumbnail_alt": FieldSpec(_text(MAX_LABEL), "The same for `thumbnail_url`."),
         "options": FieldSpec(
             ListType(OPTION, MAX_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "

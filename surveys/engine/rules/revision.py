@@ -22,14 +22,22 @@ from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.fields import MAX_PROMPT
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.lexer import Mention, ParseError
-from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, Script, Violation, title_case
+from surveys.engine.script import (
+    PICTURE_FIELDS,
+    ActionConfig,
+    Block,
+    Continue,
+    Option,
+    Scale,
+    Script,
+    Violation,
+    title_case,
+)
 
 _TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 
 # What may change while a project is active (decisions 5 and 14.14). Everything else is structure.
-_WORDING = frozenset(
-    {"prompt", "image_url", "thumbnail_url", "color", "when_correct", "when_incorrect", "continue_"}
-)
+_WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
 # Compared in another way: order and ids over the whole script, a condition by the precondition to which it
 # compiles, the index of the correct answer by its id, and a scale by its icon.
@@ -344,7 +352,7 @@ def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str])
     Everything else is read-only and ignored (interface 2.4). `sent_keys` are the keys that were sent.
     """
     changes: dict[str, object] = {
-        key: getattr(sent, key) for key in ("prompt", "image_url", "thumbnail_url") if key in sent_keys
+        key: getattr(sent, key) for key in ("prompt", *PICTURE_FIELDS) if key in sent_keys
     }
     if "continue" in sent_keys and sent.continue_ is not None:
         if stored.continue_ is None:

@@ -64,7 +64,9 @@ class StepWidget:
     help: str = ""
     error: str = ""
     image: Copy | None = None
+    image_alt: str = ""
     thumbnail: Copy | None = None
+    thumbnail_alt: str = ""
     colour: str = ""
     pause: int | None = None
     choices: Sequence[Choice] = ()
@@ -106,7 +108,9 @@ def draw(
         "prompt": block.prompt,
         "is_long": len(block.prompt) > LONG_PROMPT,
         "image": pictures.get(block.image_url),
+        "image_alt": block.image_alt or "",
         "thumbnail": pictures.get(block.thumbnail_url),
+        "thumbnail_alt": block.thumbnail_alt or "",
         "can_go_back": can_go_back,
         "error": error,
         "button": button,

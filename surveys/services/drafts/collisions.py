@@ -12,11 +12,12 @@ from typing import Any
 import orjson
 
 from communities.errors import Conflict
+from surveys.engine.script import PICTURE_FIELDS
 
 Json = dict[str, Any]
 _POINTS = "score_values"  # only in scripts that are read while scoring is on
 _PLACED = ("position", "display_order", "key")  # the first two follow from the order
-_WRITABLE_OUTRO = ("prompt", "image_url", "thumbnail_url", "continue")
+_WRITABLE_OUTRO = ("prompt", *PICTURE_FIELDS, "continue")
 
 
 class Collision(Conflict):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.script import PICTURE_FIELDS
 from surveys.engine.walk import presentation, runner
 from surveys.engine.walk.runner import State
 from tests.support.engine import script_builder
@@ -21,8 +22,7 @@ SEEN = {
         "prompt",
         "answer_style",
         "color",
-        "image_url",
-        "thumbnail_url",
+        *PICTURE_FIELDS,
         "options",
     ),
     *(

@@ -568,13 +568,16 @@ def test_a_graded_answer_gets_its_word_with_a_sign_and_stays_on_reload():
 
 
 def test_pictures_have_a_text_for_those_who_do_not_see_them():
-    made = scenario.project({**TEXT, "image_url": "https://example.com/a.png"})
-    copy = copied(made.community_id, "https://example.com/a.png", width=304, height=576)
+    address = "https://example.com/a.png"
+    own = {"image_url": address, "thumbnail_url": address, "image_alt": "A <board>"}
+    made = scenario.project({**TEXT, **own})
+    copy = copied(made.community_id, address, width=304, height=576)
 
     page = Visitor(made).look().page
 
-    found = rf'<img class="picture" src="/pictures/{copy.name}" alt="[^"]+"\s+width="152" height="288">'
+    found = rf'<img class="picture" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
     assert re.search(found, page)
+    assert re.search(r'<img class="thumbnail" src="[^"]+" alt=""\s', page)
 
 
 @pytest.mark.parametrize("place", [1, 40])

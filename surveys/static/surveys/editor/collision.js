@@ -9,7 +9,7 @@ import { smallName, titleOf } from "./list.js";
 import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
 import { calledOf, choicesOf, kindOf, operatorsOf, shortened, variables } from "./reach.js";
 import { title } from "./document.js";
-import { typeName } from "./types.js";
+import { PICTURES, typeName } from "./types.js";
 
 const WORDS = {
   theirs: "Changed by them",
@@ -199,7 +199,7 @@ function valueOf(store, block, name) {
   const read = {
     type: () => typeName(block),
     prompt: () => block.prompt,
-    pictures: () => [block.image_url, block.thumbnail_url].filter(Boolean).join(", "),
+    pictures: () => PICTURES.map((field) => block[field]).filter(Boolean).join(", "),
     options: () => (block.options ?? []).map(optionWords).join(" · "),
     limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]].filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
     required: () => (block.required ? "Yes" : "No"),

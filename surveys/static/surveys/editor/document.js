@@ -1,12 +1,12 @@
 /* Blocks as plain data: new ones, copies, moves, right answers, the points of scales, and what goes to the server.
    Functions change the block or list that they are given; the store hands them copies. */
 
-import { QUESTIONS, RANGES, TYPES } from "./types.js";
+import { PICTURES, QUESTIONS, RANGES, TYPES } from "./types.js";
 
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
   id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
-  thumbnail_url: null, options: null, min: null, max: null, required: null, precondition: null, show_when: null,
+  image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null, max: null, required: null, precondition: null, show_when: null,
   hide_when: null, action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
   when_correct: null, when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null,
   calculated_formula: null, continue: null,
@@ -230,7 +230,7 @@ export function storedAs(sent, stored) {
 
 /* Changing the type of a block */
 
-const SHARED = ["id", "key", "name", "section", "prompt", "image_url", "thumbnail_url", "precondition", "show_when", "hide_when"];
+const SHARED = ["id", "key", "name", "section", "prompt", ...PICTURES, "precondition", "show_when", "hide_when"];
 const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"], ["open_text", "open_numeric"]];
 
 /** The types into which a block can change while most of it stays. */

@@ -12,6 +12,7 @@ import { TYPES, isOpenForChange } from "./types.js";
 const PLAIN = {
   prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
   min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
+  image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula", answer_style: "the look of the answers",
   correct_answer_ids: "the right answer", when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
   "scale.icon": "the signs of the scale", label_left: "the label on the left", label_center: "the label in the middle",

@@ -278,11 +278,14 @@ function typeField(cx, type) {
 function pictures(cx) {
   const isBasic = cx.store.vocabulary.tier === "basic";
   const premium = isBasic ? "Pictures need the premium tier. Yours is basic." : null;
-  return [["image_url", "Picture above the text"], ["thumbnail_url", "Small picture at the corner"]].map(([path, label]) => {
+  const kinds = [["image", "Picture above the text", "What the picture shows"], ["thumbnail", "Small picture at the corner", "What the small picture shows"]];
+  return kinds.flatMap(([kind, label, words]) => {
+    const path = `${kind}_url`;
     const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium, show: addPicture });
     if (isBasic && !cx.block[path]) field.querySelector("input").disabled = true;
     field.classList.toggle("is-premium", isBasic);
-    return field;
+    if (!cx.block[path]) return [field];
+    return [field, textField(cx, `${kind}_alt`, { label: words, maximum: 500, help: "Read to people who do not see it. Leave it empty if it only decorates." })];
   });
 }
 

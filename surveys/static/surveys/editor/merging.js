@@ -8,6 +8,7 @@
 
 import { correctKey, withKeys } from "./document.js";
 import { carryName } from "./renaming.js";
+import { PICTURES } from "./types.js";
 
 /** The parts of a block that are compared and taken as one, with the words for them. */
 export const PARTS = [
@@ -15,7 +16,7 @@ export const PARTS = [
   ["section", "Section", ["section"]],
   ["name", "Name", ["name"]],
   ["prompt", "Text", ["prompt"]],
-  ["pictures", "Pictures", ["image_url", "thumbnail_url"]],
+  ["pictures", "Pictures", PICTURES],
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
   ["limits", "Limits", ["min", "max", "rank_top_n"]],
   ["required", "Required", ["required"]],

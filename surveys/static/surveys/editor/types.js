@@ -83,12 +83,15 @@ export function typeName(block) {
   return TYPES[block.type]?.name ?? block.type;
 }
 
+/** The fields of a block's pictures, each with the words for people who do not see it. */
+export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
+
 /** What may still change while respondents are answering (decisions 5 and 14.14). Outro blocks: `OUTRO`. */
 const WORDING = new Set([
-  "prompt", "label", "emoji", "image_url", "thumbnail_url", "color", "when_correct", "when_incorrect",
+  "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
-const OUTRO = new Set(["prompt", "image_url", "thumbnail_url", "continue.pause"]);
+const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
 
 /** Whether a field may be changed now. `path` is that of a block; an option's field is its last name. */
 export function isOpenForChange(store, block, path) {
