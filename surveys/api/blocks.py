@@ -182,7 +182,7 @@ def _script() -> Schema:
         "type": "object",
         "description": (
             f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks, "
-            f"whose prompts and options (values and labels) have at most {MAX_TEXTS:,} characters together. "
+            f"whose texts, options and scores have at most {MAX_TEXTS:,} characters together. "
             "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
             "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "
             "`rewards`. `?expand=outro` includes them in a read, and a write refers to them by `id`; only "

@@ -17,8 +17,12 @@ from PIL import Image, ImageOps
 # SVG is missing: it is a document, which may hold scripts and addresses.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 25_000_000  # 100 MB in memory
+MAX_SCANS = 100  # of a progressive JPEG; cameras and programs write about ten, and each decodes all pixels
 MAX_EDGE = 1_600  # pixels; a page draws at most 608 of them, which screens may show doubled
 _UNREADABLE = "The file is no picture that can be shown. JPEG, PNG, GIF and WebP can."
+_START_OF_SCAN = (
+    b"\xff\xda"  # no other byte sequence of a JPEG's data: there, 0 follows 0xFF (ITU T.81, B.1.1.5)
+)
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 # One at a time in a process, because each may take 100 MB and a second of CPU.
 _one_at_a_time = threading.Lock()
@@ -64,6 +68,8 @@ def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
             raise NotAPicture(
                 f"The picture has {width:,} by {height:,} pixels, which are more than {MAX_PIXELS:,}."
             )
+        if source.format == "JPEG" and file.count(_START_OF_SCAN) > MAX_SCANS:
+            raise NotAPicture("The picture is a JPEG of too many scans. Save it as a plain JPEG.")
         source.thumbnail((MAX_EDGE, MAX_EDGE))  # decodes a JPEG at a fraction of its size
         picture = ImageOps.exif_transpose(source)
         is_photo = source.format == "JPEG"

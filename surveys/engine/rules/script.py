@@ -23,7 +23,7 @@ from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
-MAX_TEXTS = 1_048_576  # characters of all prompts and options of a script, as many as one body can bring
+MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: those of one body
 
 
 def check(
@@ -135,16 +135,29 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
     """Blocks written one by one have together no more than one body can bring (decisions 18.9)."""
-    size = sum(
-        len(block.prompt) + sum(len(option.value) + len(option.label or "") for option in block.options)
-        for block in script.blocks
-    )
+    size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:
         message = (
-            f"The prompts and options of a script must have at most {MAX_TEXTS:,} characters together, "
+            f"The texts, options and scores of a script must have at most {MAX_TEXTS:,} characters together, "
             f"not {size:,}."
         )
         yield Violation(path, "too_long", message)
+
+
+def _characters(block: Block) -> int:
+    """The least that a block takes as JSON, where an option has 12 signs around it and a score has 5."""
+    texts = (
+        block.prompt,
+        block.when_correct,
+        block.when_incorrect,
+        block.precondition,
+        block.calculated_formula,
+    )
+    size = sum(len(text) for text in texts if text)
+    for option in block.options:
+        size += 12 + len(option.value) + len(option.label or "")
+        size += sum(5 + len(key) for key in option.score_values or ())
+    return size
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:

@@ -25,9 +25,12 @@ from dataclasses import dataclass
 from surveys.engine.language import expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.values import json_bytes
 from surveys.engine.script import CALCULATED, Block, Script, title_case
 from surveys.engine.walk import answers
 
+MAX_WARNINGS = 100
+MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
 CODES = (
     "scores_ignored",
     "not_graded",
@@ -69,25 +72,50 @@ def warnings(
     known_achievements: Collection[int] | None,
     declared_fields: Collection[str] | None = None,
 ) -> list[dict[str, object]]:
-    """All warnings about a script, in the order of its blocks.
+    """The first MAX_WARNINGS warnings about a script, in the order of its blocks, in at most MAX_BYTES.
 
     `uses_xp`: the project gives XP at its end (`rewards.use_xp`). `known_achievements` are the numbers that
     have a description in the community; `declared_fields` those that the project's page takes from its
     address. None skips these checks.
     """
-    warned = list(_on_the_whole(script))
+    found = _found(
+        script,
+        uses_xp=uses_xp,
+        is_anonymous=is_anonymous,
+        known_achievements=known_achievements,
+        declared_fields=declared_fields,
+    )
+    warned: list[dict[str, object]] = []
+    size = 0
+    for warning in found:
+        told = warning.as_json()
+        size += json_bytes(told)
+        if len(warned) == MAX_WARNINGS or size > MAX_BYTES:
+            break
+        warned.append(told)
+    return warned
+
+
+def _found(
+    script: Script,
+    *,
+    uses_xp: bool,
+    is_anonymous: bool,
+    known_achievements: Collection[int] | None,
+    declared_fields: Collection[str] | None,
+) -> Iterator[ScriptWarning]:
+    yield from _on_the_whole(script)
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
-        warned += _scores(script, block, path)
-        warned += _names(script, n, path)
+        yield from _scores(script, block, path)
+        yield from _names(script, n, path)
         if declared_fields is not None:
-            warned += _reserved_name(block, path, declared_fields)
-            warned += _fields(block, path, declared_fields)
+            yield from _reserved_name(block, path, declared_fields)
+            yield from _fields(block, path, declared_fields)
         if block.type == "action_block":
-            warned += _actions(block, path, uses_xp, known_achievements)
+            yield from _actions(block, path, uses_xp, known_achievements)
             if is_anonymous:
-                warned += _revealing(block, path)
-    return [warning.as_json() for warning in warned]
+                yield from _revealing(block, path)
 
 
 def _on_the_whole(script: Script) -> Iterator[ScriptWarning]:

@@ -22,7 +22,7 @@ from surveys.engine.script import Block, Option, Script
 from surveys.services.scripts import storage
 from surveys.services.scripts.storage import StoredScript
 
-MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they take five times as much, 150 MB
+MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they take six times as much, 180 MB
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,11 @@ class CachedScript:
         )
 
     def rendered_blocks(self, *, outro: bool, solutions: bool) -> bytes:
-        """The array of blocks as JSON, with or without the solutions. Each is rendered once."""
+        """The array of blocks as JSON, with or without the solutions, cached for the latest arguments."""
         known = self._rendered.get((outro, solutions))
         if known is None:
             script = self.script if solutions else without_solutions(self.script)
+            self._rendered.clear()  # one copy is counted in MAX_SIZE's factor
             known = self._rendered[outro, solutions] = orjson.dumps(script_as_json(script, outro=outro))
         return known
 

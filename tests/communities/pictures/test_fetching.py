@@ -85,6 +85,25 @@ def test_transparent_parts_stay_transparent() -> None:
     assert Image.open(io.BytesIO(kept.content)).getpixel((0, 0)) == (0, 0, 0, 0)
 
 
+def _photo(*, more_scans: int) -> bytes:
+    """A progressive JPEG, whose last scan comes again this often: each is small, and decodes all pixels."""
+    file = io.BytesIO()
+    Image.new("RGB", (64, 64), "navy").save(file, "JPEG", progressive=True)
+    photo = file.getvalue()
+    scan = photo[photo.rindex(b"\xff\xda") : -2]
+    return photo[:-2] + scan * more_scans + photo[-2:]
+
+
+def test_a_photo_has_as_many_scans_as_programs_write() -> None:
+    scans = _photo(more_scans=0).count(b"\xff\xda")
+
+    kept = encoding.encode(_photo(more_scans=encoding.MAX_SCANS - scans), max_bytes=10_000)
+    with pytest.raises(encoding.NotAPicture, match="too many scans"):
+        encoding.encode(_photo(more_scans=encoding.MAX_SCANS - scans + 1), max_bytes=10_000)
+
+    assert (kept.width, kept.height) == (64, 64)
+
+
 def _bomb() -> bytes:
     """A small file that unfolds to 36 million pixels."""
     file = io.BytesIO()

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.rules.warnings import CODES, warnings
+from surveys.engine.language.values import json_bytes
+from surveys.engine.rules.warnings import CODES, MAX_WARNINGS, warnings
 from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script
 
 QUESTION = Block("single_punch", "Which?", id=7, name="game", options=(Option("chess", 1), Option("go", 2)))
@@ -261,3 +262,14 @@ def test_a_question_that_the_address_cannot_fill_in_is_warned_of(
     assert [(each["field"], each["code"]) for each in warned] == [
         ("blocks[0].name", "reserved_name")
     ] * is_warned
+
+
+@pytest.mark.parametrize("name", ["x{n}", "x{n}" + "y" * 55])
+def test_a_script_has_as_many_warnings_as_a_reader_can_use(name: str) -> None:
+    names = [f"[{name.format(n=n)}]" for n in range(25)]
+    sums = [replace(SUM, id=n, name=f"sum{n}", calculated_formula="+".join(names)) for n in range(200)]
+
+    warned = warnings(Script(tuple(sums)), uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    assert 50 < len(warned) <= MAX_WARNINGS
+    assert json_bytes(warned) < 65_536

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -173,3 +174,6 @@ def test_the_prompts_and_options_of_a_script_have_a_limit_together():
         return [(each.field, each.code) for each in found if each.code == "too_long"]
 
     assert (too_long(full, two), too_long(full, longer)) == ([], [("blocks", "too_long")])
+    scores = {f"bucket{n}": Decimal(n) for n in range(100)}
+    scored = replace(one, options=tuple(Option(value=str(n), score_values=scores) for n in range(950)))
+    assert too_long(scored, two) == [("blocks", "too_long")]

@@ -42,7 +42,7 @@ def test_one_block_changes_by_the_fields_sent(method):
 
 def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
     caller = Caller()
-    saying = [{"type": "content_block", "prompt": "." * 4_000}] * 190
+    saying = [{"type": "content_block", "prompt": "." * 4_000}] * 188
     choice = {
         "type": "single_punch",
         "prompt": "?",
@@ -51,7 +51,7 @@ def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
     made = caller.make(*saying, *[choice] * 10)
     longer = [each | {"value": f"{each['value']:.>400}"} for each in choice["options"]]
 
-    *kept, refused = (caller.patch(block_path(made, n), {"options": longer}) for n in (190, 191, 192))
+    *kept, refused = (caller.patch(block_path(made, n), {"options": longer}) for n in (188, 189, 190))
 
     assert [answer.status_code for answer in kept] == [200, 200]
     assert faults(refused) == {("blocks", "too_long")}
