@@ -176,4 +176,4 @@ def test_the_prompts_and_options_of_a_script_have_a_limit_together():
     assert (too_long(full, two), too_long(full, longer)) == ([], [("blocks", "too_long")])
     scores = {f"bucket{n}": Decimal(n) for n in range(100)}
     scored = replace(one, options=tuple(Option(value=str(n), score_values=scores) for n in range(950)))
-    assert too_long(scored, two) == [("blocks", "too_long")]
+    assert ("blocks", "too_long") in too_long(scored, two)
