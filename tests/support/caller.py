@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from copy import copy
+from functools import partial
 from typing import Any
 
 import orjson
+from django.http import FileResponse, HttpResponse
 from django.test import Client
 
 from communities.actors import Actor
@@ -60,14 +62,21 @@ class Caller:
         return twin
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
-        """A request; `path` begins behind the community's own."""
-        return self.client.generic(
+        """A request; `path` begins behind the community's own. JSON that is streamed is read to its end."""
+        answer: Any = self.client.generic(
             method.upper(),
             f"/v1/communities/{self.community.pk}{path}",
             b"" if body is None else orjson.dumps(body),
             "application/json",
             headers={"X-API-Key": self.secret, **headers},
         )
+        if isinstance(answer, FileResponse):
+            content = b"".join(answer)
+            for close in answer._resource_closers:  # Django leaves the file open after HEAD
+                close()
+            answer = HttpResponse(content, status=answer.status_code, headers=dict(answer.items()))
+            answer.json = partial(orjson.loads, content)
+        return answer
 
     def get(self, path: str, **headers: str) -> Any:
         return self.call("get", path, **headers)

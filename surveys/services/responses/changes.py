@@ -26,10 +26,10 @@ from surveys.services.feed_order import NEXT, NOW, OPEN
 from surveys.services.representations.response import response_serializer
 from surveys.services.responses import cursors
 from surveys.services.responses.cursors import Cursor
-from surveys.services.responses.service import ANSWERS, COLUMNS
+from surveys.services.responses.service import ANSWERS, COLUMNS, MAX_BATCH_BYTES
 
 # In each project the next few by its index, then the first of all. A page costs the same at any depth.
-_PAGE = f"""
+_NEXT_FEW = f"""
     WITH changed AS (
         SELECT own.* FROM unnest(%(projects)s::bigint[]) AS read(project_id), LATERAL (
             SELECT project_id, changed_in, id, is_listed FROM surveys_conversation
@@ -45,9 +45,20 @@ _PAGE = f"""
     ), page AS (
         SELECT * FROM changed UNION ALL SELECT * FROM deleted ORDER BY changed_in, id LIMIT %(limit)s
     )
-    SELECT page.project_id, page.changed_in, page.id, page.is_listed, {COLUMNS}
-    FROM page LEFT JOIN surveys_conversation c ON c.id = page.id AND page.is_listed {ANSWERS}
-    ORDER BY page.changed_in, page.id
+"""
+_COUNT = f"{_NEXT_FEW} SELECT count(*) FROM page"
+# As many as have MAX_BATCH_BYTES together, at least one.
+_PAGE = f"""
+    {_NEXT_FEW}
+    SELECT * FROM (
+        SELECT page.project_id, page.changed_in AS position, page.id AS response_id, page.is_listed,
+            {COLUMNS},
+            coalesce(a.size, 0) AS size,
+            sum(coalesce(a.size, 0)) OVER (ORDER BY page.changed_in, page.id)::bigint AS upto
+        FROM page LEFT JOIN surveys_conversation c ON c.id = page.id AND page.is_listed {ANSWERS}
+    ) part
+    WHERE upto - size < %(most)s
+    ORDER BY position, response_id
 """
 _OF_PROJECT = "project_id = %(project)s"
 # Nobody knows any more who could read a project that is gone. What is told of it are numbers and random ids.
@@ -135,17 +146,19 @@ def _read(
         "id": cursor.response_id,
         "begun_at": cursor.begun_at,
         "limit": per_page + 1,
+        "most": MAX_BATCH_BYTES,
     }
-    rows = fetch_rows(_PAGE.format(whose=deletions), values)
     for _ in range(MOST_WAITS):
-        if len(rows) > per_page or not _are_waiting(whose, deletions):
+        [(count,)] = fetch_rows(_COUNT.format(whose=deletions), values)
+        if count > per_page or not _are_waiting(whose, deletions):
             break
         time.sleep(WAIT)
-        rows = fetch_rows(_PAGE.format(whose=deletions), values)
+    rows = [row[:-2] for row in fetch_rows(_PAGE.format(whose=deletions), values)]
     page = rows[:per_page]
     if page:
         cursor = replace(cursor, position=page[-1][1], response_id=page[-1][2])
-    return ChangesPage(_serialized(page, actor), cursor.written(at=at), has_more=len(rows) > per_page)
+    has_more = len(rows) > per_page or len(rows) < count
+    return ChangesPage(_serialized(page, actor), cursor.written(at=at), has_more=has_more)
 
 
 def _are_waiting(whose: Mapping[str, Any], deletions: str) -> bool:

@@ -30,6 +30,7 @@ HISTORY_BATCH = 500  # responses of one person in one statement
 FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
+MAX_PAGE_BYTES = 16_000_000  # of a page's answers: a hundred of usual length have less than 1 MB
 _BYTES_PER_ANSWER = 100
 # As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
 MAX_PAGED_ROWS = 10_000
@@ -93,9 +94,10 @@ def list_page(
 
     `filters` may hold `status` (`completed`, `partial`; anything else means all), `member_id`, the keys of
     `_FILTERS`, and `fields` of metadata with their values, which are looked for in all responses. With
-    `after`, the page starts after that response and costs the same at any depth. The total comes from the
-    project's tally, and is counted only if filters other than `status` are given. Raises InvalidRequest for a
-    page beyond MAX_PAGED_ROWS, if there are responses.
+    `after`, the page starts after that response and costs the same at any depth; it ends early at
+    MAX_PAGE_BYTES. The total comes from the project's tally, and is counted only if filters other than
+    `status` are given. Raises InvalidRequest for a page beyond MAX_PAGED_ROWS, if there are responses, and
+    for a page by number of more than MAX_PAGE_BYTES.
     """
     filters = _by_user(project, filters)
     where, values = _where(project, filters)
@@ -115,22 +117,26 @@ def list_page(
     ids = f"{ids} ORDER BY id {direction} LIMIT %s OFFSET %s"
     if offset + per_page > MAX_PAGED_ROWS and after is None:
         _refuse_depth(per_page, ids, values)
-    sql = f"""
-        SELECT {COLUMNS}
-        FROM (SELECT * FROM surveys_conversation WHERE id IN ({ids})) c {ANSWERS}
-        ORDER BY c.id {direction}
-    """
+    rows_of_page = f"SELECT * FROM surveys_conversation WHERE id IN ({ids})"
+    sql = _up_to_a_size(rows_of_page, direction=direction)
     more = [after] if after is not None else []
     with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, *more, per_page + 1, offset])
+        cursor.execute(sql, [*values, *more, per_page + 1, offset, MAX_PAGE_BYTES])
         rows = cursor.fetchall()
+        has_more = len(rows) > per_page
+        if not has_more and rows and rows[-1][-1] >= MAX_PAGE_BYTES:
+            rest = f"SELECT EXISTS (SELECT FROM surveys_conversation WHERE {where} AND id {comparison} %s)"
+            cursor.execute(rest, [*values, rows[-1][0]])
+            [has_more] = cursor.fetchone()
+            if has_more and after is None and len(rows) < per_page:
+                _refuse_size(len(rows))
     serialize = response_serializer(project, solutions=solutions)
     return ResponsePage(
-        data=[serialize(row) for row in rows[:per_page]],
+        data=[serialize(row[:-2]) for row in rows[:per_page]],
         page=page if after is None else None,
         per_page=per_page,
         total=total,
-        has_more=len(rows) > per_page,
+        has_more=has_more,
     )
 
 
@@ -171,18 +177,12 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
     Rows are read in batches while the caller iterates, so a long history never takes more memory than one.
     """
     serialize, last = response_serializer(project), uuid.UUID(int=0)
-    sql = f"""
-        SELECT {COLUMNS} FROM surveys_conversation c {ANSWERS}
-        WHERE c.project_id = %s AND c.user_id = %s AND c.id > %s
-        ORDER BY c.id LIMIT {HISTORY_BATCH}
-    """
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [project.pk, user_id, last])
-            rows = cursor.fetchall()
-        yield from map(serialize, rows)
-        if len(rows) < HISTORY_BATCH:
-            return
+    sql = _up_to_a_size(
+        f"SELECT * FROM surveys_conversation WHERE project_id = %s AND user_id = %s AND id > %s "
+        f"ORDER BY id LIMIT {HISTORY_BATCH}"
+    )
+    while rows := statements.fetch_rows(sql, [project.pk, user_id, last, MAX_BATCH_BYTES]):
+        yield from (serialize(row[:-2]) for row in rows)
         last = rows[-1][0]
 
 
@@ -194,22 +194,39 @@ def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequ
     from how many rows fitted into the one before.
     """
     where, values = _where(project, filters)
-    sql = f"""
-        SELECT * FROM (
-            SELECT {COLUMNS}, a.size, sum(a.size) OVER (ORDER BY c.id)::bigint AS upto
-            FROM (
-                SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s
-            ) c {ANSWERS}
-        ) batch
-        WHERE upto - size < %s
-        ORDER BY id
-    """
+    sql = _up_to_a_size(f"SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s")
     last, limit = uuid.UUID(int=0), FIRST_BATCH
     while rows := statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES]):
         yield [row[:-2] for row in rows]
         if len(rows) < limit and rows[-1][-1] < MAX_BATCH_BYTES:
             return
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
+
+
+def _up_to_a_size(conversations: str, *, direction: str = "ASC") -> str:
+    """The statement that reads these conversations with their answers until they exceed a number of bytes.
+
+    That number is its last parameter. The first row is always read. Each row ends with its size and the sum
+    up to it.
+    """
+    return f"""
+        SELECT * FROM (
+            SELECT {COLUMNS}, a.size, sum(a.size) OVER (ORDER BY c.id {direction})::bigint AS upto
+            FROM ({conversations}) c {ANSWERS}
+        ) part
+        WHERE upto - size < %s
+        ORDER BY id {direction}
+    """
+
+
+def _refuse_size(fitting: int) -> NoReturn:
+    """Refuse a page by number whose answers are too large: the pages after it would leave responses out."""
+    refuse(
+        "per_page",
+        "invalid",
+        f"These responses have more than {MAX_PAGE_BYTES // 1_000_000} MB together. Send a smaller "
+        f"`per_page`, for example {fitting}, or go on with `after`, which returns as many as fit.",
+    )
 
 
 def _by_user(project: Project, filters: Mapping[str, Any]) -> Mapping[str, Any]:

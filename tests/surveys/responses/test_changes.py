@@ -527,3 +527,18 @@ def test_deletions_are_remembered_as_long_as_any_cursor(admin: Caller, survey: d
 
     assert changes.forget_deletions(at=at) == 1
     assert not DeletedResponse.objects.filter(pk=old.pk).exists()
+
+
+def test_a_page_of_long_answers_ends_early_and_says_that_there_is_more(
+    admin: Caller, survey: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MAX_BATCH_BYTES", 150)  # an answer counts 100 and its bytes
+    told = [answered(admin, survey, who).told["id"] for who in ("ann", "bo", "cy")]
+
+    seen, pages, cursor, has_more = [], 0, "", True
+    while has_more:
+        page = admin.get(f"/projects/{survey['id']}/responses/changes{cursor}").json()
+        seen += ids(page["data"])
+        pages, cursor, has_more = pages + 1, f"?cursor={page['cursor']}", page["has_more"]
+
+    assert (seen, pages) == (told, 2)

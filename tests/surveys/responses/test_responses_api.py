@@ -3,7 +3,7 @@ import uuid
 import pytest
 
 from surveys.models import Project
-from tests.support.caller import Caller
+from tests.support.caller import Caller, faults
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -87,6 +87,25 @@ def test_the_listing_goes_on_by_page_or_behind_a_response(admin, made, three):
     assert behind["pagination"] == {"per_page": 1, "total": 3, "has_more": True}
     assert ids(listed(admin, made, "?order=desc")) == keys[::-1]
     assert ids(listed(admin, made, "?page=99")) == []
+
+
+def test_a_page_of_long_answers_is_refused_by_number_and_ends_early_behind_a_response(
+    admin, made, three, monkeypatch
+):
+    everything = ids(listed(admin, made))
+    # An answer counts 100 and its bytes.
+    monkeypatch.setattr("surveys.services.responses.service.MAX_PAGE_BYTES", 250)
+
+    refused = admin.get(f"/projects/{made.pk}/responses")
+    first = listed(admin, made, "?per_page=1")
+    rest = listed(admin, made, f"?after={everything[0]}")
+    last = listed(admin, made, f"?after={everything[1]}")
+
+    assert (refused.status_code, faults(refused)) == (400, {("per_page", "invalid")})
+    assert "for example 2" in refused.json()["message"]
+    assert (ids(first), first["pagination"]["has_more"]) == (everything[:1], True)
+    assert (ids(rest), rest["pagination"]["has_more"]) == (everything[1:], False)
+    assert (ids(last), last["pagination"]["has_more"]) == (everything[2:], False)
 
 
 def test_filters_are_read_from_the_query(admin, made, three):
