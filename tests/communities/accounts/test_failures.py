@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import structlog
+from allauth.account.adapter import get_adapter
 from allauth.mfa.totp.internal.auth import TOTP
 from django import forms
 from django.http import HttpRequest
@@ -143,7 +144,7 @@ def test_a_closed_account_is_logged_where_its_proof_was_right(log: list[Any], rf
     User.objects.filter(pk=identity.user_id).update(is_active=False)
     request = _request_of(new_browser())
 
-    account_forms.get_adapter().respond_user_inactive(request, User.objects.get(pk=identity.user_id))
+    get_adapter().respond_user_inactive(request, User.objects.get(pk=identity.user_id))
 
     assert _failed(log) == [("account", "inactive", False)]
 
