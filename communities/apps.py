@@ -11,7 +11,7 @@ class CommunitiesConfig(AppConfig):
 
         import communities.checks  # noqa: F401, PLC0415
         from communities import key_versions  # noqa: PLC0415
-        from communities.accounts import signals  # noqa: PLC0415
+        from communities.accounts import recovery_codes, signals  # noqa: PLC0415
         from communities.accounts.providers.classes import PROVIDERS  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
 
@@ -19,4 +19,5 @@ class CommunitiesConfig(AppConfig):
         key_versions.connect(ApiKey, Community, Member, User, deleted=(ApiKey, Member))
         for provider in PROVIDERS:
             registry.register(provider)
+        recovery_codes.install()
         signals.connect()

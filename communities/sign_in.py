@@ -56,9 +56,9 @@ class TooManyAttempts(Exception):
         self.retry_after = retry_after
 
 
-def count_attempt(request: HttpRequest, login: str) -> None:
-    """Count an attempt to sign in to an account, which need not exist. Raises TooManyAttempts."""
-    address, account = throttling.hashed(throttling.address_of(request)), _account(login)
+def count_attempt(request: HttpRequest, account: str) -> None:
+    """Count an attempt to sign in to an account (`account_named`). Raises TooManyAttempts."""
+    address = throttling.hashed(throttling.address_of(request))
     browser = _known_browsers(request).get(account)
     if browser is not None:
         limits = [
@@ -85,14 +85,14 @@ def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
         )
 
 
-def forget_attempts(request: HttpRequest, login: str) -> None:
+def forget_attempts(request: HttpRequest, account: str) -> None:
     """After a success, forget the attempts from this address for this account.
 
     The success does not count against the address, so a hall of people behind one address can sign in
     (decisions 18.18). Failures of other accounts stay counted: somebody who guesses wins nothing by signing
     in to their own account in between.
     """
-    address, account = throttling.hashed(throttling.address_of(request)), _account(login)
+    address = throttling.hashed(throttling.address_of(request))
     throttling.forget(f"colloquy:sign-in:pair:{address}:{account}")
     if account not in _known_browsers(request):  # whose attempts are not counted by their address
         throttling.give_back(f"colloquy:sign-in:address:{address}")
@@ -118,12 +118,12 @@ def hashing_slot() -> Iterator[None]:
 
 def is_known_browser(request: HttpRequest, user: Any) -> bool:
     """Whether this browser has signed in to this account before."""
-    return _account_of(user) in _known_browsers(request)
+    return account_of(user.pk) in _known_browsers(request)
 
 
 def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) -> None:
     """A browser that is known keeps its name: with a new one it would have new attempts each time."""
-    known, account = _known_browsers(request), _account_of(user)
+    known, account = _known_browsers(request), account_of(user.pk)
     names = {account: known.get(account) or secrets.token_urlsafe(12), **known}
     pairs = [f"{name}.{each}" for each, name in list(names.items())[:ACCOUNTS_OF_BROWSER]]
     response.set_cookie(
@@ -136,17 +136,18 @@ def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) ->
     )
 
 
-def _account(login: str) -> str:
-    """The account that was typed. Whether it exists costs the same and shows nowhere."""
+def account_named(login: str) -> str:
+    """A keyed hash of the account that was typed, which need not exist. Whether it does shows nowhere."""
     by_email = filter_users_by_email(login, prefer_verified=True, for_login=True)
     user = by_email[0] if len(by_email) == 1 else get_user_by_username(login)
     if user is not None:
-        return _account_of(user)
+        return account_of(user.pk)
     return throttling.hashed(unicodedata.normalize("NFKC", login).casefold())
 
 
-def _account_of(user: Any) -> str:
-    return throttling.hashed(f"user:{user.pk}")
+def account_of(user_id: int) -> str:
+    """A keyed hash of an account."""
+    return throttling.hashed(f"user:{user_id}")
 
 
 def _signer() -> TimestampSigner:

@@ -294,6 +294,7 @@ MFA_FORMS = {
 }
 MFA_RATE_LIMITS = False
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # people who sign in by a source may have no address
+MFA_RECOVERY_CODES_SHOW_ONCE = True  # `communities.accounts.recovery_codes` keeps hashes
 MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TRUST_ENABLED = True

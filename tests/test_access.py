@@ -18,7 +18,7 @@ import pytest
 from _pytest.monkeypatch import MonkeyPatch
 from django.apps import apps
 
-from communities.models import Community
+from communities.models import Community, CommunitySettings
 from surveys.models import Project
 from tests.support.access import admin_rows, api_rows, page_rows
 from tests.support.access.addresses import addresses, arguments_of, spelled
@@ -49,6 +49,11 @@ NEVER_FILLED = {
     "socialaccount_socialtoken",
 }
 OF_THE_INSTALLATION = {"auth_permission", "config_keyfingerprint", "django_content_type", "django_session"}
+NO_STAFF_PAGES = {  # they lead elsewhere, show texts of the admin alone, or are for every member
+    *("admin/login/", "admin/logout/", "admin/password_change/", "admin/password_change/done/"),
+    *("admin/jsi18n/", "admin/^(?P<app_label>APPS)/$"),
+    "account/data/leave/<int:community_id>/",
+}
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +287,44 @@ def test_forms_and_links_with_ids_of_another_community_change_and_show_nothing(
 def _matching_ids(here: TwoCommunities) -> dict[str, str]:
     """The ids of the other community, each with the one that names the same in the first."""
     return {str(value): str(here.own.ids[name]) for name, value in here.other.ids.items()}
+
+
+def test_a_community_that_asks_for_second_factors_opens_no_page_to_staff_without_one(
+    here: TwoCommunities,
+) -> None:
+    """Each page that an admin opens and outsiders do not is refused, in the admin and the account area."""
+    wrong: list[Any] = []
+    refused = 0
+    with taken_back():
+        CommunitySettings.objects.filter(pk=here.own.community.pk).update(require_second_factor=True)
+        here.browsers["superuser"].post(f"/admin/community/{here.own.community.pk}/")
+        for route, role, method in product(_routes_of_staff(), ("admin", "superuser"), ("get", "post")):
+            if role == "superuser" and not route.startswith("admin/"):
+                continue  # a member of no community
+            answer = ask(here, role, method, spelled(route, here.own), content_type=FORM)
+            is_refusal = answer.status == 403 and answer.says("its staff")
+            refused += is_refusal
+            if not is_refusal and answer.status not in (404, 405):
+                wrong.append((method, route, role, answer.status))
+            if answer.changes.keys() - {"communities_communitysettings"}:
+                wrong.append((method, route, role, "changes", answer.changes.keys()))
+            if not is_refusal and answer.says(here.own.word):
+                wrong.append((method, route, role, "says", here.own.word))
+
+    assert not wrong, "\n".join(map(str, wrong))
+    assert refused > 300
+
+
+def _routes_of_staff() -> list[str]:
+    """The addresses that open to admins of a community: in the admin, and of those in the account area."""
+    found = []
+    for route, (get, post) in TABLE.items():
+        allowed = [row.split() for row in (get, get if post == "same" else post)]
+        opens = any(row[ROLES.index("admin")] < "400" for row in allowed)
+        is_closed = all(row[ROLES.index("nobody")] >= "400" for row in allowed)
+        if opens and route not in NO_STAFF_PAGES and (is_closed or route.startswith("admin/")):
+            found.append(route)
+    return found
 
 
 # --- The interface ------------------------------------------------------------------------------------

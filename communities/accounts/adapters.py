@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from communities import sealing, sign_in
-from communities.accounts import browsers, sign_ups, wording
+from communities.accounts import browsers, failures, sign_ups, wording
 from communities.http import throttling
 from communities.models import unnamed
 from communities.services import identities, mails
@@ -129,6 +129,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
         """As for a wrong password: nobody learns that this account exists."""
+        failures.record(request, "account", "inactive", account=sign_in.account_of(user.pk))
         messages.error(request, wording.MISMATCH)
         return HttpResponseRedirect(reverse("account_login"))
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from communities import second_factors
 from communities.actors import Actor
 from communities.models import CommunitySettings, Member, User
 from communities.services import members
@@ -32,6 +33,7 @@ class OwnCommunity:
     tier: str
     zone: ZoneInfo
     user_id: int
+    requires_second_factor: bool
 
     @property
     def is_admin(self) -> bool:
@@ -65,13 +67,24 @@ def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
         assert isinstance(user, User)
         present = Member.objects.filter(user=user, left_at__isnull=True)
         rows = present.order_by("community__name", "community_id").values_list(
-            "community_id", "community__name", "access", "community__tier", "community__settings__time_zone"
+            "community_id",
+            "community__name",
+            "access",
+            "community__tier",
+            "community__settings__time_zone",
+            "community__settings__require_second_factor",
         )
         own = [
             OwnCommunity(
-                pk, name, access, tier, ZoneInfo(zone or CommunitySettings.DEFAULT_TIME_ZONE), user.pk
+                pk,
+                name,
+                access,
+                tier,
+                ZoneInfo(zone or CommunitySettings.DEFAULT_TIME_ZONE),
+                user.pk,
+                bool(requires_factor) and access != Member.Access.MEMBER,
             )
-            for pk, name, access, tier, zone in rows
+            for pk, name, access, tier, zone, requires_factor in rows
         ]
         ranks = [Member.Access.ADMIN, Member.Access.CREATOR, Member.Access.MEMBER]
         found = sorted(own, key=lambda each: ranks.index(Member.Access(each.access)))
@@ -94,23 +107,35 @@ def choices(request: HttpRequest) -> Sequence[OwnCommunity]:
 def chosen(request: HttpRequest) -> OwnCommunity | None:
     """The community that the address names with `community`, else the first; None for people without one.
 
-    Raises Http404 for a community that the person is no member of.
+    Raises Http404 for a community that the person is no member of, and SecondFactorMissing. Without a second
+    factor the first is one that asks for none.
     """
     own = communities_of(request)
     wanted = request.GET.get("community")
     if wanted is None:
-        return own[0] if own else None
-    return _named(own, wanted)
+        is_open = (each for each in own if not each.requires_second_factor)
+        first = own[0] if own else None
+        if first is not None and first.requires_second_factor and second_factors.is_missing(request):
+            first = next(is_open, first)
+        return None if first is None else _entered(request, first)
+    return _entered(request, _named(own, wanted))
 
 
 def require_admin(request: HttpRequest, community_id: int | str | None) -> OwnCommunity:
     """The community, if the person is an admin there.
 
-    Raises Http404 for a community that they are no member of, and NotAnAdmin for members and creators.
+    Raises Http404 for a community that they are no member of, NotAnAdmin for members and creators, and
+    SecondFactorMissing.
     """
-    community = _named(communities_of(request), str(community_id))
+    community = _entered(request, _named(communities_of(request), str(community_id)))
     if not community.is_admin:
         raise NotAnAdmin(community)
+    return community
+
+
+def _entered(request: HttpRequest, community: OwnCommunity) -> OwnCommunity:
+    if community.requires_second_factor:
+        second_factors.require(request, community.id, community.name)
     return community
 
 

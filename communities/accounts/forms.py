@@ -18,7 +18,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.cache import cache
 
 from communities import sign_in
-from communities.accounts import limits, sign_ups
+from communities.accounts import failures, limits, sign_ups
 from communities.models import User
 from communities.services import invitations
 from communities.sign_in import TooManyAttempts
@@ -33,6 +33,8 @@ class Limited(forms.Form):
 
     words: dict[str, tuple[str, str]] = {}
     """Labels and help texts, by the field."""
+    way: failures.Way | None = None
+    """What the form takes as proof of who somebody is. Proofs that it refuses are logged."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,6 +53,8 @@ class Limited(forms.Form):
             self._errors = forms.utils.ErrorDict(renderer=self.renderer)
             self.cleaned_data = {}
             self.add_error(None, forms.ValidationError(str(refusal), code="too_many"))
+        if self.way is not None and self.is_bound and self._errors:
+            failures.record_form(context.request, self.way, self)
 
 
 class Proof(Limited):
@@ -65,6 +69,9 @@ class Proof(Limited):
 class SignIn(Limited, account.LoginForm):
     """Asks nobody for a password whose attempts are used up."""
 
+    way = "password"
+    account: str | None = None
+    """The account that was typed, as a keyed hash."""
     words = {
         "login": ("E-mail address or user name", ""),
         "password": ("Password", ""),
@@ -80,10 +87,10 @@ class SignIn(Limited, account.LoginForm):
         }
 
     def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
-        login = self.cleaned_data["login"]
-        sign_in.count_attempt(self.request, login)
+        self.account = sign_in.account_named(self.cleaned_data["login"])
+        sign_in.count_attempt(self.request, self.account)
         cleaned = super()._clean_with_password(credentials)
-        sign_in.forget_attempts(self.request, login)
+        sign_in.forget_attempts(self.request, self.account)
         return cleaned
 
 
@@ -178,6 +185,7 @@ class ResetPassword(Limited, account.ResetPasswordKeyForm):
 
 
 class Reauthenticate(Limited, account.ReauthenticateForm):
+    way = "password"
     words = {"password": ("Password", "")}
 
 
@@ -191,6 +199,7 @@ def _one_time(form: forms.Form) -> None:
 
 
 class EnterCode(Proof, factors.AuthenticateForm):
+    way = "code"
     words = {"code": ("Code", "From your authenticator app, or one of your recovery codes.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -199,6 +208,7 @@ class EnterCode(Proof, factors.AuthenticateForm):
 
 
 class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
+    way = "code"
     words = EnterCode.words
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -207,15 +217,15 @@ class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
 
 
 class EnterPasskey(Proof, passkeys.AuthenticateWebAuthnForm):
-    pass
+    way = "passkey"
 
 
 class SignInByPasskey(Proof, passkeys.LoginWebAuthnForm):
-    pass
+    way = "passkey"
 
 
 class ReauthenticateByPasskey(Limited, passkeys.ReauthenticateWebAuthnForm):
-    pass
+    way = "passkey"
 
 
 class AddPasskey(Limited, passkeys.AddWebAuthnForm):

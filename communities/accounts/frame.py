@@ -11,6 +11,7 @@ from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
+from communities import second_factors
 from communities.accounts.sections import Section, sections
 from communities.accounts.sources import OfferedSource, offered_sources
 from communities.models import User
@@ -52,9 +53,19 @@ class Frame:
         return user_of(self.request).browsers_forgotten_at
 
     @property
+    def asking_for_last_factor(self) -> Sequence[str]:
+        """The communities whose pages for staff close if the only second factor is removed."""
+        user = user_of(self.request)
+        return second_factors.asked_by(user) if second_factors.is_last(user) else []
+
+    @property
     def may_enter_admin(self) -> bool:
         """Whether the admin lets in whoever is signed in."""
         return self.request.user.is_authenticated and user_of(self.request).may_enter_admin
+
+    @property
+    def is_superuser(self) -> bool:
+        return user_of(self.request).is_superuser
 
     def is_here(self, section: Section) -> bool:
         path, address = self.request.path, section.address

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
 from communities import sign_in
+from communities.accounts import failures
 from communities.accounts.forms import InvitedSignUp
 from communities.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.models import Invitation, Member, User
@@ -38,6 +39,7 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     try:
         invitation = invitations.find(token=token, at=at)
     except (NotFound, Conflict) as refusal:
+        failures.record(request, "link", "invalid_link")
         return render(request, "account/invitation_over.html", {"refusal": refusal.message}, status=GONE)
     if request.user.is_authenticated:
         return _accept(request, token, invitation)

@@ -1,19 +1,23 @@
 """What holds for each page of the account area: attempts are limited, and no cache keeps anything.
 
-The lifetimes of sessions are kept here too, for the admin as well.
+The lifetimes of sessions are kept here too, for the admin as well. New recovery codes and the second factor
+that a community asks for have their pages here, because several addresses lead to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from communities.accounts import lifetimes, limits
+from communities import chosen_community, second_factors
+from communities.accounts import building, failures, lifetimes, limits, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
+from communities.second_factors import SecondFactorMissing
 from communities.sign_in import TooManyAttempts
 
 AREA, ADMIN = "/account/", "/admin/"
@@ -34,6 +38,8 @@ class AccountAreaMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        if response.status_code == HTTPStatus.FOUND:
+            response = recovery_codes.page_of_new(request) or response
         if request.path.startswith((AREA, ADMIN)):
             lifetimes.settle(request)
         if not request.path.startswith(AREA):
@@ -61,11 +67,20 @@ class AccountAreaMiddleware:
         except TooManyAttempts as refusal:
             limits.refuse(request, refusal)
             if not limits.TABLE[name].keeps_form:
+                if name in failures.OF_PAGES:
+                    failures.record(request, failures.OF_PAGES[name], "too_many")
                 return too_many(request, refusal)
         return None
 
+    def process_template_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        if request.path.startswith(AREA):
+            failures.record_dead_link(request, response)
+        return response
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Too many passwords are hashed at this moment."""
+        """Too many passwords are hashed at this moment, or a community asks for a second factor."""
+        if isinstance(exception, SecondFactorMissing):
+            return explain_second_factor(request, exception)
         if not isinstance(exception, TooManyAttempts):
             return None
         limits.refuse(request, exception)
@@ -74,6 +89,18 @@ class AccountAreaMiddleware:
 
 def _was_just_proven(request: HttpRequest) -> bool:
     return not request.user.is_authenticated or did_recently_reauthenticate(request)
+
+
+def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) -> HttpResponse:
+    """Say why the page is closed and where a second factor is set up, which leads back to the page."""
+    second_factors.remember_wanted(request)
+    chosen_community.remember(request, missing.community_id)
+    others = [each for each in building.choices(request) if not each.requires_second_factor]
+    context = {"community": missing.name, "others": others}
+    response = render(request, "account/second_factor_missing.html", context, status=HTTPStatus.FORBIDDEN)
+    if "HX-Request" in request.headers:
+        response["HX-Refresh"] = "true"  # a part of a page cannot show it
+    return response
 
 
 def too_many(request: HttpRequest, refusal: TooManyAttempts) -> HttpResponse:

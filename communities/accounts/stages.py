@@ -9,14 +9,13 @@ from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.email_verification import send_verification_email_at_login
 from allauth.account.models import EmailAddress
 from allauth.mfa.internal.flows import trust
-from allauth.mfa.models import Authenticator
 from allauth.mfa.stages import AuthenticateStage
 from allauth.mfa.utils import is_mfa_enabled
 from allauth.mfa.webauthn.internal.flows import did_use_passwordless_login
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest
 
-FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+from communities.second_factors import FACTORS
 
 
 class ConfirmAddress(stages.EmailVerificationStage):

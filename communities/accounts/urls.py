@@ -22,6 +22,7 @@ urlpatterns = [
     path("password/set/", views.SetPassword.as_view(), name="account_set_password"),
     path("sessions/", views.Sessions.as_view(), name="usersessions_list"),
     path("2fa/browsers/forget/", views.forget_browsers, name="account_forget_browsers"),
+    path("2fa/recovery-codes/download/", views.absent),  # the page with new codes has the file
     # Ways of django-allauth that are off: there is no other way in than those that the README names.
     path("login/code/confirm/", views.absent),
     path("3rdparty/signup/", views.absent),

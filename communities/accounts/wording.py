@@ -134,7 +134,7 @@ MESSAGES: dict[str, str] = {
     "account/messages/password_set.txt": "Your password is set.",
     "account/messages/primary_email_set.txt": "Your main address is changed.",
     "account/messages/unverified_primary_email.txt": "Confirm the address before it can be your main one.",
-    "mfa/messages/recovery_codes_generated.txt": "Here are your recovery codes. Keep them in a safe place.",
+    "mfa/messages/recovery_codes_generated.txt": "",
     "mfa/messages/totp_activated.txt": "Your authenticator app is set up.",
     "mfa/messages/totp_deactivated.txt": "Your authenticator app is removed.",
     "mfa/messages/webauthn_added.txt": "Your passkey is added.",

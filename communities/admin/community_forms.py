@@ -82,6 +82,11 @@ class CommunityForm(forms.Form):
         label="Anybody may join",
         help_text="People make an account and become members, without an invitation.",
     )
+    require_second_factor = forms.BooleanField(
+        required=False,
+        label="Staff need a second factor",
+        help_text="Without a passkey or an authenticator app, nobody opens the community's pages for staff.",
+    )
     thank_you_type = forms.ChoiceField(
         choices=THANKS, widget=forms.RadioSelect, required=False, label="Style of the thanks"
     )

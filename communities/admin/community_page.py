@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
+from communities import second_factors
 from communities.actors import Actor
 from communities.admin.community_forms import CommunityForm, initial_of
 from communities.admin_site import acting, refusals
@@ -20,6 +21,7 @@ from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.texts import moment, number
 from communities.errors import Refusal
 from communities.models import Community, CommunitySettings
+from communities.second_factors import OwnFactorMissing
 from communities.services import communities, get_settings, settings
 from communities.services.places import common_time_zones
 from communities.tiers import TIERS
@@ -28,6 +30,7 @@ from communities.tiers import TIERS
 PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
     ("Joining", "", ("allow_sign_up",)),
+    ("Security", "", ("require_second_factor",)),
     ("Privacy", "", ("default_anonymous_mode",)),
     (
         "XP",
@@ -81,6 +84,8 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
         if request.method == "POST" and form.is_valid():
             try:
                 _save(actor, form)
+            except OwnFactorMissing:
+                _ask_for_own_factor(form)
             except Refusal as refusal:
                 refusals.add_to_form(form, refusal)
             else:
@@ -98,6 +103,13 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             "time_zones": common_time_zones(),
         }
         return self.render(request, "admin/communities/communitysettings/page.html", context)
+
+
+def _ask_for_own_factor(form: CommunityForm) -> None:
+    """The link stands beside the error, because the list of errors has links of its own."""
+    words = '<a href="{}">Set up a second factor</a> for your own account first.'
+    form[second_factors.FIELD].help_text = format_html(words, reverse("mfa_index"))
+    form.add_error(second_factors.FIELD, "You have no second factor yourself yet.")
 
 
 @transaction.atomic

@@ -12,12 +12,13 @@ from typing import cast
 
 from django.http import Http404, HttpRequest
 
-from communities import chosen_community
+from communities import chosen_community, second_factors
 from communities.actors import Actor, Role
 from communities.models import Community, CommunitySettings, Member, User
 
 MAX_IN_SWITCHER = 30
 _CACHE = "_acting_in"
+_FIELDS = ("tier", "settings__time_zone", "settings__require_second_factor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class StaffCommunity:
     role: str
     tier: str
     time_zone: str
+    requires_second_factor: bool
 
 
 def user_of(request: HttpRequest) -> User:
@@ -45,10 +47,15 @@ def communities_of(request: HttpRequest) -> list[StaffCommunity]:
 
 
 def actor_in(request: HttpRequest, community_id: int) -> Actor | None:
-    """The user as an actor in a community; None if they have no role there or the community is unknown."""
+    """The user as an actor in a community; None if they have no role there or the community is unknown.
+
+    Every page about a community calls this. Raises SecondFactorMissing.
+    """
     community = _find(request, community_id)
     if community is None:
         return None
+    if community.requires_second_factor:
+        second_factors.require(request, community.id, community.name)
     return Actor(
         user_id=user_of(request).pk, role=community.role, community_id=community.id, tier=community.tier
     )
@@ -75,6 +82,15 @@ def current_actor(request: HttpRequest) -> Actor | None:
     return None if community is None else actor_in(request, community.id)
 
 
+def may_act(request: HttpRequest, *, least: Role) -> bool:
+    """Whether the user has at least this role in the current community.
+
+    For what a page offers, not for what it shows: no second factor is asked for.
+    """
+    community = current_community(request)
+    return community is not None and Role[community.role.upper()] >= least
+
+
 def make_current(request: HttpRequest, community_id: int) -> None:
     """Make a community the current one, from this request on. The caller has checked the user's role."""
     chosen_community.remember(request, community_id)
@@ -93,18 +109,15 @@ def _read(user: User) -> dict[int, StaffCommunity]:
         return {}
     members = Member.objects.filter(user=user, left_at__isnull=True)
     rows = members.order_by("community__name", "community_id").values_list(
-        "community_id", "community__name", "access", "community__tier", "community__settings__time_zone"
+        "community_id", "community__name", "access", *(f"community__{each}" for each in _FIELDS)
     )
     if not user.is_superuser:
         return {row[0]: _staff_community(*row) for row in rows}
-    own = [_staff_community(*row[:2], "admin", *row[3:]) for row in rows]
+    own = [_staff_community(row[0], row[1], "admin", *row[3:]) for row in rows]
     # By id, which has an index: a million names would be sorted for each page.
     others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
-    fields = others.values_list("pk", "name", "tier", "settings__time_zone")
-    more = [
-        _staff_community(pk, name, "admin", tier, zone)
-        for pk, name, tier, zone in fields[: max(0, MAX_IN_SWITCHER - len(own))]
-    ]
+    fields = others.values_list("pk", "name", *_FIELDS)[: max(0, MAX_IN_SWITCHER - len(own))]
+    more = [_staff_community(row[0], row[1], "admin", *row[2:]) for row in fields]
     return {each.id: each for each in (*own, *sorted(more, key=lambda each: each.name.casefold()))}
 
 
@@ -113,16 +126,16 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
     if community_id in acting or not user_of(request).is_superuser:
         return acting.get(community_id)
     # The switcher holds only some of the communities that a superuser may enter.
-    row = (
-        Community.objects.filter(pk=community_id)
-        .values_list("pk", "name", "tier", "settings__time_zone")
-        .first()
-    )
+    row = Community.objects.filter(pk=community_id).values_list("pk", "name", *_FIELDS).first()
     if row is None:
         return None
-    acting[community_id] = _staff_community(row[0], row[1], "admin", row[2], row[3])
+    acting[community_id] = _staff_community(row[0], row[1], "admin", *row[2:])
     return acting[community_id]
 
 
-def _staff_community(pk: int, name: str, role: str, tier: str, time_zone: str | None) -> StaffCommunity:
-    return StaffCommunity(pk, name, role, tier, time_zone or CommunitySettings.DEFAULT_TIME_ZONE)
+def _staff_community(
+    pk: int, name: str, role: str, tier: str, time_zone: str | None, requires_second_factor: bool | None
+) -> StaffCommunity:
+    """A community without saved settings has no zone and no rule yet."""
+    zone = time_zone or CommunitySettings.DEFAULT_TIME_ZONE
+    return StaffCommunity(pk, name, role, tier, zone, bool(requires_second_factor))

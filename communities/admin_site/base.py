@@ -168,8 +168,7 @@ class CommunityModelAdmin(OwnPages[M]):
         return int(values[0])
 
     def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        actor = acting.current_actor(request)
-        return actor is not None and actor.has_role(self.least_role)
+        return acting.may_act(request, least=self.least_role)
 
     # --- The list -------------------------------------------------------------------------------------
 

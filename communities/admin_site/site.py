@@ -22,6 +22,7 @@ from communities.admin_site import acting, home, pictures
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin, SiteModelAdmin
 from communities.admin_site.pages import site_pages
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
+from communities.second_factors import SecondFactorMissing
 
 View = Callable[..., HttpResponseBase]
 
@@ -89,6 +90,8 @@ class Site(AdminSite):
         def zoned(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             try:
                 response = view(request, *args, **kwargs)
+            except SecondFactorMissing:  # `communities.accounts.middleware` explains it
+                raise
             except NotFound as refusal:
                 raise Http404(refusal.message) from refusal
             except (Conflict, Forbidden, InvalidRequest) as refusal:

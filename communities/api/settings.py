@@ -31,6 +31,7 @@ EXAMPLE = {
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
     "allow_sign_up": False,
+    "require_second_factor": False,
 }
 
 
@@ -78,6 +79,10 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     thank_you_custom_label = StrictTextField(allow_null=True, max_length=80)
     allow_sign_up = StrictBooleanField(
         help_text="Anybody may make an account and become a member, without an invitation."
+    )
+    require_second_factor = StrictBooleanField(
+        help_text="Staff need an authenticator app or a passkey to open the community's pages for staff. API "
+        "keys work as before. Only somebody who has one switches this on."
     )
 
 

@@ -89,6 +89,11 @@ class CommunitySettings(models.Model):
         db_default=False,
         help_text="Anybody may make an account and become a member, without an invitation.",
     )
+    require_second_factor = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Staff need an authenticator app or a passkey for the pages of the community's staff.",
+    )
 
     class Meta:
         verbose_name_plural = "community settings"

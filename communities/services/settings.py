@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F
 
+from communities import second_factors
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.models import Community, CommunitySettings
@@ -25,12 +26,17 @@ def get_settings(*, community_id: int) -> CommunitySettings:
 
 @in_transaction
 def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> CommunitySettings:
-    """Change the given settings of the actor's community, and return all of them."""
+    """Change the given settings of the actor's community, and return all of them.
+
+    Raises OwnFactorMissing if the actor asks the staff for a second factor and has none.
+    """
     community_id = actor.community_id
     if not changes:
         return get_settings(community_id=community_id)
     row = _locked(community_id)
     before = {name: getattr(row, name) for name in changes}
+    if changes.get(second_factors.FIELD) and not row.require_second_factor:
+        second_factors.require_own(user_id=actor.user_id)
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(update_fields=list(changes))

@@ -49,8 +49,7 @@ class NewProjectForm(forms.Form):
 
 def may_create(request: HttpRequest) -> bool:
     """Whether the user may make projects in the current community."""
-    actor = acting.current_actor(request)
-    return actor is not None and actor.has_role(Role.CREATOR)
+    return acting.may_act(request, least=Role.CREATOR)
 
 
 def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from communities.actors import Actor
-from communities.models import User
+from communities.models import CommunitySettings, User
 from communities.services import invitations
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
@@ -86,17 +87,7 @@ def test_a_password_can_be_shown_while_it_is_typed_and_is_hidden_when_it_is_sent
 
 def test_a_passkey_signs_in(windows: Any, ada: User) -> None:
     page = windows.open("/account/login/", base_url=windows.address.replace("127.0.0.1", "localhost"))
-    devices = page.context.new_cdp_session(page)
-    devices.send("WebAuthn.enable")
-    options = {
-        "protocol": "ctap2",
-        "transport": "internal",
-        "hasResidentKey": True,
-        "hasUserVerification": True,
-        "isUserVerified": True,
-        "automaticPresenceSimulation": True,
-    }
-    devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+    _give_a_device(page)
     sign_in(page)
     page.get_by_role("link", name="Passkeys and codes").click()
     page.get_by_role("link", name="Add a passkey").click()
@@ -109,6 +100,52 @@ def test_a_passkey_signs_in(windows: Any, ada: User) -> None:
 
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert "Passkey added" in mails.subjects(EMAIL)
+
+
+def _give_a_device(page: Page) -> None:
+    """A virtual device that makes passkeys and confirms each use by itself."""
+    devices = page.context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    devices.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+
+
+def test_staff_without_a_second_factor_are_led_to_one_and_back(
+    windows: Any, ada: User, check_every_look: Any
+) -> None:
+    member = MemberFactory.create(user=ada, access="admin", community__name="Harbour Chess Club")
+    CommunitySettings.objects.create(community=member.community, require_second_factor=True)
+    other = MemberFactory.create(user=ada, access="creator", community__name="Rowing Club").community
+    CommunitySettings.objects.create(community=other)
+    page = windows.open("/admin/surveys/project/", base_url=windows.address.replace("127.0.0.1", "localhost"))
+    _give_a_device(page)
+
+    sign_in(page)
+    expect(page.get_by_role("heading", name="Harbour Chess Club asks for a second factor")).to_be_visible()
+    check_every_look(page)
+    page.get_by_role("link", name="Set one up").click()
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Add the passkey").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    check_every_look(page)
+    codes = page.locator(".codes li").all_inner_texts()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    page.get_by_role("link", name="Done").click()
+
+    assert download.value.suggested_filename == "recovery-codes.txt"
+    assert re.findall(r"\d{5}-\d{5}-\d{5}", download.value.path().read_text()) == codes
+    assert len(codes) == 10
+    expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 
 
 def test_the_pages_are_accessible_in_every_look(windows: Any, ada: User, check_every_look: Any) -> None:

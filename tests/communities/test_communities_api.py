@@ -15,6 +15,7 @@ AS_EVER = {
     "xp_per_question": 10,
     "use_leader_board": True,
     "allow_sign_up": False,
+    "require_second_factor": False,
     "thank_you_type": "default",
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
@@ -118,6 +119,7 @@ def test_a_community_that_never_had_settings_has_those_of_a_new_one(caller: Call
 def test_all_settings_change(caller: Caller) -> None:
     changes = {
         "allow_sign_up": True,
+        "require_second_factor": False,  # `accounts/test_required_factors`
         "locale": "pt-BR",
         "time_zone": "America/Sao_Paulo",
         "default_anonymous_mode": "more_anonymous",
@@ -136,7 +138,8 @@ def test_all_settings_change(caller: Caller) -> None:
 
 
 def test_all_settings_may_be_null(caller: Caller) -> None:
-    nothing = dict.fromkeys(AS_EVER) | {"time_zone": "UTC", "allow_sign_up": False}  # these are never open
+    never_null = {"time_zone": "UTC", "allow_sign_up": False, "require_second_factor": False}
+    nothing = dict.fromkeys(AS_EVER) | never_null
 
     assert caller.patch("/settings", nothing).json() == {"community_id": str(caller.community.pk), **nothing}
 

@@ -23,7 +23,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from communities import queue
+from communities import queue, sign_in
+from communities.accounts import failures
 from communities.accounts.providers.classes import PROVIDERS, Proof, SourceProvider
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import keep_proof
@@ -83,8 +84,7 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
             raise BadProof(f"The platform says {request.GET['error'][:100]!r}.")
         proof = provider.prove(request, state, at=at)
     except (BadProof, TokenRefused) as failure:
-        log.warning("sources.sign_in_refused", provider=provider_id, cause=str(failure))
-        return _failure(request, provider, "refused", HTTPStatus.BAD_REQUEST)
+        return _failure(request, provider, "refused", HTTPStatus.BAD_REQUEST, cause=str(failure))
     except SourceUnavailable as failure:
         log.warning("sources.unavailable", provider=provider_id, cause=str(failure))
         return _failure(request, provider, "unavailable", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -120,9 +120,26 @@ def _limited_as(request: HttpRequest) -> str:
     return f"colloquy:rate:source:{throttling.hashed(throttling.address_of(request))}"
 
 
-def _failure(request: HttpRequest, provider: SourceProvider, reason: str, status: HTTPStatus) -> HttpResponse:
+def _failure(
+    request: HttpRequest, provider: SourceProvider, reason: str, status: HTTPStatus, cause: str | None = None
+) -> HttpResponse:
+    """Say what went wrong. It is logged, unless the person changed their mind."""
+    if reason != "cancelled":
+        failures.record(
+            request,
+            "platform",
+            reason,
+            account=_account(request),
+            provider=provider.id,
+            cause=cause,
+        )
     context = {"source": provider, "reason": reason}
     return render(request, "socialaccount/failure.html", context, status=status)
+
+
+def _account(request: HttpRequest) -> str | None:
+    """The account of somebody who shows again who they are, as a keyed hash."""
+    return sign_in.account_of(request.user.pk) if request.user.is_authenticated else None
 
 
 def _sign_in(
@@ -153,6 +170,7 @@ def _confirm(
     if not identities.belongs_to(
         user_id=int(request.user.pk or 0), provider=provider.id, platform_id=proof.profile.platform_id
     ):
+        failures.record(request, "platform", "other_account", account=_account(request), provider=provider.id)
         messages.error(request, f"That is another {provider.name} account. Please use the one you connected.")
         address = f"{reverse('source_sign_in_again')}?{urlencode({'next': state.get('next') or ''})}"
         return redirect(address)

@@ -212,13 +212,13 @@ def test_an_old_link_for_a_password_dies_with_the_next_password(ada: User) -> No
     assert "This link has expired" in page(new_browser().get(path))
 
 
-def test_recovery_codes_are_shown_only_to_somebody_who_has_shown_who_they_are(ada: User) -> None:
+def test_recovery_codes_are_counted_and_made_only_for_somebody_who_has_shown_who_they_are(ada: User) -> None:
     TOTP.activate(ada, SECRET)
     RecoveryCodes.activate(ada)
     browser = new_browser()
     browser.force_login(ada)
 
-    for name in ("mfa_view_recovery_codes", "mfa_download_recovery_codes"):
+    for name in ("mfa_view_recovery_codes", "mfa_generate_recovery_codes"):
         assert "reauthenticate" in browser.get(reverse(name))["Location"]
 
 

@@ -225,14 +225,15 @@ def test_factors_change_only_after_showing_who_one_is(ada: User, browser: Client
     assert right["Location"] == reverse("mfa_activate_totp")
 
 
-def add_app(browser: Client) -> str:
+def add_app(browser: Client) -> tuple[str, list[str]]:
+    """The app's secret, and the recovery codes that come with it."""
     browser.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     shown = page(browser.get(reverse("mfa_activate_totp")))
     found = re.search(r'class="secret code">(\w+)<', shown)
     assert found is not None
     code = format_hotp_value(hotp_value(found[1], next(yield_hotp_counters_from_time())))
-    browser.post(reverse("mfa_activate_totp"), {"code": code})
-    return found[1]
+    added = page(browser.post(reverse("mfa_activate_totp"), {"code": code}))
+    return found[1], re.findall(r"<li>(\d{5}-\d{5}-\d{5})</li>", added)
 
 
 @pytest.mark.django_db(transaction=True)  # much happens once the change is committed
@@ -241,8 +242,7 @@ def test_an_authenticator_app_is_asked_for_its_code_and_each_recovery_code_works
 ) -> None:
     sign_in(browser)
     key = browser.session.session_key
-    secret = add_app(browser)
-    codes = re.findall(r"<li>(\d{8})</li>", page(browser.get(reverse("mfa_view_recovery_codes"))))
+    secret, codes = add_app(browser)
     stored = Authenticator.objects.get(user=ada, type="totp").data["secret"]
     other = Client(REMOTE_ADDR=new_address())
 

@@ -16,10 +16,11 @@ OURS = ("account", "mfa", "usersessions", "socialaccount")
 NAME = re.compile(
     r"[\"'](?P<name>(?:account|mfa|usersessions|socialaccount)/[a-z_/]+)(?P<end>\.[a-z{]\S*|)[\"']"
 )
-# Parts that are off: sign-in by code, phone numbers, signing up by a passkey, verification by code.
+# Parts that are off: sign-in by code, phone numbers, signing up by a passkey, verification by code, recovery
+# codes that can be read again.
 OFF = re.compile(
     "code_sent|login_code|reset_code|verification_code|phone|signup_by_passkey|email_change$|signup_form|"
-    "confirm_login|password_reset_help_text|socialaccount/signup"
+    "confirm_login|password_reset_help_text|socialaccount/signup|recovery_codes/download"
 )
 
 

@@ -110,7 +110,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "account/2fa/totp/deactivate/": (NOTHING_FOR_PEOPLE, SAME),
     "account/2fa/recovery-codes/": (NOTHING_FOR_PEOPLE, NO_SUCH_METHOD_FOR_PEOPLE),
     "account/2fa/recovery-codes/generate/": (PERSON, SAME),
-    "account/2fa/recovery-codes/download/": (NOTHING_FOR_PEOPLE, SAME),
+    "account/2fa/recovery-codes/download/": (NOTHING, SAME),
     "account/2fa/webauthn/": (PERSON, NO_SUCH_METHOD_FOR_PEOPLE),
     "account/2fa/webauthn/add/": (PERSON, SAME),
     "account/2fa/webauthn/reauthenticate/": (PROVEN_ALREADY, SAME),

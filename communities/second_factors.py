@@ -1,0 +1,98 @@
+"""The second factor that a community may ask of its staff (`require_second_factor` of its settings).
+
+Pages for staff get their community from `communities.admin_site.acting` or `communities.accounts.building`.
+Both call `require`. `communities.accounts.middleware` answers SecondFactorMissing with a page that says why.
+"""
+
+from __future__ import annotations
+
+from allauth.mfa.models import Authenticator
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from communities.errors import Forbidden, InvalidRequest, violation
+from communities.models import Member, User
+
+FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+ADD_ONE = "Add a passkey or an authenticator app under “Passkeys and codes” in your account."
+FIELD = "require_second_factor"
+_CACHE = "_has_second_factor"
+_WANTED = "wanted_before_second_factor"
+
+
+class SecondFactorMissing(Forbidden):
+    """This community asks its staff for a second factor, which the person lacks."""
+
+    def __init__(self, community_id: int, name: str) -> None:
+        super().__init__(f"{name} asks its staff for a second factor. {ADD_ONE}")
+        self.community_id, self.name = community_id, name
+
+
+class OwnFactorMissing(InvalidRequest):
+    """Somebody without a second factor wants their community to ask its staff for one."""
+
+    def __init__(self) -> None:
+        message = f"{FIELD} cannot be switched on by somebody without a second factor. {ADD_ONE}"
+        super().__init__(message, violations=[violation(FIELD, "not_allowed", message)])
+
+
+def has_one(*, user_id: int) -> bool:
+    """Whether somebody has an authenticator app or a passkey. Recovery codes stand for one of these."""
+    return bool(Authenticator.objects.filter(user_id=user_id, type__in=FACTORS).exists())
+
+
+def is_missing(request: HttpRequest) -> bool:
+    """Whether the person who is signed in has no second factor. Read once for each request."""
+    missing: bool | None = getattr(request, _CACHE, None)
+    if missing is None:
+        missing = not has_one(user_id=int(request.user.pk or 0))
+        setattr(request, _CACHE, missing)
+    return missing
+
+
+def require(request: HttpRequest, community_id: int, name: str) -> None:
+    """Refuse staff without a second factor. For communities that ask for one. Raises SecondFactorMissing."""
+    if is_missing(request):
+        raise SecondFactorMissing(community_id, name)
+
+
+def require_own(*, user_id: int) -> None:
+    """Refuse somebody without a second factor who wants to ask others for one. Raises OwnFactorMissing."""
+    if not has_one(user_id=user_id):
+        raise OwnFactorMissing
+
+
+def asked_by(user: User) -> list[str]:
+    """The names of the communities that ask for a second factor and have this person among their staff."""
+    present = user.memberships.filter(left_at=None, community__settings__require_second_factor=True)
+    if not user.is_staff:
+        present = present.exclude(access=Member.Access.MEMBER)
+    return list(present.order_by("community__name").values_list("community__name", flat=True))
+
+
+def is_last(user: User) -> bool:
+    """Whether somebody has one second factor, and no more."""
+    return bool(Authenticator.objects.filter(user=user, type__in=FACTORS).count() == 1)
+
+
+# --- Where somebody wanted to go ----------------------------------------------------------------------
+
+
+def remember_wanted(request: HttpRequest) -> None:
+    """Keep the address of the page, to which the person goes back once they have a second factor.
+
+    It is the page itself if it was opened, else the page from which a form or a script asked.
+    """
+    is_page = request.method == "GET" and "text/html" in request.headers.get("Accept", "text/html")
+    if is_page and "HX-Request" not in request.headers:
+        address = request.get_full_path()
+    else:
+        address = request.headers.get("Referer", "")
+    if url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
+        request.session[_WANTED] = address
+
+
+def forget_wanted(request: HttpRequest) -> str:
+    """The address that was kept, else the page of second factors. It is kept no longer."""
+    return str(request.session.pop(_WANTED, "") or reverse("mfa_index"))
