@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,9 +10,10 @@ from django import forms
 from django.utils import dateformat
 
 from communities.once import TicketForm
+from communities.sent_time import check_day
+from communities.text_field import TextField
 
 LIFETIMES = {"30": "30 days", "90": "90 days", "365": "1 year"}
-LAST_DAY = date(2999, 12, 31)
 ON_DATE, NEVER = "date", "never"
 ROLES = [
     ("", "Admin: everything in this community, settings, webhooks and other keys included"),
@@ -21,10 +22,10 @@ ROLES = [
 
 
 class NewKeyForm(TicketForm):
-    name = forms.CharField(
+    name = TextField(
         max_length=200, help_text="Where the key will be used, so that others know what stops without it."
     )
-    description = forms.CharField(
+    description = TextField(
         max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 2}), label="Description"
     )
     role = forms.ChoiceField(
@@ -33,6 +34,7 @@ class NewKeyForm(TicketForm):
     lifetime = forms.ChoiceField(widget=forms.RadioSelect, label="It works for", initial="365")
     last_day = forms.DateField(
         required=False,
+        validators=[check_day],
         widget=forms.DateInput(attrs={"type": "date"}),
         label="Last day",
         help_text="Only for “until a day of your choice”.",
@@ -60,8 +62,6 @@ class NewKeyForm(TicketForm):
             day = values.get("last_day")
             if day is None:
                 self.add_error("last_day", "Choose the last day on which the key works.")
-            elif day > LAST_DAY:
-                self.add_error("last_day", "Choose an earlier day, or a key without an end.")
             elif self._end_of(day) <= self._at:
                 self.add_error("last_day", "This day is over already.")
         return values

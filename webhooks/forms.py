@@ -13,6 +13,8 @@ from django.utils.html import format_html
 
 from communities import web_addresses
 from communities.once import TicketForm
+from communities.sent_time import check_moment
+from communities.text_field import TextField
 from webhooks import projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook
@@ -37,7 +39,7 @@ EVENTS = [
 class WebhookForm(forms.Form):
     """Where a webhook sends, and which events."""
 
-    name = forms.CharField(max_length=200, required=False, help_text="For you and your colleagues.")
+    name = TextField(max_length=200, required=False, help_text="For you and your colleagues.")
     url = forms.CharField(
         label="Address (URL)",
         max_length=web_addresses.MAX_LENGTH,
@@ -171,11 +173,14 @@ class RedeliverForm(forms.Form):
     """Which deliveries to send again: those that began in a range of time and did not arrive."""
 
     since = forms.DateTimeField(
-        label="From", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+        label="From",
+        validators=[check_moment],
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     until = forms.DateTimeField(
         label="Until",
         required=False,
+        validators=[check_moment],
         help_text="Empty: until now.",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )

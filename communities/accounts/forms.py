@@ -22,6 +22,7 @@ from communities.accounts import failures, limits, sign_ups
 from communities.models import User
 from communities.services import invitations
 from communities.sign_in import TooManyAttempts
+from communities.text_field import TextField
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
 TOTP_PERIOD = 30  # seconds that a code lasts
@@ -103,7 +104,7 @@ class SignUp(Limited, account.SignupForm):
         "password1": ("Password", MIN_PASSWORD),
     }
     field_order = ("name", "email", "password1")
-    name = forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    name = TextField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
 
     def clean(self) -> dict[str, Any]:
         """The password must not resemble the name either, which django-allauth does not know."""
@@ -140,7 +141,7 @@ class InvitedSignUp(Limited):
         "name": ("Your name", "As others will see it."),
         "password1": ("Password", MIN_PASSWORD),
     }
-    name = forms.CharField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    name = TextField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
     password1 = account.SetPasswordField()
 
     def judge_password_of(self, user: User) -> None:

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
+from communities.text_field import TextField
 
 ON, OFF = "on", "off"
 
@@ -65,7 +66,7 @@ class StepForm(forms.Form):
 
 
 class NameForm(StepForm):
-    name = forms.CharField(
+    name = TextField(
         max_length=200, label="Name of the community", help_text="As members read it above your surveys."
     )
     icon_url = PictureField(
@@ -94,7 +95,7 @@ class PrivacyForm(StepForm):
 
 class XpForm(StepForm):
     use_xp = forms.ChoiceField(choices=XP, widget=forms.RadioSelect, label="Do members earn points?")
-    xp_name = forms.CharField(
+    xp_name = TextField(
         max_length=50,
         required=False,
         label="What the points are called",
@@ -110,7 +111,7 @@ class ThanksForm(StepForm):
     thank_you_type = forms.ChoiceField(
         choices=THANKS, widget=forms.RadioSelect, label="What respondents read at the end"
     )
-    thank_you_custom_message = forms.CharField(
+    thank_you_custom_message = TextField(
         max_length=4000, required=False, label="Your own words", widget=forms.Textarea(attrs={"rows": 3})
     )
     allow_sign_up = forms.ChoiceField(choices=JOINING, widget=forms.RadioSelect, label="Who may join")

@@ -11,6 +11,7 @@ from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
 from communities.services.communities import MAX_CREDITS, MAX_ID
 from communities.services.places import find_time_zone, is_language_tag
+from communities.text_field import TextField
 
 PRIVACY = [
     ("no", "Everybody in the community can see who answered what"),
@@ -31,24 +32,24 @@ MAX_INTEGER = 2**31 - 1  # of the column
 class CommunityForm(forms.Form):
     """Each field also sends the value that it showed, so that only what the user changed is saved."""
 
-    name = forms.CharField(max_length=200)
+    name = TextField(max_length=200)
     icon_url = PictureField(
         required=False,
         label="Icon",
         help_text="The https address of a square picture.",
         widget=forms.URLInput(attrs={"data-picture": ""}),
     )
-    topics = forms.CharField(
+    topics = TextField(
         required=False,
         help_text=f"What the community is about, at most {MAX_TOPICS} words or phrases with commas between.",
     )
-    locale = forms.CharField(
+    locale = TextField(
         max_length=35,
         required=False,
         label="Language",
         help_text="A language tag, such as en-GB. AI writes in this language if the answers are in none.",
     )
-    time_zone = forms.CharField(
+    time_zone = TextField(
         max_length=64,
         label="Time zone",
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
@@ -64,7 +65,7 @@ class CommunityForm(forms.Form):
     use_xp = forms.BooleanField(
         required=False, label="Members earn XP", help_text="Without it, no survey gives XP to anybody."
     )
-    xp_name = forms.CharField(
+    xp_name = TextField(
         max_length=50, required=False, label="What XP is called", help_text="“XP” if left empty."
     )
     xp_per_question = forms.IntegerField(
@@ -90,14 +91,14 @@ class CommunityForm(forms.Form):
     thank_you_type = forms.ChoiceField(
         choices=THANKS, widget=forms.RadioSelect, required=False, label="Style of the thanks"
     )
-    thank_you_custom_message = forms.CharField(
+    thank_you_custom_message = TextField(
         max_length=4000,
         required=False,
         label="Your own words",
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Shown at the end of new surveys. Surveys that exist keep theirs.",
     )
-    thank_you_custom_label = forms.CharField(
+    thank_you_custom_label = TextField(
         max_length=80,
         required=False,
         label="Button",
@@ -165,7 +166,7 @@ class CommunityForm(forms.Form):
 
 
 class NewCommunityForm(forms.Form):
-    name = forms.CharField(max_length=200)
+    name = TextField(max_length=200)
     id = forms.IntegerField(
         min_value=1,
         max_value=MAX_ID,

@@ -24,6 +24,7 @@ from communities.errors import Refusal
 from communities.models import VerifiedSource
 from communities.services import verified_sources
 from communities.sources import platforms, rules, targets
+from communities.text_field import TextField
 
 WHAT_THEY_ARE = (
     "A verified source asks something of an account elsewhere: that its owner subscribes to your channel, "
@@ -51,12 +52,12 @@ KINDS: Mapping[str, str] = {
 
 
 class SourceForm(forms.Form):
-    label = forms.CharField(
+    label = TextField(
         max_length=200,
         help_text="What respondents read, such as “Subscribers of the Harbour stream”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    target = forms.CharField(
+    target = TextField(
         max_length=500,  # of an address that is pasted; the id in it is shorter
         required=False,
         label="Id",

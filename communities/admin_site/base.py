@@ -22,11 +22,15 @@ from communities.actors import Actor, Role
 from communities.admin_site import acting, listing
 from communities.admin_site.listing import Listing
 from communities.admin_site.nav import Nav as Nav
+from communities.text_field import TextField
 
 M = TypeVar("M", bound=models.Model)
 
-WITH_ADDRESSES: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
-    models.URLField: {"assume_scheme": "https"}
+FORM_FIELDS: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
+    models.CharField: {"form_class": TextField},
+    models.TextField: {"form_class": TextField},
+    models.EmailField: {},  # else it would have the form field of a CharField
+    models.URLField: {"assume_scheme": "https"},
 }
 
 
@@ -38,7 +42,7 @@ class SiteModelAdmin(admin.ModelAdmin[M]):
 
     nav: ClassVar[Nav | None] = None
     list_template: ClassVar[str] = "admin/listing.html"
-    formfield_overrides = WITH_ADDRESSES
+    formfield_overrides = FORM_FIELDS
     show_full_result_count = False
 
     def has_module_permission(self, request: HttpRequest) -> bool:

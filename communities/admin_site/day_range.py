@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-LAST_DAY = date(2999, 12, 31)
+from communities.sent_time import FIRST_DAY, LAST_DAY
+
 M = TypeVar("M", bound=Model)
 
 
@@ -54,4 +55,4 @@ def _day(request: HttpRequest, name: str) -> date | None:
         day = date.fromisoformat(request.GET.get(name, ""))
     except ValueError:
         return None
-    return min(day, LAST_DAY)
+    return max(FIRST_DAY, min(day, LAST_DAY))

@@ -11,6 +11,7 @@ from django.http import HttpRequest, QueryDict
 
 from communities.admin_site import keyset
 from communities.admin_site.day_range import DayRange
+from communities.sent_text import sent_text
 
 M = TypeVar("M", bound=Model)
 PER_PAGE = 50
@@ -231,7 +232,7 @@ def query_of(request: HttpRequest, listing: Listing[Any]) -> str:
 
 def _asked(query: QueryDict, listing: Listing[Any]) -> tuple[str, dict[str, str]]:
     """The term of the search and the chosen filters."""
-    term = query.get("q", "").replace("\x00", "").strip()[:MAX_SEARCH] if listing.search else ""
+    term = sent_text(query.get("q", "").replace("\x00", ""))[:MAX_SEARCH] if listing.search else ""
     chosen = {each.name: str(query[each.name]) for each in listing.filters if _is_choice(each, query)}
     return term, chosen
 

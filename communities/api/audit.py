@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from communities.actors import Role
 from communities.audit_actions import Action
 from communities.errors import NotFound, refuse
-from communities.http.fields import UtcDateTimeField
+from communities.http.fields import StrictTextField, UtcDateTimeField
 from communities.http.pagination import PerPageIn
 from communities.http.paths import MAX_ID
 from communities.http.views import CommunityViewSet
@@ -70,12 +70,12 @@ class AuditIn(PerPageIn):
     actor_id = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_ID, help_text="The id of the user who acted."
     )
-    actor_pseudonym = serializers.CharField(
+    actor_pseudonym = StrictTextField(
         max_length=8, required=False, help_text="The pseudonym of staff who were erased."
     )
     since = UtcDateTimeField(required=False, help_text="Happened then or later.")
     until = UtcDateTimeField(required=False, help_text="Happened before then.")
-    search = serializers.CharField(max_length=MAX_SEARCH, required=False)
+    search = StrictTextField(max_length=MAX_SEARCH, required=False)
 
 
 class AuditEntryOut(serializers.Serializer[AuditEntry]):

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -45,6 +46,7 @@ _MEDIA_TYPES = re.compile(f"application/json{_IN_UTF_8}", re.IGNORECASE)
 _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
 # What orjson accepts and we may not: null characters, and integers that it would round to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
+_FRACTION = re.compile(rb"[0-9][.eE]")  # where a number with a point or an exponent may be
 _LINES = re.compile(rb"[^\s][^\n]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many tools of Windows begin a file so
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
@@ -132,8 +134,11 @@ def _require_uncompressed(content_encoding: str) -> None:
         raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
 
-def parse(raw: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body; an empty object if there is no body."""
+def parse(raw: bytes, *, is_exact: bool = False) -> dict[str, Any]:
+    """Return the JSON object in a body; an empty object if there is no body.
+
+    If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent.
+    """
     if not raw:
         return {}
     try:
@@ -147,6 +152,8 @@ def parse(raw: bytes) -> dict[str, Any]:
         _require_shallow(value)
     if _SUSPICIOUS.search(raw):
         _refuse_unstorable(raw)
+    if is_exact and _FRACTION.search(raw):
+        value = json.loads(raw, parse_float=Decimal)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
     return value
@@ -187,7 +194,7 @@ def _elements_of_lines(raw: bytes) -> Iterator[Element]:
 
 def _element(raw: bytes, line: int) -> Element:
     try:
-        return Element(line, "", parse(raw))
+        return Element(line, "", parse(raw, is_exact=True))
     except InvalidRequest as refused:
         message = refused.message.replace("The body", "The line").replace(", at line 1 column", ", at column")
         violations = refused.violations or [violation("", "invalid", message)]
@@ -200,7 +207,7 @@ def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
     Raises InvalidRequest at once for a body that has no such list, and TooManyElements.
     """
     try:
-        body = parse(raw.removeprefix(_BYTE_ORDER_MARK))
+        body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True)
     except InvalidRequest as refused:
         for each in refused.violations:
             if (place := _PLACE_IN_DATA.match(each["field"])) is not None:

@@ -14,10 +14,17 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from communities.errors import ENOUGH_VIOLATIONS
+from communities.sent_text import sent_text
+from communities.sent_time import FIRST_YEAR, is_possible
+
+MAX_TIME = 40  # characters
 
 
-class StrictTextField(serializers.CharField):
-    """A text without white space at its ends. In a nullable field an empty text means null."""
+class StrictStringField(serializers.CharField):
+    """A string that is no text of people, such as an address: only white space at its ends is cut off.
+
+    In a nullable field an empty string means null.
+    """
 
     default_error_messages = {"invalid_type": "must be text."}
 
@@ -34,6 +41,13 @@ class StrictTextField(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid_type")
         return super().to_internal_value(data)
+
+
+class StrictTextField(StrictStringField):
+    """A text as `sent_text` returns it, which is also the text that is measured (decisions 17.2)."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        return super().run_validation(sent_text(data) if isinstance(data, str) else data)
 
 
 class StrictChoiceField(serializers.ChoiceField):
@@ -143,22 +157,29 @@ class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
-    """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped."""
+    """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped.
+
+    Its year in UTC is between 1970 and 9999. `t` and `z` may be in lower case.
+    """
 
     default_error_messages = {
         "invalid": "must be a time with its offset, such as 2026-01-31T09:30:00Z.",
+        "too_small": f"must not be before the year {FIRST_YEAR}.",
+        "too_large": "must not be after the year 9999.",
     }
 
     def to_internal_value(self, data: object) -> datetime:
+        if not isinstance(data, str) or len(data) > MAX_TIME:
+            self.fail("invalid")
         try:
-            moment = datetime.fromisoformat(data) if isinstance(data, str) and len(data) <= 40 else None
-            if moment is not None and moment.tzinfo is not None:
-                moment = moment.astimezone(UTC)
-                if moment.year > 1:  # so that another time zone cannot move it before year 1
-                    return moment.replace(microsecond=0)
-        except (ValueError, OverflowError):
-            pass
-        self.fail("invalid")
+            moment = datetime.fromisoformat(data.upper())
+        except ValueError:
+            self.fail("invalid")
+        if moment.tzinfo is None:
+            self.fail("invalid")
+        if not is_possible(moment):
+            self.fail("too_small" if moment.year <= FIRST_YEAR else "too_large")
+        return moment.astimezone(UTC).replace(microsecond=0)
 
     def to_representation(self, value: datetime) -> str:
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

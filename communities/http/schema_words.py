@@ -126,7 +126,9 @@ tokens show at most 6 of their decimals.
 
 **Tokens.** `[UserName]`, `[answer]`, `[a block's name]` and the score variables are filled into prompts and
 feedback; for XP there are `[xp_points]`, `[earned_xp]`, `[xp_name]`, `[month_total_xp]`, `[xp_to_next_level]`
-and `[next_xp_level]`. A token that nothing defines stays as it is written.
+and `[next_xp_level]`. A token that nothing defines stays as it is written. In `[UserName|there]`,
+`[field.source|somewhere]` and `[a block's name|no answer]`, the text after the bar is shown where the value
+is empty.
 
 **XP** is given to members of the community only; for others `[xp_points]` is 0. An action block gives XP once
 for its `fire_scope`, when it is reached; a score is rounded half up, and limited to a million. On anonymous

@@ -57,15 +57,17 @@ class CommunityViewSet(viewsets.ViewSet):
     An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
     service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
     `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
-    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`); `reads_conflict`
-    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
-    refusals.
+    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`), and
+    `with_decimals` those that receive numbers with a point as Decimals, with every digit that was sent;
+    `reads_conflict` makes the OpenAPI description say that reading may be refused because of the object's
+    state. Actions raise refusals.
     """
 
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
+    with_decimals: ClassVar[frozenset[str]] = frozenset()
     reads_conflict: ClassVar[bool] = False
     key: Caller
     actor: Actor
@@ -169,7 +171,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     @cached_property
     def _sent(self) -> dict[str, Any]:
-        return bodies.parse(self.raw_body)
+        return bodies.parse(self.raw_body, is_exact=self.action in self.with_decimals)
 
     @property
     def body(self) -> dict[str, Any]:

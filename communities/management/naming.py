@@ -2,12 +2,14 @@
 
 from django.core.management.base import CommandError
 
+from communities.sent_text import sent_text
+
 MAX_NAME_LENGTH = 200  # characters
 
 
 def require_name(text: str) -> str:
-    """Return the name without white space at its ends. Refuses an empty name, and one that is too long."""
-    name = text.strip()
+    """Return the name as `sent_text` returns it. Refuses a blank name, and one that is too long."""
+    name = sent_text(text)
     if not name:
         raise CommandError("--name must not be blank.")
     if len(name) > MAX_NAME_LENGTH:

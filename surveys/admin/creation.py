@@ -14,6 +14,7 @@ from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.admin_site.base import SiteModelAdmin
 from communities.errors import Refusal
+from communities.text_field import TextField
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.models import Project
 from surveys.services.projects import service as projects
@@ -33,7 +34,7 @@ STARTS = {
 class NewProjectForm(forms.Form):
     """Name, type and privacy, and how the script begins."""
 
-    name = forms.CharField(
+    name = TextField(
         label="Name",
         max_length=200,
         help_text="People see it at the top of the page. You can change it later.",

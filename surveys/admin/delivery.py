@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from communities.admin_site import acting
 from communities.admin_site.chat_choices import role_choices
 from communities.services import verified_sources
+from communities.text_field import TextField
 from surveys.admin import address_fields, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
@@ -129,7 +130,7 @@ class DeliveryForm(ScheduleForm):
         help_text="Once people have read the “Words after the answer” of a question, they cannot go back and "
         "change it. An answer without such words can be changed.",
     )
-    address_fields = forms.CharField(
+    address_fields = TextField(
         label="Names",
         required=False,
         help_text="One a line, of small letters, digits and _. The values are stored with each response; "
@@ -138,7 +139,7 @@ class DeliveryForm(ScheduleForm):
         "there.",
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "campaign"}),
     )
-    message = forms.CharField(
+    message = TextField(
         label="Message",
         required=False,
         max_length=4000,
@@ -158,7 +159,7 @@ class DeliveryForm(ScheduleForm):
         help_text="The https address of a picture for the corner.",
         widget=forms.TextInput(attrs=PICTURE),
     )
-    border_color = forms.CharField(
+    border_color = TextField(
         label="Colour",
         required=False,
         max_length=7,
@@ -166,20 +167,20 @@ class DeliveryForm(ScheduleForm):
         widget=forms.TextInput(attrs={"data-invitation": "border_color", "data-colour": ""}),
     )
     info_display = CardField(label="Facts about it", cards=DISPLAYS, is_small=True)
-    border_color_closed = forms.CharField(
+    border_color_closed = TextField(
         label="Colour once closed",
         required=False,
         max_length=7,
         help_text="Of the post’s edge once it is closed.",
         widget=forms.TextInput(attrs={"data-colour": ""}),
     )
-    footer = forms.CharField(
+    footer = TextField(
         label="Footer",
         required=False,
         max_length=2048,
         widget=forms.TextInput(attrs={"data-invitation": "footer"}),
     )
-    answer_button_label = forms.CharField(
+    answer_button_label = TextField(
         label="Words on the button",
         required=False,
         max_length=80,

@@ -28,6 +28,7 @@ from communities.errors import Refusal
 from communities.http.downloads import download
 from communities.models import Mail
 from communities.services import recipients
+from communities.text_field import TextField
 from communities.transactions import in_transaction
 from communities.words import plural
 from surveys.admin.frame import ProjectPage, Tab, project_tab
@@ -223,15 +224,15 @@ class SendForm(once.TicketForm):
     """Whom to write to, and what."""
 
     who = forms.ChoiceField(label="To", choices=Who.choices, widget=forms.RadioSelect)
-    term = forms.CharField(
+    term = TextField(
         label="Name or id",
         required=False,
         max_length=listing.MAX_SEARCH,
         help_text="For “Members found by name or id”: everybody it finds gets a mail.",
     )
     member = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
-    subject = forms.CharField(label="Subject", max_length=mailing.MAX_SUBJECT)
-    text = forms.CharField(
+    subject = TextField(label="Subject", max_length=mailing.MAX_SUBJECT)
+    text = TextField(
         label="Message",
         max_length=mailing.MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 8}),

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from communities.models import Community
+from communities.text_field import TextField
 from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
@@ -64,11 +64,11 @@ class LookForm(ProjectForm):
         Section("Charts in the chat", "Results of a poll are drawn with this.", "chart", ("chart_emoji",)),
     )
 
-    name = forms.CharField(label="Name", max_length=200)
+    name = TextField(label="Name", max_length=200)
     theme_id = CardField(label="Theme", cards=THEMES, is_small=True)
     interviewer_id = CardField(label="Interviewer", cards=INTERVIEWERS, is_small=True)
-    branding = forms.CharField(label="Branding", max_length=200, required=False)
-    chart_emoji = forms.CharField(
+    branding = TextField(label="Branding", max_length=200, required=False)
+    chart_emoji = TextField(
         label="Sign of a bar", max_length=16, required=False, help_text="One character or emoji."
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,6 +16,7 @@ from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
 from communities.services import verified_sources
 from communities.services.chat import guilds, installations, overview
+from communities.text_field import TextField
 from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
@@ -71,7 +71,7 @@ class ScheduleForm(ProjectForm):
     closing_time = MomentField(label="Closing time")
     participation = CardField(label="Who may answer?", cards=AUDIENCES)
     response_channel = CardField(label="Where do they answer?", cards=CHANNELS)
-    post_channel_id = forms.CharField(
+    post_channel_id = TextField(
         label="Channel of the invitation",
         required=False,
         help_text="The id of the channel where the invitation is posted. Answering in the chat needs one.",

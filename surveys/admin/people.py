@@ -18,6 +18,7 @@ from communities.errors import Forbidden, NotFound, Refusal
 from communities.http.authentication import caller_cache
 from communities.models import Member
 from communities.services import memberships
+from communities.text_field import TextField
 from surveys.api.people import render
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services import access, people
@@ -27,7 +28,7 @@ MAX_RESPONSES = 50
 
 
 class EraseForm(forms.Form):
-    name = forms.CharField(
+    name = TextField(
         label="Type the name of the person", widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
 

@@ -25,7 +25,9 @@ from django.utils.safestring import SafeString
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal, ViolationJson
 from communities.http.validation import bound_serializer, serializer_violations
+from communities.sent_time import check_moment
 from communities.services.chat import guilds
+from communities.text_field import TextField
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_shapes import ProjectIn
 from surveys.models import Project
@@ -59,7 +61,8 @@ class MomentField(forms.DateTimeField):
 
     def __init__(self, *, label: str, help_text: str = "") -> None:
         widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
-        super().__init__(label=label, help_text=help_text, required=False, widget=widget)
+        options = {"required": False, "widget": widget, "validators": [check_moment]}
+        super().__init__(label=label, help_text=help_text, **options)
 
     def prepare_value(self, value: Any) -> Any:
         try:
@@ -73,17 +76,8 @@ class MomentField(forms.DateTimeField):
             initial = initial.replace(second=0, microsecond=0)
         return super().has_changed(initial, data)
 
-    def clean(self, value: Any) -> Any:
-        moment = super().clean(value)
-        try:
-            if moment is not None:
-                moment.astimezone(UTC)
-        except OverflowError:
-            raise forms.ValidationError("This is no time of the calendar.") from None
-        return moment
 
-
-class IdsField(forms.CharField):
+class IdsField(TextField):
     """Ids, one a line."""
 
     def __init__(self, *, label: str, help_text: str = "") -> None:

@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from communities.text_field import TextField
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
@@ -20,7 +21,7 @@ class RenameForm(ProjectForm):
     paths: ClassVar[Mapping[str, str]] = {"name": "name"}
     sections: ClassVar[Sequence[Section]] = (Section("", "", "", ("name",)),)
 
-    name = forms.CharField(
+    name = TextField(
         label="Name",
         max_length=200,
         help_text="The heading of the page that people answer, and the project’s name in lists.",

@@ -13,6 +13,7 @@ from communities.admin_site.chat_choices import offer_reward_role
 from communities.services.chat import overview
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from communities.text_field import TextField
 from communities.words import plural
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
@@ -70,7 +71,7 @@ class RewardsForm(ProjectForm):
 
     use_xp = forms.BooleanField(label="Give XP", required=False)
     achievement_enabled = forms.BooleanField(label="Give an achievement", required=False)
-    achievement_name = forms.CharField(
+    achievement_name = TextField(
         label="Its name",
         max_length=200,
         required=False,
@@ -83,16 +84,16 @@ class RewardsForm(ProjectForm):
         help_text="The https address of a picture. Empty: a badge is drawn.",
         widget=forms.TextInput(attrs={"data-badge": "image", "data-picture": "", "inputmode": "url"}),
     )
-    achievement_role_id = forms.CharField(
+    achievement_role_id = TextField(
         label="Role with the achievement", required=False, help_text="The id of a role of the chat."
     )
-    achievement_id = forms.CharField(
+    achievement_id = TextField(
         label="Number of the achievement",
         required=False,
         help_text="Empty: the project gets its own. The same number in two projects means one achievement.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
-    discord_role_id = forms.CharField(
+    discord_role_id = TextField(
         label="Role", required=False, help_text="The id of a role of the chat. Empty: none is given."
     )
     scoring_enabled = forms.BooleanField(
@@ -100,7 +101,7 @@ class RewardsForm(ProjectForm):
         required=False,
         help_text="Switch it on before you write the points into the script.",
     )
-    buckets = forms.CharField(
+    buckets = TextField(
         label="Buckets",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),

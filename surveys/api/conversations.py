@@ -309,6 +309,7 @@ def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
 
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
+    with_decimals = frozenset({"answer"})
     least_role = {
         "create": Role.CREATOR,
         "retrieve": Role.CREATOR,

@@ -9,6 +9,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schem
 from rest_framework import serializers
 
 from communities.http.fields import PrefixedParameters
+from communities.sent_text import sent_text
 from surveys.models import Project
 from surveys.services import metadata
 from surveys.services.results import sent_fields
@@ -29,9 +30,13 @@ PARAMETER = OpenApiParameter(
 
 
 class Fields(PrefixedParameters):
-    """Values as they were sent along, white space included, by the names of fields."""
+    """Values as they were sent along, by the names of fields."""
 
     max_parameters = metadata.MAX_FIELDS
+
+    def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
+        # Not before the length of the list is checked, and a null character is not a blank text.
+        return {name: sent_text(value) for name, value in super().to_internal_value(data).items()}
 
     def problem(self, name: str, value: str) -> tuple[str, str] | None:
         if not metadata.is_key(name):

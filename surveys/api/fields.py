@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from communities.http.fields import StrictBooleanField, StrictTextField
+from communities.http.fields import StrictBooleanField, StrictStringField, StrictTextField
 from communities.http.paths import MAX_ID
 from communities.services.pictures import copies
 from communities.web_addresses import BadAddress
@@ -20,7 +20,7 @@ MAX_ROWS = 50
 MAX_ROW_NAME = 64  # characters
 
 
-class _BlockTextField(StrictTextField):
+class _BlockTextField(StrictStringField):
     """A text that follows the rule of a text field of blocks, with the same error messages."""
 
     key: ClassVar[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,7 @@ from communities.http.fields import (
     UtcDateTimeField,
 )
 from communities.http.validation import bound_serializer, ignored_paths, serializer_violations
+from communities.sent_text import sent_text
 from communities.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
@@ -138,10 +140,10 @@ class AnswerText(serializers.Field[Any, Any, Any, Any]):
     }
 
     def to_internal_value(self, data: object) -> str:
-        if isinstance(data, bool) or not isinstance(data, str | int | float):
+        if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             self.fail("invalid_type")
-        text = str(data)
-        if len(text.strip()) > MAX_TEXT:
+        text = sent_text(str(data))
+        if len(text) > MAX_TEXT:
             self.fail("too_long")
         return text
 

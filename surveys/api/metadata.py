@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from communities.sent_text import sent_text
 from surveys.services import metadata
 
 
@@ -27,6 +28,7 @@ class Metadata(serializers.Field[Any, Any, Any, Any]):
         if len(data) > metadata.MAX_FIELDS:
             message = f"`metadata` can hold at most {metadata.MAX_FIELDS} texts."
             raise serializers.ValidationError(message, code="too_many")
+        data = {key: sent_text(value) if isinstance(value, str) else value for key, value in data.items()}
         faults = {key: _fault_of_field(key, value) for key, value in data.items()}
         found = {key: fault for key, fault in faults.items() if fault}
         if found:

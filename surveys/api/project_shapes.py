@@ -19,6 +19,7 @@ from communities.http.fields import (
 )
 from communities.http.pagination import PageIn
 from communities.http.paths import MAX_ID
+from communities.sent_text import sent_text
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
@@ -92,6 +93,7 @@ class HiddenFields(serializers.Field[Any, Any, Any, Any]):
             return list(dict.fromkeys(data))
         if isinstance(data, dict):
             _refuse_many_values(data)
+            data = {name: _as_sent(values) for name, values in data.items()}
         if isinstance(data, dict) and all(_are_values(values) for values in data.values()):
             return data
         raise serializers.ValidationError(
@@ -107,6 +109,13 @@ def _refuse_many_values(data: Mapping[str, Any]) -> None:
         if isinstance(values, list) and len(values) > metadata.MAX_VALUES:
             message = f"A field has at most {metadata.MAX_VALUES} values."
             raise serializers.ValidationError({name: [ErrorDetail(message, "too_many")]})
+
+
+def _as_sent(values: Any) -> Any:
+    """The values as those of metadata are compared with them."""
+    if not isinstance(values, list):
+        return values
+    return [sent_text(each) if isinstance(each, str) else each for each in values]
 
 
 def _are_values(values: Any) -> bool:
@@ -395,9 +404,7 @@ class ListIn(PageIn):
 
     status = StrictChoiceField(Project.Status.values, required=False)
     type = StrictChoiceField(Project.Type.values, required=False)
-    search = serializers.CharField(
-        max_length=200, required=False, help_text="Part of the name; case is ignored."
-    )
+    search = StrictTextField(max_length=200, required=False, help_text="Part of the name; case is ignored.")
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
     sort = StrictChoiceField(["created_at", "-created_at", "name"], default="-created_at")
 

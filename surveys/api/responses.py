@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from communities.actors import Role
 from communities.errors import Conflict
 from communities.http import bodies
-from communities.http.fields import StrictTextField, UtcDateTimeField
+from communities.http.fields import StrictStringField, StrictTextField, UtcDateTimeField
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
 from surveys.api import field_filters, imports
@@ -174,7 +174,7 @@ class ResponseOut(serializers.Serializer[Any]):
 class ChangesIn(PerPageIn):
     """Where to go on, and how much to read."""
 
-    cursor = serializers.CharField(
+    cursor = StrictStringField(
         required=False, max_length=500, help_text="From the previous page. Without it, the feed starts anew."
     )
 

@@ -45,7 +45,7 @@ EXAMPLE_WITH_SCRIPT = EXAMPLE | {
 class TemplatesIn(PageIn):
     type = serializers.ChoiceField(choices=Project.Type.values, required=False)
     category = serializers.ChoiceField(choices=templates.categories(), required=False)
-    search = serializers.CharField(
+    search = StrictTextField(
         max_length=200,
         required=False,
         help_text="Words that must all occur in the id, name, description or keywords; case is ignored.",

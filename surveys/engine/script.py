@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+
+from communities.sent_text import composed
 
 SECTIONS = ("intro", "main", "outro")  # in the order in which they are walked
 CHOICES = frozenset({"single_punch", "multi_punch"})
@@ -60,7 +61,7 @@ class Bucket:
     @property
     def key(self) -> str:
         """The name in lower case with `_` for spaces (interface 2.3), in Unicode form NFC."""
-        return normalized(self.name.lower().replace(" ", "_"))
+        return composed(self.name.lower().replace(" ", "_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +220,8 @@ def title_case(name: str) -> str:
     Words are separated by a space, `-` or `_`. All three are equal in comparison, because an expression
     can only write `_` (decisions 6.1). An accented letter may be one code point or two.
     """
-    words = normalized(name).strip().replace("-", "_").replace(" ", "_").split("_")
+    words = composed(name).strip().replace("-", "_").replace(" ", "_").split("_")
     return "_".join(word.capitalize() for word in words)
-
-
-def normalized(text: str) -> str:
-    """The text in Unicode form NFC, in which an accented letter is one code point."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 ENOUGH_VIOLATIONS = 101  # of a script: one more than a refusal lists, which then says that there are more

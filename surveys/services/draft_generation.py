@@ -21,6 +21,7 @@ from django.conf import settings
 from communities import services as communities
 from communities.actors import Actor
 from communities.errors import Conflict, NotFound, refuse
+from communities.sent_text import sent_text
 from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
@@ -63,6 +64,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     too few credits (PaymentRequired).
     """
     drafts.editable(actor=actor, project_id=project_id)
+    intent = sent_text(intent)
     _require_intent(intent)
     project = lookup.lock(
         actor=actor, project_id=project_id
@@ -106,7 +108,7 @@ def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
 
 
 def _require_intent(intent: str) -> None:
-    if not intent.strip():
+    if not intent:
         refuse("intent", "required", "Say in a sentence what you want to ask.")
     if len(intent) > MAX_INTENT:
         refuse("intent", "too_long", f"`intent` must have at most {MAX_INTENT:,} characters.")
@@ -119,7 +121,7 @@ def _request(project: Project, intent: str) -> ScriptRequest:
     script = scripts.load(project_id=project.pk, revision=project.revision)
     locale = communities.get_settings(community_id=project.community_id).locale
     return ScriptRequest(
-        intent=intent.strip(),
+        intent=intent,
         type=project.type,
         scoring=project.scoring_enabled,
         bucket_names=tuple(bucket.name for bucket in script.buckets),

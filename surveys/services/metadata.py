@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from communities.sent_text import sent_text
 from communities.statements import Part
 from surveys.engine.language.names import is_page_parameter
 from surveys.engine.script import Violation
@@ -42,8 +43,8 @@ def declared(project: Project) -> Mapping[str, Sequence[str]]:
 
 
 def from_address(project: Project, query: Mapping[str, str]) -> dict[str, str]:
-    """The declared fields in the address of a page, without empty ones. Longer values are cut."""
-    found = {key: query.get(key, "")[:MAX_VALUE] for key in project.hidden_fields}
+    """The declared fields in the address of a page, without blank ones. Longer values are cut."""
+    found = {key: sent_text(query.get(key, ""))[:MAX_VALUE].rstrip() for key in project.hidden_fields}
     return allowed(project, {key: value for key, value in found.items() if value.isprintable() and value})
 
 

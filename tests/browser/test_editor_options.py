@@ -107,6 +107,37 @@ def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
     expect(fault.first).to_be_visible()
 
 
+def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+    lines = ["x" * 501, *(f"Evening {n}" for n in range(134))]
+
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text("\n".join(lines))
+    page.get_by_role("button", name="Add them").click()
+
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
+        "97 options added; 37 lines were left out, because a question has at most 100 options; "
+        "1 line was left out, because an option has at most 500 characters."
+    )
+    expect(page.get_by_label("One option on each line")).to_have_value("\n".join([*lines[98:], lines[0]]))
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".option-row")).to_have_count(100)
+
+
+def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, caller):
+    options = [{"value": f"Evening {n}"} for n in range(99)]
+    page = editor.open_editor(windows, caller, editor.new_project(caller, {**CHOICE, "options": options}))
+
+    page.get_by_label("Option 99", exact=True).focus()
+    page.evaluate(PASTE, "Tuesday\nThursday\nSaturday")
+
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
+        "2 options added; 1 line was left out, because a question has at most 100 options."
+    )
+    expect(page.get_by_label("One option on each line")).to_have_value("Saturday")
+
+
 def test_another_stored_value_leaves_what_people_read(windows, caller):
     project = editor.new_project(caller, CHOICE)
     page = editor.open_editor(windows, caller, project)

@@ -20,6 +20,7 @@ from surveys.engine.language.piping import fill, rename, token_form, tokens
         ("[[nested]]", ("nested",)),
         ("[] [1] [_a] [a.b] [a\nb] [a", ()),
         ("[open [Name] close]", ("Name",)),
+        ("[UserName|there] [field.source | no |one] [a|] [|b] [1|c]", ("UserName", "field.source", "a")),
     ],
 )
 def test_names_in_brackets_are_tokens(text: str, expected: tuple[str, ...]) -> None:
@@ -35,6 +36,8 @@ def test_names_in_brackets_are_tokens(text: str, expected: tuple[str, ...]) -> N
         ("[Game]|[Empty]|", "<b>chess</b>||"),
         (r"[Back] \g<0>", r"\1\n \g<0>"),
         ("[[Game]]", "[<b>chess</b>]"),
+        ("Hi [Name|there], [Empty|you] | [ Empty | so-and-so ]!", "Hi Ann & [Game], you | so-and-so!"),
+        ("[Empty|][Unknown|nobody]", "[Unknown|nobody]"),
         ("nothing", "nothing"),
     ],
 )
@@ -53,6 +56,7 @@ def test_tokens_are_filled_once_as_text(text: str, expected: str) -> None:
         ("[answer] [Answer]", "[answer] [Reply]"),
         ("[score_a] [UserName] [xp_points] [username]", "[score_a] [UserName] [xp_points] [username]"),
         ("[To_Variable] [To_Position]", "[Score] [Q1]"),
+        ("[fav game|none of them] [UserName|there]", "[Best one|none of them] [UserName|there]"),
     ],
 )
 def test_a_rename_rewrites_tokens_of_blocks_alone(text: str, expected: str) -> None:

@@ -16,6 +16,7 @@ from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictListField,
+    StrictStringField,
     StrictTextField,
     UtcDateTimeField,
 )
@@ -34,7 +35,7 @@ TAG = "Webhooks"
 class ChangedWebhookIn(serializers.Serializer[Any]):
     accepted_and_ignored = frozenset(examples.NEW_WEBHOOK)
 
-    url = StrictTextField(
+    url = StrictStringField(
         max_length=web_addresses.MAX_LENGTH,
         help_text="An https URL on port 443, 80 or one above 1023, without a password or a fragment.",
     )

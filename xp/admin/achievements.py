@@ -25,6 +25,7 @@ from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from communities.text_field import TextField
 from xp.admin import profile
 from xp.models import Achievement, EarnedAchievement
 from xp.services import achievements, catalogue
@@ -37,7 +38,7 @@ MAX_NUMBER = achievements.ASSIGNED_NUMBERS_END - 1
 
 
 class DescriptionForm(forms.Form):
-    name = forms.CharField(max_length=200, show_hidden_initial=True)
+    name = TextField(max_length=200, show_hidden_initial=True)
     image_url = PictureField(
         required=False,
         label="Picture",
@@ -45,7 +46,7 @@ class DescriptionForm(forms.Form):
         widget=forms.URLInput(attrs={"data-picture": ""}),
         show_hidden_initial=True,
     )
-    role_id = forms.CharField(
+    role_id = TextField(
         max_length=64,
         required=False,
         label="Role",

@@ -16,6 +16,7 @@ from communities.admin_site.texts import number
 from communities.errors import Refusal
 from communities.models import Member
 from communities.services import get_settings, people
+from communities.text_field import TextField
 from xp.admin import profile
 from xp.services import awards, ledger, standings
 
@@ -31,7 +32,7 @@ class AwardForm(forms.Form):
         initial="give",
     )
     amount = forms.IntegerField(min_value=1, max_value=MAX_XP_PER_AWARD)
-    note = forms.CharField(
+    note = TextField(
         required=False,
         max_length=ledger.MAX_NOTE_LENGTH,
         help_text="Say why. The ledger keeps it for good, and the person can read it.",

@@ -19,6 +19,7 @@ from communities.admin_site import keyset, refusals
 from communities.errors import Conflict, Refusal
 from communities.models import Member
 from communities.services import invitation_letters, invitations, mails
+from communities.text_field import TextField
 from communities.transactions import in_transaction
 from xp.admin import profile
 from xp.admin.membership import ACCESS
@@ -29,12 +30,12 @@ SENT_BEFORE = "This was sent before. Nothing was sent twice."
 
 
 class InviteForm(once.TicketForm):
-    emails = forms.CharField(
+    emails = TextField(
         label="E-mail addresses",
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocapitalize": "none"}),
         help_text=f"Up to {MAX_ADDRESSES}, with spaces, commas or new lines between.",
     )
-    name = forms.CharField(
+    name = TextField(
         max_length=invitation_letters.MAX_NAME,
         required=False,
         help_text="For the greeting, if you invite one person. May be empty.",

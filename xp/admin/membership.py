@@ -14,6 +14,7 @@ from communities.admin_site import refusals
 from communities.errors import Refusal
 from communities.models import Member
 from communities.services import memberships, recipients
+from communities.text_field import TextField
 from xp.admin import profile
 
 ACCESS = [
@@ -28,9 +29,7 @@ class AccessForm(forms.Form):
 
 
 class NewMemberForm(AccessForm, once.TicketForm):
-    nick = forms.CharField(
-        max_length=200, label="Name", help_text="As others in this community know the person."
-    )
+    nick = TextField(max_length=200, label="Name", help_text="As others in this community know the person.")
     field_order = ("nick", "access", "ticket")
 
 

@@ -96,7 +96,7 @@ class MembersIn(PageIn):
     """Query parameters of the member list."""
 
     access = StrictChoiceField(choices=Member.Access.values, required=False)
-    search = serializers.CharField(
+    search = StrictTextField(
         max_length=200,
         required=False,
         help_text="Part of the nick or name, ignoring case; or a member's complete id.",

@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 
 from communities.errors import Conflict, refuse, refuse_all
 from communities.models import Community
+from communities.sent_text import sent_text
 from surveys.admin.frame import ProjectPage
 from surveys.admin.script.requests import Json, answer, script_json
 from surveys.engine.script import Violation
@@ -102,7 +103,7 @@ def _text(body: Json, name: str) -> str:
 
 
 def _search(request: HttpRequest) -> str:
-    return request.GET.get("search", "").replace("\x00", "")[:MAX_SEARCH]
+    return sent_text(request.GET.get("search", "").replace("\x00", ""))[:MAX_SEARCH]
 
 
 def _job_as_json(page: ProjectPage, draft: WrittenDraft) -> Json:

@@ -142,7 +142,11 @@ def called(variable: str, script: Script) -> str:
 
 # --- Tokens -----------------------------------------------------------------------------------------
 
-_NAME = Term("UserName", "The respondent's name; empty if they are not known or the project is anonymous.")
+_NAME = Term(
+    "UserName",
+    "The respondent's name; empty if they are not known or the project is anonymous. "
+    "[UserName|there] then shows the words after the bar.",
+)
 _XP = (
     Term("xp_points", "The XP that this block gives."),
     Term("xp_name", "What XP is called in this community."),

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from communities.sent_text import sent_text
+
 Problem = tuple[str, str]
 """A violation's code and its message; the name of the field is put before the message."""
 
@@ -24,22 +26,30 @@ def is_unstorable(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextType:
-    """Text of bounded length. With a `minimum` it must not be blank."""
+    """Text of bounded length, stored as `sent_text` returns it. With a `minimum` it must not be blank.
+
+    A `verbatim` text is stored as it was sent: an address, or logic, whose columns are counted in it.
+    """
 
     maximum: int
     minimum: int = 0
     empty_is_null: bool = False
+    verbatim: bool = False
     check: Callable[[str], Problem | None] | None = None
     format: str | None = None
     pattern: str | None = None  # only for the OpenAPI schema; `check` decides
 
+    def stored(self, value: object) -> object:
+        """The value as it is checked and stored, if it is text."""
+        return value if self.verbatim or not isinstance(value, str) else sent_text(value)
+
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with this value, or None."""
+        """What is wrong with this value, as `stored` returns it, or None."""
         if not isinstance(value, str):
             return "invalid_type", f"must be text, not {describe_type(value)}."
         if len(value) > self.maximum:
             return "too_long", f"must have at most {self.maximum:,} characters, not {len(value):,}."
-        if self.minimum and not value.strip():
+        if self.minimum and not value:
             return "blank", "must not be blank."
         if is_unstorable(value):
             return "invalid", UNSTORABLE_MESSAGE

@@ -85,6 +85,9 @@ def _text(maximum: int) -> TextType:
     return TextType(maximum, empty_is_null=True)
 
 
+_LOGIC = TextType(MAX_LENGTH, empty_is_null=True, verbatim=True)
+
+
 def _snowflake_problem(value: str) -> Problem | None:
     if _SNOWFLAKE.fullmatch(value):
         return None
@@ -94,7 +97,12 @@ def _snowflake_problem(value: str) -> Problem | None:
 # An id of the chat platform. It is text, because JSON numbers would lose some of its digits.
 SNOWFLAKE = TextType(20, empty_is_null=True, check=_snowflake_problem, pattern=_SNOWFLAKE.pattern.join("^$"))
 _PICTURE = TextType(
-    2_048, empty_is_null=True, check=_picture_problem, format="uri", pattern="^[Hh][Tt][Tt][Pp][Ss]://"
+    2_048,
+    empty_is_null=True,
+    verbatim=True,
+    check=_picture_problem,
+    format="uri",
+    pattern="^[Hh][Tt][Tt][Pp][Ss]://",
 )
 
 OPTION = ObjectType(
@@ -266,7 +274,7 @@ BLOCK = ObjectType(
         ),
         "required": FieldSpec(BooleanType(), "Whether an answer is needed to continue. Null means optional."),
         "precondition": FieldSpec(
-            _text(MAX_LENGTH),
+            _LOGIC,
             "A hide expression: if it is true, the block is skipped.",
             example='favGame = "Chess"',
         ),
@@ -316,7 +324,7 @@ BLOCK = ObjectType(
             only_on=frozenset({"ranking"}),
         ),
         "calculated_formula": FieldSpec(
-            _text(MAX_LENGTH), "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
+            _LOGIC, "Required on `calculated_block`.", only_on=frozenset({CALCULATED})
         ),
         "position": FieldSpec(
             IntegerType(0, MAX_SMALL),

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from communities.sent_text import sent_text
 from surveys.engine.intake import correct_answers
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.intake.field_types import (
@@ -56,7 +57,6 @@ from surveys.engine.script import (
     Option,
     Scale,
     Violation,
-    normalized,
 )
 
 MAX_BLOCKS = 200
@@ -232,6 +232,8 @@ def _object(
         elif value is None:
             context.report(prefix + key, "null", f"`{key}` must not be null.")
         elif spec.is_scalar:
+            if isinstance(spec.type, TextType):
+                value = spec.type.stored(value)
             if problem := spec.type.problem(value):  # type: ignore[union-attr]  # checked by `is_scalar`
                 context.report(prefix + key, problem[0], f"`{key}` {problem[1]}")
                 if not (isinstance(value, str) and isinstance(spec.type, TextType)):
@@ -305,7 +307,7 @@ def _weights(value: object, key: str, path: str, context: _ParseContext) -> dict
         return None
     weights = {}
     for raw_bucket, points in value.items():
-        bucket = normalized(raw_bucket)
+        bucket = sent_text(raw_bucket)
         name = _printable(bucket)
         if problem := names.bucket_name_problem(bucket) or _too_long(bucket):
             context.report(path, "invalid", f"`{key}` has the key {name}, which {problem}")
@@ -324,7 +326,7 @@ def _weights(value: object, key: str, path: str, context: _ParseContext) -> dict
 
 
 def _action_config(*, source_key: str | None = None, **values: Any) -> ActionConfig:
-    return ActionConfig(source_key=source_key and normalized(source_key), **values)
+    return ActionConfig(source_key=source_key, **values)
 
 
 class _Conditions:
@@ -347,14 +349,19 @@ class _Conditions:
                 continue
             if isinstance(value, list) and len(value) <= MAX_VALUES and depth <= MAX_NESTING:
                 value = [self.part(part, key, n, inner, depth) for n, part in enumerate(value)]
-            elif isinstance(value, str) and is_unstorable(value):
-                self.context.report(inner, "invalid", f"`{key}` {UNSTORABLE_MESSAGE}")
+            elif isinstance(value, str):
+                value = self.text(value, inner, key)
             condition[key] = value
         return condition
 
+    def text(self, raw: str, path: str, name: str) -> str:
+        if is_unstorable(raw):
+            self.context.report(path, "invalid", f"`{name}` {UNSTORABLE_MESSAGE}")
+        return sent_text(raw)
+
     def part(self, raw: object, key: str, n: int, path: str, depth: int) -> object:
-        if isinstance(raw, str) and is_unstorable(raw):
-            self.context.report(f"{path}[{n}]", "invalid", f"`{key}[{n}]` {UNSTORABLE_MESSAGE}")
+        if isinstance(raw, str):
+            return self.text(raw, f"{path}[{n}]", f"{key}[{n}]")
         if isinstance(raw, dict) and self.nodes < MAX_NODES:
             return self.read(raw, f"{path}[{n}]", depth + 1)
         return raw

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, replace
 
+from communities.sent_text import composed
 from surveys.engine.language import expressions, formulas, names, piping
 from surveys.engine.language.expressions import Expression
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import Mention, ParseError
-from surveys.engine.script import STATEMENTS, Block, Script, normalized, title_case
+from surveys.engine.script import STATEMENTS, Block, Script, title_case
 
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
 
@@ -39,7 +40,7 @@ def resolve(name: str, script: Script) -> int | str | None:
     if names.is_position(name):
         index = names.index_of_position(name)
         return index if index is not None and index < len(script.blocks) else None
-    if (variable := normalized(name)) in variables(script):
+    if (variable := composed(name)) in variables(script):
         return variable
     return script.index_by_title.get(title_case(name))
 

@@ -10,6 +10,8 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
 
+from communities.sent_text import composed, sent_text
+
 Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None means no value
 
 # Only ASCII digits and a point: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, although Decimal accepts them.
@@ -33,7 +35,7 @@ def number_text(value: Decimal) -> str:
     """A number for people: no exponent, no trailing `.0`, at most 6 decimals (decisions 6.9)."""
     if not value.is_finite() or value.adjusted() > _MAX_DIGITS:
         return str(value)
-    return _without_trailing_zeros(value.quantize(_SIX_PLACES, context=_EXACT))
+    return plain_digits(value.quantize(_SIX_PLACES, context=_EXACT))
 
 
 def json_number(value: Decimal) -> int | float:
@@ -51,7 +53,7 @@ def text(value: Value) -> str:
         return value
     if isinstance(value, Decimal):
         wide = not value.is_finite() or abs(value.adjusted()) > _MAX_DIGITS
-        return str(value) if wide else _without_trailing_zeros(value)
+        return str(value) if wide else plain_digits(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):
@@ -74,10 +76,10 @@ def is_true(value: Value) -> bool:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """`=`: compares numbers if both sides read as numbers, else text, case-sensitively.
+    """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text`.
 
-    A missing value equals nothing. A list equals a list with equal elements in the same order; a list of one
-    equals its element.
+    Case matters. A missing value equals nothing. A list equals a list with equal elements in the same order;
+    a list of one equals its element.
     """
     if left is None or right is None:
         return False
@@ -92,7 +94,8 @@ def equal(left: Value, right: Value) -> bool:
         second = number(right)
         if second is not None:
             return first == second
-    return text(left) == text(right)
+    one, other = text(left), text(right)
+    return one == other or sent_text(one) == sent_text(other)
 
 
 def differ(left: Value, right: Value) -> bool:
@@ -130,10 +133,11 @@ def is_in(left: Value, right: Value) -> bool:
         return any(is_in(element, right) for element in left)
     if isinstance(right, tuple):
         return any(equal(left, element) for element in right)
-    return text(left) in text(right)
+    return composed(text(left)) in composed(text(right))
 
 
-def _without_trailing_zeros(value: Decimal) -> str:
+def plain_digits(value: Decimal) -> str:
+    """A number in digits: no exponent, no zeros after its last decimal, and no minus before 0."""
     digits = format(value, "f")
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")

@@ -2,19 +2,19 @@
 
 A reply is a small JSON object, stored in the conversation's state:
 `{"option_ids": [...]}` for choices and rankings (best first), `{"number": "4.5"}` for scales and
-numerics (decimal text, as it was sent), `{"text": "..."}`, or `{"skipped": true}`.
+numerics (in one form: `3.0` is stored as `3`), `{"text": "..."}`, or `{"skipped": true}`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from communities.sent_text import sent_text
 from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER
-from surveys.engine.language.values import Value, json_bytes
+from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 
 Reply = Mapping[str, object]
@@ -22,7 +22,6 @@ SKIPPED: Reply = {"skipped": True}
 MAX_TEXT = 10_000
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # as JSON, in which a control character takes six
 MAX_DECIMALS = 100
-_PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
 
 
@@ -81,9 +80,9 @@ def _skip(block: Block, *, is_explicit: bool) -> Reply:
 
 
 def _text(block: Block, key: str, raw: object) -> Reply:
-    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
+    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float | Decimal):
         raise InvalidAnswer(key, "invalid_type", "Answer this question with a text in value.")
-    text = str(raw).strip()
+    text = sent_text(str(raw))
     if not text:
         return _skip(block, is_explicit=False)
     if is_unstorable(text):
@@ -101,20 +100,19 @@ def _number(block: Block, key: str, raw: object) -> Reply:
     if key == "option_id" and block.type in SCALES:
         raw = _option_of(block, key, raw)
         key = "value"
-    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float):
+    if key != "value" or isinstance(raw, bool) or not isinstance(raw, str | int | float | Decimal):
         raise InvalidAnswer(key, "invalid_type", "Answer this question with a number in value.")
-    text = str(raw).strip()
+    text = sent_text(str(raw))
     if not text:
         return _skip(block, is_explicit=False)
     number = _decimal(text)
-    text = _plain_text(text, number)
+    text = plain_digits(number)
     if block.type in SCALES:
         low: int | None
         high: int | None
         low, high = block.points
         if number != number.to_integral_value():
             raise InvalidAnswer("value", "invalid", "Answer with a whole number.")
-        text = str(int(number))
     else:
         low, high = block.min, block.max
     if low is not None and number < low:
@@ -136,11 +134,6 @@ def _decimal(text: str) -> Decimal:
     if int(number.as_tuple().exponent) < -MAX_DECIMALS:
         raise InvalidAnswer("value", "invalid", f"Numbers must have at most {MAX_DECIMALS} decimals.")
     return number
-
-
-def _plain_text(text: str, number: Decimal) -> str:
-    """The number as typed if it has only plain digits; else (`1e3`, `1_000`, `٣`) converted to them."""
-    return text if _PLAIN_NUMBER(text) else format(number, "f")
 
 
 def _option_of(block: Block, key: str, raw: object) -> str:
@@ -193,18 +186,18 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
     by_name: dict[str, int] = {}
     for option in block.options:
         if option.id is not None:
-            by_name.setdefault(option.value, option.id)
+            by_name.setdefault(sent_text(option.value), option.id)
     for option in block.options:
         if option.id is not None and option.label:
-            by_name.setdefault(option.label, option.id)
+            by_name.setdefault(sent_text(option.label), option.id)
     names = raw if isinstance(raw, list | tuple) else [raw]
-    if len(names) == 1 and isinstance(names[0], str) and not names[0].strip():
+    if len(names) == 1 and isinstance(names[0], str) and not sent_text(names[0]):
         return []
     ids = []
     for name in names:
-        if isinstance(name, bool) or not isinstance(name, str | int | float):
+        if isinstance(name, bool) or not isinstance(name, str | int | float | Decimal):
             raise InvalidAnswer("value", "invalid_type", "Name the option by its value, as text.")
-        option_id = by_name.get(str(name), by_name.get(str(name).strip()))
+        option_id = by_name.get(sent_text(str(name)))
         if option_id is None:
             raise InvalidAnswer("value", "not_found", "No option of this question has this value.")
         ids.append(option_id)

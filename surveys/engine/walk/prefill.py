@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from communities.sent_text import sent_text
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
@@ -52,7 +53,7 @@ def parse(block: Block, texts: Sequence[str]) -> Reply | None:
     """
     named = [_as_written(block, text) for text in texts]
     value: object = _names(block, named) if block.type in _SEVERAL else named[-1]
-    if not value or (isinstance(value, str) and not value.strip()):
+    if not value or (isinstance(value, str) and not sent_text(value)):
         return None
     return answers.parse(block, {"value": value})
 
@@ -60,16 +61,17 @@ def parse(block: Block, texts: Sequence[str]) -> Reply | None:
 def _names(block: Block, texts: Sequence[str]) -> list[str]:
     """The options that the texts name."""
     has_commas = any("," in option.value or "," in option.display_text for option in block.options)
-    parts = [part.strip() for text in texts for part in ([text] if has_commas else text.split(","))]
+    parts = [sent_text(part) for text in texts for part in ([text] if has_commas else text.split(","))]
     return [_as_written(block, part) for part in parts if part]
 
 
 def _as_written(block: Block, text: str) -> str:
     """The value of the one option that differs from the text in capital letters alone; else the text."""
+    text = sent_text(text)
     names = {name: option.value for option in block.options for name in (option.value, option.display_text)}
     if text in names or block.type in SCALES:
         return text
-    alike = {value for name, value in names.items() if name.casefold() == text.strip().casefold()}
+    alike = {value for name, value in names.items() if name.casefold() == text.casefold()}
     return alike.pop() if len(alike) == 1 else text
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from communities.sent_text import sent_text
 from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
@@ -156,7 +157,7 @@ def _ranked(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> list[int]:
     """The ids of the ranked items, best first: `value` is the rank of each."""
     by_rank: dict[int, int] = {}
     for index, answer in rows:
-        text = (answer.value or "").strip()
+        text = sent_text(answer.value or "")
         rank = int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
         if not 1 <= rank <= len(rows):
             message = f"The `value` of a ranked item is its rank, here from 1 to {len(rows)}."
@@ -193,6 +194,7 @@ def _options_called(block: Block, text: str | None) -> list[Option]:
     """The options of a choice with this value; of a ranking, the items with this label, else this value."""
     if text is None:
         return []
+    text = sent_text(text)
     by_value = [option for option in block.options if option.value == text]
     if block.type in CHOICES:
         return by_value

@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from communities.sent_text import composed
 from surveys.engine.language import expressions, formulas, names, piping, references
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
@@ -372,7 +373,7 @@ def _calculated(script: Script, formula: str, value_of: Callable[[str], Value]) 
     """
     result = formulas.parse(formula).evaluate(value_of, _label_of(script))
     if isinstance(result, str):
-        return {"text": piping.shortened(result, MAX_LENGTH)}
+        return {"text": piping.shortened(composed(result), MAX_LENGTH)}
     return {"number": format(result, "f")}
 
 

@@ -16,6 +16,7 @@ from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.errors import Conflict
 from communities.models import Community
+from communities.text_field import TextField
 from surveys.services import own_data, own_responses, people
 
 ERASE = "erase"
@@ -24,7 +25,7 @@ ERASE = "erase"
 class EraseForm(forms.Form):
     """What has to be typed, so that nobody erases themselves by a slip."""
 
-    confirmation = forms.CharField(
+    confirmation = TextField(
         label=f"Type “{ERASE}” to confirm",
         max_length=20,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from communities.sent_text import sent_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.pages.respondent import forms
@@ -19,7 +20,7 @@ def text_of(page_request: PageRequest, view: ConversationView) -> str:
     block, sent = posted_block(page_request), page_request.request.POST
     if sent.get("do", "answer") != "answer" or (block is not None and block.type not in _WRITTEN):
         return ""
-    text = forms.in_words(block, sent).strip()
+    text = sent_text(forms.in_words(block, sent))
     is_held = block is not None and block.id in view.state.path and _answer(view, block) == text
     return "" if is_held else text
 

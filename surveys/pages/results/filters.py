@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django import forms
-from django.core.validators import MaxValueValidator
 from django.http import QueryDict
 
 from communities.errors import InvalidRequest
+from communities.sent_text import sent_text
+from communities.sent_time import check_day
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
@@ -21,7 +22,6 @@ from surveys.services import metadata
 from surveys.services.results.figures import Selection
 from surveys.services.scripts.cache import Catalogue
 
-LAST_DAY = date(2999, 12, 31)
 MAX_PROMPT = 70
 FIELD = "field."
 # What a field's menu sends: nothing for all, `=` and a value, or this, which no value looks like.
@@ -58,8 +58,8 @@ class ResultsForm(forms.Form):
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
-    submitted_after = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
-    submitted_before = forms.DateField(required=False, validators=[MaxValueValidator(LAST_DAY)])
+    submitted_after = forms.DateField(required=False, validators=[check_day])
+    submitted_before = forms.DateField(required=False, validators=[check_day])
     provider = forms.ChoiceField(required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
 
@@ -139,7 +139,11 @@ class ResultsForm(forms.Form):
     def _sent(self) -> dict[str, str]:
         """The chosen value of each field, empty for those that were not given it."""
         chosen = {field.name: self._cleaned(field.parameter) for field in self.sent_fields}
-        return {name: "" if value == NOT_GIVEN else value[1:] for name, value in chosen.items() if value}
+        return {
+            name: "" if value == NOT_GIVEN else sent_text(value[1:])
+            for name, value in chosen.items()
+            if value
+        }
 
     @property
     def is_narrowed(self) -> bool:

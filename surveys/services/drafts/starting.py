@@ -87,7 +87,7 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
     if not access.may_read_solutions(actor=actor):
         return []
     projects = lookup.visible(actor=actor, at=at).exclude(pk=project.pk).filter(block_count__gt=0)
-    if search.strip():
+    if search:
         projects = projects.named(search)
     rows = projects.order_by("-created_at", "-pk").values_list("pk", "name", "type", "block_count")[
         :MAX_PROJECTS

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import BoundedSemaphore
 
 from communities.actors import Actor
@@ -25,7 +25,6 @@ from surveys.services.scripts import editing as scripts
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 # Of a process: an import may occupy a thread for seconds, and pages and votes need threads too.
 AT_ONCE = 2
 SECONDS_TO_WAIT = 1.0  # for a turn; most imports take less
@@ -124,9 +123,6 @@ def _violations_of_times(sent: SentResponse, at: datetime) -> Iterator[Violation
     for name, moment in {"started_at": sent.started_at, "submitted_at": sent.submitted_at}.items():
         if moment is not None and moment > at:
             yield Violation(name, "too_large", f"`{name}` must not be in the future.")
-    if sent.started_at < _EARLIEST:
-        message = "`started_at` must not be before 1970, where the times in ids begin."
-        yield Violation("started_at", "too_small", message)
     if sent.submitted_at is not None and sent.submitted_at < sent.started_at:
         message = "`submitted_at` must not be before `started_at`."
         yield Violation("submitted_at", "conflicting", message)

@@ -8,6 +8,7 @@ from surveys.engine.walk.answers import AnswerRow, InvalidAnswer
 from tests.support.engine import script_builder
 
 RED, GREEN, BLUE = 10, 11, 12
+LONG = {"number": "0.1234567890123456789"}
 COLOURS = ["red", {"value": "green", "label": "Leaf green"}, "blue"]
 
 
@@ -43,12 +44,19 @@ def refusal(block: Block, raw) -> tuple[str, str]:
         ("open_text", {}, {"value": "  two words \n"}, {"text": "two words"}),
         ("open_text", {}, {"value": 7}, {"text": "7"}),
         ("open_text", {}, {"value": "   "}, {"skipped": True}),
+        ("open_text", {}, {"value": "\u200b\u3164"}, {"skipped": True}),
+        ("open_text", {}, {"value": "Zoe\u0308"}, {"text": "Zo\u00eb"}),
         ("open_text", {}, {"skip": True}, {"skipped": True}),
         ("open_text", {}, {}, {"skipped": True}),
         ("open_text", {}, {"value": "x" * 10_000}, {"text": "x" * 10_000}),
-        ("open_numeric", {}, {"value": " 4.50 "}, {"number": "4.50"}),
+        ("open_numeric", {}, {"value": " 4.50 "}, {"number": "4.5"}),
         ("open_numeric", {}, {"value": -3}, {"number": "-3"}),
+        ("open_numeric", {}, {"value": 3.0}, {"number": "3"}),
+        ("open_numeric", {}, {"value": "3.0"}, {"number": "3"}),
+        ("open_numeric", {}, {"value": "-0"}, {"number": "0"}),
+        ("open_numeric", {}, {"value": "0.00"}, {"number": "0"}),
         ("open_numeric", {}, {"value": "1e3"}, {"number": "1000"}),
+        ("open_numeric", {}, {"value": Decimal("0.12345678901234567890")}, LONG),
         ("open_numeric", {}, {"value": "٣"}, {"number": "3"}),
         ("open_numeric", {}, {"value": "1_000"}, {"number": "1000"}),
         ("open_numeric", {}, {"value": 0}, {"number": "0"}),

@@ -70,7 +70,7 @@ def test_an_answer_is_saved_as_it_is_given():
         ({"type": "multi_punch", "options": ["a", "b", "c"]}, [2, 0], [("q0", 0, "a"), ("q0", 1, "c")]),
         ({"type": "ranking", "options": ["a", "b"]}, [1, 0], [("q0", 0, "1"), ("q0", 1, "2")]),
         ({"type": "nps"}, 7, [("q0", 0, "7")]),
-        ({"type": "open_numeric"}, "2.50", [("q0", 0, "2.50")]),
+        ({"type": "open_numeric"}, "2.50", [("q0", 0, "2.5")]),
     ],
 )
 def test_every_answered_block_counts_once_however_many_rows_it_has(block, said, rows):

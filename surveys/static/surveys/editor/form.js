@@ -11,7 +11,7 @@ import { actionFields, continueFields } from "./statement.js";
 import { CHOICES, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
 
 const PROMPTS = {
-  content_block: ["What it says", "Hello [UserName], welcome! …"], action_block: ["What people read", "You have earned [xp_points] [xp_name]."],
+  content_block: ["What it says", "Hello [UserName|there], welcome! …"], action_block: ["What people read", "You have earned [xp_points] [xp_name]."],
 };
 const STYLES = {
   choice: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"], ["select_menu", "A menu to choose from"], ["buttons", "Buttons"]],

@@ -6,7 +6,7 @@ import { arrange, attribute, h, icon, plural, text } from "./dom.js";
 import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
 import { pickEmoji } from "./emoji.js";
 import { contractName, describe, problemList } from "./field.js";
-import { askForList, linesOf } from "./pasting.js";
+import { askForList, divide, linesOf, told } from "./pasting.js";
 import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
 
@@ -62,6 +62,11 @@ class Options {
 
   get limit() {
     return this.isRanking ? MAX_ITEMS : this.cx.store.vocabulary.limits?.options ?? MAX_OPTIONS;
+  }
+
+  /** What no question of this kind can hold more of, wherever it is delivered. */
+  get most() {
+    return this.isRanking ? MAX_ITEMS : MAX_OPTIONS;
   }
 
   get isWide() {
@@ -152,31 +157,43 @@ class Options {
     else if (!isEmpty(options[at])) this.insert(key);
   }
 
-  /** What is too much for the project stays, with a fault beside it; only what no question can hold is left out. */
+  /** What is too much for the project stays, with a fault beside it; only what no question can hold is left out.
+      Returns what was left out. */
   #append(lines) {
-    let count = 0;
+    let parts = null;
     this.change((options) => {
       const filled = options.filter((option) => option.id || option.value.trim());
-      const added = lines.slice(0, MAX_OPTIONS - filled.length);
-      count = added.length;
-      return [...filled, ...added.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }))];
+      parts = divide(lines, this.most - filled.length);
+      return [...filled, ...parts.taken.map(made)];
     }, "Paste a list");
-    const { announce } = this.cx.options;
-    const left = lines.length - count;
-    announce(left ? `${count} of ${plural(lines.length, this.noun)} added: ${MAX_OPTIONS} are the most.` : `${plural(count, this.noun)} added.`);
     this.add.focus();
+    return this.#told(parts);
   }
 
-  /** Several lines pasted into an option: the first goes into it, the others follow. Options still blank make way. */
+  #told(parts) {
+    const says = told(parts, this.noun, this.most);
+    this.cx.options.announce(says);
+    return { says, rest: [...parts.tooMany, ...parts.tooLong] };
+  }
+
+  /** Several lines pasted into an option: the first goes into it, the others follow. Options still blank make way. For
+      what is left out, the box of "Paste a list" opens. */
   pasteInto(key, lines) {
-    this.change((options) => {
-      const at = options.findIndex((option) => option.key === key);
-      Object.assign(options[at], { value: lines[0], label: null });
-      options.splice(at + 1, 0, ...lines.slice(1).map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null })));
-      return options.filter((option) => option.id || option.value.trim() || option.label || option.emoji || option.score_values);
-    }, "Paste a list");
-    this.cx.options.announce(`${plural(lines.length, this.noun)} pasted.`);
-    this.#focusAt(this.#indexOf(key) + lines.length - 1);
+    const isFilled = (option) => option.id || option.value.trim() || option.label || option.emoji || option.score_values;
+    const others = (this.cx.block.options ?? []).filter((option) => option.key !== key && isFilled(option));
+    const parts = divide(lines, this.most - others.length);
+    const [first, ...more] = parts.taken;
+    if (first !== undefined) {
+      this.change((options) => {
+        const at = options.findIndex((option) => option.key === key);
+        Object.assign(options[at], { value: first, label: null });
+        options.splice(at + 1, 0, ...more.map(made));
+        return options.filter(isFilled);
+      }, "Paste a list");
+      this.#focusAt(this.#indexOf(key) + more.length);
+    }
+    const left = this.#told(parts);
+    if (left.rest.length) askForList(this.noun, (rest) => this.#append(rest), left);
   }
 
   remove(key, { focusBefore = false } = {}) {
@@ -235,6 +252,10 @@ class Options {
       drop: (row, slot) => { if (slot.before !== row) this.place(row.dataset.key, () => slot.before?.dataset.key ?? null); },
     });
   }
+}
+
+function made(value) {
+  return { key: newKey(), id: null, value, label: null, emoji: null };
 }
 
 class Row {

@@ -1,39 +1,70 @@
-/* A list from somewhere else as options: one a line, without the bullets and numbers in front. */
+/* A list from somewhere else as options: one a line, without the bullets and numbers in front. Lines for which there is
+   no room, and lines that are too long, are told and stay in the box: no line is cut or dropped in silence. */
 
-import { h, icon } from "./dom.js";
-import { MAX_OPTIONS } from "./types.js";
+import { h, icon, plural } from "./dom.js";
+import { MAX_LABEL } from "./types.js";
 
 const MARKER = /^\s*(?:[-*•‣◦·–—]\s+|\(?\d{1,3}[.)]\s+|[a-zA-Z][.)]\s+|[○●☐☑□■]\s*)/;
 
 /** The lines of a pasted text, cleaned, without repetitions. */
 export function linesOf(pasted) {
-  const lines = pasted.split(/\r\n|\r|\n/).map((line) => line.replace(MARKER, "").trim()).filter(Boolean);
-  return [...new Set(lines.map((line) => line.slice(0, 500)))].slice(0, MAX_OPTIONS);
+  const lines = pasted.normalize("NFC").split(/\r\n|\r|\n/).map((line) => line.replace(MARKER, "").trim());
+  return [...new Set(lines.filter(Boolean))];
 }
 
-/** Ask for a list; `take(lines)` gets it. */
-export function askForList(noun, take) {
-  const area = h("textarea", { class: "entry", rows: "10", id: "pasted-list", dir: "auto", "aria-describedby": "pasted-help" });
-  const count = h("span", { role: "status" }, `0 ${noun}s`);
-  area.addEventListener("input", () => { count.textContent = `${linesOf(area.value).length} ${noun}s`; });
+/** The lines that become options where there is room for so many, and those that are left out. */
+export function divide(lines, room) {
+  const fitting = lines.filter((line) => !isLong(line));
+  return { taken: fitting.slice(0, Math.max(0, room)), tooMany: fitting.slice(Math.max(0, room)), tooLong: lines.filter(isLong) };
+}
+
+/** What became of a pasted list, in a sentence. */
+export function told({ taken, tooMany, tooLong }, noun, most) {
+  const left = ({ length }, reason) => (length ? `; ${plural(length, "line")} ${length === 1 ? "was" : "were"} left out, because ${reason}` : "");
+  return `${plural(taken.length, noun)} added${left(tooMany, `a question has at most ${most} ${noun}s`)}${left(tooLong, `an ${noun} has at most ${MAX_LABEL} characters`)}.`;
+}
+
+/** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says }`. `before` is such a rest. */
+export function askForList(noun, take, before = null) {
+  const area = h("textarea", { class: "entry", rows: "10", id: "pasted-list", dir: "auto", "aria-describedby": "pasted-left pasted-help" });
+  const count = h("span", { role: "status" });
+  const says = h("p", { class: "help", id: "pasted-left", role: "alert", hidden: true });
+  const recount = () => { count.textContent = plural(linesOf(area.value).length, noun); };
+  area.addEventListener("input", recount);
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": "pasted-title" },
     h("form", { method: "dialog", class: "sheet-body" },
       h("div", { class: "sheet-head" }, h("h2", { id: "pasted-title" }, "Paste a list"),
         h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
-      h("label", { for: "pasted-list" }, `One ${noun} on each line`), area,
+      h("label", { for: "pasted-list" }, `One ${noun} on each line`), area, says,
       h("p", { class: "help", id: "pasted-help" }, "Bullets and numbers in front are left out, and so are lines that repeat."),
       h("div", { class: "sheet-foot" }, count,
         h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Cancel"),
         h("button", { type: "submit", class: "button" }, "Add them"))));
-  dialog.addEventListener("submit", () => {
+  const keep = (left) => {
+    area.value = left.rest.join("\n");
+    says.textContent = left.says;
+    says.hidden = false;
+    recount();
+  };
+  dialog.addEventListener("submit", (event) => {
     const lines = linesOf(area.value);
-    if (lines.length) take(lines);
+    const left = lines.length ? take(lines) : null;
+    if (!left?.rest.length) return;
+    event.preventDefault();
+    keep(left);
+    area.focus();
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) dialog.querySelector("form").requestSubmit();
   });
   dialog.addEventListener("close", () => dialog.remove());
+  if (before) keep(before);
+  else recount();
   document.body.append(dialog);
   dialog.showModal();
   area.focus();
+}
+
+function isLong(line) {
+  return [...line].length > MAX_LABEL;
 }

@@ -42,7 +42,7 @@ export function carryValue(blocks, name, before, after) {
 }
 
 function inBrackets(text, isOld, written) {
-  return text.replace(/\[([^[\]]+)\]/g, (whole, name) => (isOld(name.trim()) ? `[${written}]` : whole));
+  return text.replace(/\[([^[\]|]+)(\|[^[\]]*)?\]/g, (whole, name, fallback = "") => (isOld(name.trim()) ? `[${written}${fallback}]` : whole));
 }
 
 /** Names outside quoted text. */

@@ -363,7 +363,7 @@ function namesIn(block, { path, column }) {
   const value = block?.[field];
   if (value && typeof value === "object") return leavesOf(value, field).filter((leaf) => isWithin(leaf.path, path));
   if (typeof value !== "string") return [];
-  const names = field === "precondition" ? /([\p{L}][\p{L}\p{M}\p{Nd}_]*)/gu : /\[([^[\]]+)\]/g;
+  const names = field === "precondition" ? /([\p{L}][\p{L}\p{M}\p{Nd}_]*)/gu : /\[([^[\]|]+)(?:\|[^[\]]*)?\]/g;
   const found = [...value.slice((column ?? 1) - 1).matchAll(names)].map(([, name]) => ({ name, path }));
   return column ? found.slice(0, 1) : found;
 }

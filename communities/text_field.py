@@ -1,0 +1,17 @@
+"""The field of a form that takes a text of people: a name, a message, a search term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from communities.sent_text import sent_text
+
+
+class TextField(forms.CharField):
+    """A text as `sent_text` returns it, which is also the text that is measured (decisions 17.2)."""
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return (sent_text(text) or self.empty_value) if isinstance(text, str) else text
