@@ -161,7 +161,9 @@ class ProjectSettingsIn(Group):
             f"conditions compare `field.utm_source`. Up to {metadata.MAX_FIELDS} names of 1 to "
             f"{metadata.MAX_KEY} of `a-z`, `0-9` and `_`. On anonymous projects this is an object of names "
             f'with up to {metadata.MAX_VALUES} allowed values each, `{{"campaign": ["mail", "poster"]}}`; '
-            "other values are dropped. Give many people the same address there: whoever hands each person "
+            "other values are dropped, and so are all values of somebody who is signed in or came by a "
+            f"personal link. Names and values have at most {metadata.MAX_DECLARED:,} characters together. "
+            "Give many people the same address there: whoever hands each person "
             "values of their own could recognise the answers by them. `embed`, `link`, `skip` and `taken` "
             "are words of the address itself."
         ),

@@ -20,6 +20,7 @@ MAX_FIELDS = 20
 MAX_KEY = 40  # characters
 MAX_VALUE = 500  # characters
 MAX_VALUES = 20  # of a field on anonymous projects
+MAX_DECLARED = 20_000  # characters of all names and values that a project declares
 _KEY = re.compile(rf"[a-z0-9_]{{1,{MAX_KEY}}}").fullmatch
 
 
@@ -61,6 +62,14 @@ def faults(project: Project) -> Iterator[Violation]:
     fields, path = project.hidden_fields, "settings.hidden_fields"
     if len(fields) > MAX_FIELDS:
         yield Violation(path, "too_many", f"`{path}` can hold at most {MAX_FIELDS} names.")
+    texts = (
+        [*fields, *(value for values in fields.values() for value in values)]
+        if isinstance(fields, dict)
+        else []
+    )
+    if sum(map(len, texts)) > MAX_DECLARED:
+        message = f"`{path}` can hold at most {MAX_DECLARED:,} characters of names and values together."
+        yield Violation(path, "too_long", message)
     for name in fields:
         if not is_key(name):
             yield Violation(

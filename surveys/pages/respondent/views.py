@@ -107,8 +107,10 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
     respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
     if fault is not None:  # nothing that this browser holds is given up for a link that does not work
         visit = arrival.visit
+    # On an anonymous project an address with fields, given to one member, would name the member.
+    is_named = project.is_anonymous and (guest is not None or respondent.is_member)
     carried = guest.metadata if guest else {}  # comes before the address, which its reader can change
-    respondent = replace(respondent, metadata={**visit.fields, **carried})
+    respondent = replace(respondent, metadata={} if is_named else {**visit.fields, **carried})
     ahead = prefilled.of_request(request, project, arrival, language=page.lang)
     return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault, ahead=ahead)
 
