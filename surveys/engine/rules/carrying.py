@@ -88,12 +88,12 @@ def _with_names(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict[
         if key in unchanged
     }
     if "calculated_formula" in unchanged:
-        fields["calculated_formula"] = _renamed_formula(block.calculated_formula or "", renamed, variables)
+        fields["calculated_formula"] = renamed_formula(block.calculated_formula or "", renamed, variables)
     if unchanged.condition_key is None:
         return fields
     key = references.condition_key(block)
     if key in _CONDITIONS:
-        condition = _renamed_condition(getattr(block, key), renamed, variables)
+        condition = renamed_condition(getattr(block, key), renamed, variables)
         with suppress(conditions.ConditionError):
             fields["precondition"] = conditions.compile(condition, hide=key == "hide_when")
             fields[key] = condition
@@ -103,7 +103,7 @@ def _with_names(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict[
     return fields
 
 
-def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
+def renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
     """A formula with its references rewritten. Brackets inside quoted text are no references, and stay."""
     pieces: list[str] = []
     at = 0
@@ -121,7 +121,7 @@ def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collectio
     return "".join([*pieces, text[at:]])
 
 
-def _renamed_condition(
+def renamed_condition(
     condition: Mapping[str, object], renamed: Mapping[str, str], variables: Collection[str]
 ) -> dict[str, object]:
     def renamed_leaf(leaf: Mapping[str, object]) -> dict[str, object]:
