@@ -184,7 +184,7 @@ class _Changes:
         now = {block.id: block for block in self.after if block.id is not None and block.type in WITH_ITEMS}
         changed: dict[int, Mapping[str, str]] = {}
         for n, was in enumerate(self.before.blocks):
-            block = now.get(was.id) if was.type in WITH_ITEMS else None
+            block = now.get(was.id or 0) if was.type in WITH_ITEMS else None
             if block is None or block.options == was.options:
                 continue
             pairs = {
