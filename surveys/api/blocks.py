@@ -130,7 +130,8 @@ def _patch() -> Schema:
         "`options` and conditions are replaced as a whole; in `scale`, `action_config` and `continue` only "
         "the keys that are sent change. Sending one of `precondition`, `show_when` and `hide_when` replaces "
         "the other two. `show_when: null` or `hide_when: null` also clears the `precondition` compiled "
-        "from it."
+        "from it. A new `name`, or a new `value` of an option that is sent with its `id`, is carried into "
+        "the texts, conditions and formulas that use the old one."
     )
     return schema
 
@@ -167,7 +168,10 @@ def _condition() -> Schema:
                     {"type": "array", "items": literal, "maxItems": MAX_VALUES},
                     {"type": "null"},
                 ],
-                "description": "Texts must not contain a double quote.",
+                "description": (
+                    'Texts must not contain a double quote. (A `precondition` can: inside its strings `""` '
+                    "stands for one.)"
+                ),
                 "examples": ["Chess"],
             },
             "all": {**parts, "description": "True if all of these are true (AND)."},
@@ -234,7 +238,14 @@ def _warning() -> Schema:
             "`settings.hidden_fields` does not declare, so the page does not take it from its address. "
             "`reserved_name`: a question whose name means something else in the address of the page, so that "
             "`?name=value` does not fill it in: a parameter of the page (`embed`, `link`, `skip`, "
-            "`taken`) or a declared field."
+            "`taken`) or a declared field. "
+            "`ambiguous_name`: a text, condition or formula contains a position such as `q3`, and another "
+            "block than the third has this name; the message says what is read, and how the block of that "
+            "name is written. "
+            "`unknown_value`: a choice or a ranking is compared with a value that none of its options has, "
+            "or a scale with a number that is none of its points. "
+            "`never_true`: `<`, `>`, `<=` or `>=` with something that is never a number, or with a number "
+            "that no answer can satisfy. These two are about conditions and formulas, at most 10 for each."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

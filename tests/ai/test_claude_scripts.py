@@ -319,3 +319,20 @@ def test_an_infinite_number_is_refused(claude: ClaudeProvider, anthropic: Loopba
 
     with pytest.raises(ProviderError, match="required form"):
         claude.draft_script(SURVEY)
+
+
+def test_a_block_that_the_model_names_like_a_position_gets_another_name(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    shown = [{"block": "q2", "op": "eq", "value": "x"}]
+    asked = QUESTION | {"prompt": "Why not?"}
+    sent = script(
+        asked | {"name": "q2"}, QUESTION | {"prompt": "So [q2]?", "show_when": shown}, asked | {"name": ""}
+    )
+    anthropic.queue(sent)
+
+    first, second, third = claude.draft_script(SURVEY).blocks
+
+    assert [block["name"] for block in (first, second, third)] == ["why_not", "Why", "why_not_2"]
+    assert second["prompt"] == "So [why_not]?"
+    assert second["show_when"]["block"] == "why_not"

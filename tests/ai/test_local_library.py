@@ -11,6 +11,7 @@ from surveys.ai.local.drafts import builder, library
 from surveys.ai.local.drafts.length import references_of
 from surveys.ai.local.drafts.library import Template
 from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.language import names
 from surveys.engine.script import QUESTIONS, SCALES, title_case
 from tests.support.ai.drafts import check_draft, first_option, last_option, questions, required_only, run
 
@@ -175,3 +176,10 @@ def test_scales_of_further_questions_have_labels_at_both_ends() -> None:
     scales = [block for block in library.further_questions() if block["type"] in SCALES - {"nps"}]
 
     assert [block["name"] for block in scales if "scale" not in block] == []
+
+
+@each()
+def test_no_block_of_a_template_is_named_like_a_position(template: Template) -> None:
+    named = [block["name"] for block in template.blocks]
+
+    assert [name for name in named if names.is_position(name.lower())] == []

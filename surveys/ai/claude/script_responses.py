@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from surveys.ai.claude.json_values import (
@@ -19,9 +21,12 @@ from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
-from surveys.engine.script import Bucket
+from surveys.engine.language.references import TEXTS_WITH_TOKENS
+from surveys.engine.rules import naming
+from surveys.engine.script import Bucket, title_case
 
 _MAX_CONDITIONS = 20
+_POSITION = re.compile(r"\[(q[0-9]+)\]")
 
 Fields = dict[str, Any]  # of a block, an option or a condition
 
@@ -32,7 +37,7 @@ def read_script(response: JsonObject, request: ScriptRequest) -> ScriptDraft:
     if not raw_blocks:
         raise malformed()
     block_names = frozenset(as_text(raw.get("name")) for raw in raw_blocks)
-    blocks = [_read_block(raw, block_names) for raw in raw_blocks]
+    blocks = naming.named([_read_block(raw, block_names) for raw in raw_blocks])
     scoring = request.scoring
     if scoring is None:
         scoring = as_flag(response.get("scoring_enabled")) or any(map(_is_scored, blocks))
@@ -60,7 +65,15 @@ def _read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
         "show_when": _all_of([_read_condition(condition, block_names) for condition in conditions]),
         **_READERS[type_](raw),
     }
+    for key in (*TEXTS_WITH_TOKENS, "calculated_formula"):
+        if block.get(key):
+            block[key] = _POSITION.sub(partial(_as_name, block_names), block[key])
     return _without_nulls(block)
+
+
+def _as_name(block_names: frozenset[str], match: re.Match[str]) -> str:
+    """A token like `[q3]`. The model knows no positions, so it means the block of that name: `[Q3]`."""
+    return f"[{title_case(match[1])}]" if match[1] in block_names else match[0]
 
 
 def _all_of(conditions: list[Fields]) -> Fields | None:

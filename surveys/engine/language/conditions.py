@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 
 from surveys.engine.language import names
 from surveys.engine.language.expression_tree import Name
 from surveys.engine.language.expressions import parse
-from surveys.engine.language.lexer import MAX_LENGTH, MAX_NESTING, NAME_PATTERN, ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, MAX_NESTING, NAME_PATTERN, ParseError, quoted
+from surveys.engine.language.values import Value
 from surveys.engine.script import ENOUGH_VIOLATIONS
 
 OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<=", "in": "in"}
@@ -58,6 +59,44 @@ def compile(condition: Mapping[str, object], *, hide: bool) -> str:
         message = f"The condition is too large. {error.message}"
         raise ConditionError([("", error.code, message)]) from None
     return text
+
+
+def leaves(condition: Mapping[str, object], path: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The comparisons of a condition that compiles, each with its path, such as `show_when.any[1]`."""
+    for key in CONNECTIVES:
+        parts = condition.get(key)
+        if isinstance(parts, list | tuple):
+            for n, part in enumerate(parts):
+                yield from leaves(part, f"{path}.{key}[{n}]")
+            return
+    yield path, condition
+
+
+def with_leaves(
+    condition: Mapping[str, object], change: Callable[[Mapping[str, object]], dict[str, object]]
+) -> dict[str, object]:
+    """The condition with each of its comparisons changed."""
+    groups = [key for key in CONNECTIVES if isinstance(condition.get(key), list | tuple)]
+    if not groups:
+        return change(condition)
+    parts = {key: [with_leaves(part, change) for part in condition[key]] for key in groups}  # type: ignore[attr-defined]
+    return {**condition, **parts}
+
+
+def subject_of(leaf: Mapping[str, object]) -> str:
+    """The name that a comparison of a valid condition is about, as an expression writes it."""
+    block = leaf.get("block")
+    name = names.expression_form(str(block)) if block is not None else str(leaf.get("variable"))
+    return name.strip("()")
+
+
+def value_of(raw: object) -> Value:
+    """The value in a comparison of a valid condition, as skip logic compares it."""
+    if isinstance(raw, list | tuple):
+        return tuple(map(value_of, raw))
+    if isinstance(raw, bool | str | Decimal):
+        return raw
+    return Decimal(repr(raw)) if isinstance(raw, int | float) else None
 
 
 class _EnoughError(Exception):
@@ -182,7 +221,7 @@ class _Compiler:
         if isinstance(value, str):
             if '"' in value:
                 return self.report(path, "invalid", "A string here cannot contain a double quote.")
-            return f'"{value}"'
+            return quoted(value)
         if isinstance(value, int | float | Decimal):
             return self.number(value, path)
         kinds = "a string, a number or a boolean"

@@ -8,8 +8,8 @@
     list        = "[" [ literal { "," literal } ] "]"
     literal     = ["-"] number | string | true | false
 
-Keywords may be in any case. A keyword alone in parentheses is a name, so that an expression
-can refer to a block named `And`.
+Inside a string `""` is one double quote. Keywords may be in any case. A keyword alone in parentheses is a
+name, so that an expression can refer to a block named `And`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from surveys.engine.language import names
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
-from surveys.engine.language.lexer import MAX_NESTING, Mention, ParseError, Token, lex
+from surveys.engine.language.lexer import MAX_NESTING, Mention, ParseError, Token, lex, unquoted
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 
@@ -120,10 +120,10 @@ class _ExpressionParser:
         if self.next_is("("):
             return self.parenthesised()
         if self.accept("["):
-            return Literal(self.elements())
-        is_literal, value = self.literal()
-        if is_literal:
-            return Literal(value)
+            return self.elements()
+        literal = self.literal()
+        if literal is not None:
+            return literal
         token = self.token
         if token.kind != "name" or token.text.lower() in names.KEYWORDS:
             raise self.missing_operand()
@@ -147,36 +147,38 @@ class _ExpressionParser:
             raise self.unexpected_after_condition()
         return inside
 
-    def elements(self) -> tuple[Value, ...]:
+    def elements(self) -> Literal:
         opening = self.tokens[self.at - 1]
-        elements: list[Value] = []
+        elements: list[Literal] = []
         if self.accept("]"):
-            return ()
+            return Literal(())
         while True:
-            is_literal, value = self.literal()
-            if not is_literal:
+            element = self.literal()
+            if element is None:
                 raise self.bad_element(opening)
-            elements.append(value)
+            elements.append(element)
             if self.accept("]"):
-                return tuple(elements)
+                places = tuple(place for each in elements for place in each.places)
+                return Literal(tuple(each.value for each in elements), places)
             if not self.accept(","):
                 raise self.bad_separator(opening)
 
-    def literal(self) -> tuple[bool, Value]:
-        """Read a literal if one is next: whether there was one, and its value."""
+    def literal(self) -> Literal | None:
+        """Read a literal if one is next."""
         token = self.token
         minus = self.next_is("-") and self.tokens[self.at + 1].kind == "number"
+        last = self.tokens[self.at + minus]
+        value: Value
+        if last.kind == "number":
+            value = Decimal(f"-{last.text}" if minus else last.text)
+        elif token.kind == "string":
+            value = unquoted(token.text)
+        elif token.kind == "name" and token.text.lower() in names.BOOLEANS:
+            value = names.BOOLEANS[token.text.lower()]
+        else:
+            return None
         self.at += 1 + minus
-        if minus:
-            return True, Decimal("-" + self.tokens[self.at - 1].text)
-        if token.kind == "number":
-            return True, Decimal(token.text)
-        if token.kind == "string":
-            return True, token.text[1:-1]
-        if token.kind == "name" and token.text.lower() in names.BOOLEANS:
-            return True, names.BOOLEANS[token.text.lower()]
-        self.at -= 1
-        return False, None
+        return Literal(value, ((token.start, last.start + len(last.text)),))
 
     def mention(self, token: Token) -> Name:
         self.at += 1

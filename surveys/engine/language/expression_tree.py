@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, Union
 
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
@@ -11,9 +11,13 @@ from surveys.engine.language.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, a text, true or false, or a list of these."""
+    """A number, a text, true or false, or a list of these.
+
+    `places` are where the text has the value, or each element of the list: from and to, counted from 0.
+    """
 
     value: Value
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@
 `words` are text without quotes. They begin with a letter or a pictogram and end before the next whole word
 `if`, `then` or `else`, and inside parentheses before the closing one. They may contain any character, so
 they are not split into tokens. Keywords may be in any case.
+Inside a string `""` is one double quote.
 """
 
 from __future__ import annotations
@@ -35,7 +36,15 @@ from surveys.engine.language.formula_tree import (
     TextLiteral,
     Variable,
 )
-from surveys.engine.language.lexer import FORMULA, MAX_NESTING, Mention, ParseError, Token, next_token
+from surveys.engine.language.lexer import (
+    FORMULA,
+    MAX_NESTING,
+    Mention,
+    ParseError,
+    Token,
+    next_token,
+    unquoted,
+)
 from surveys.engine.language.logic_tree import LOGIC_NODES, Comparison, Conjunction, Disjunction, Negation
 
 _SIGNS = {"=": "==", "==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -238,9 +247,9 @@ class _FormulaParser:
         if token.kind == "token":
             return Variable(self.mention())
         if token.kind == "number":
-            return NumberLiteral(Decimal(self.advance().text))
+            return NumberLiteral(Decimal(self.advance().text), token.column)
         if token.kind == "string":
-            return TextLiteral(self.advance().text[1:-1], token.column)
+            return TextLiteral(unquoted(self.advance().text), token.column)
         raise self.missing_operand()
 
     def parenthesised(self) -> FormulaNode:

@@ -11,14 +11,15 @@ from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunct
 
 @dataclass(frozen=True, slots=True)
 class NumberLiteral:
-    """A number."""
+    """A number; `column` is where it begins, counted from 1."""
 
     value: Decimal
+    column: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TextLiteral:
-    """Text, with or without quotes; `column` counts from 1 and serves error messages only."""
+    """Text, with or without quotes; `column` is where it begins, counted from 1."""
 
     text: str
     column: int = field(compare=False)

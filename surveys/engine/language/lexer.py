@@ -18,7 +18,7 @@ _PARTS = (
     r"(?P<space>\s++)"
     rf"|(?P<name>{_NAME})"
     r"|(?P<number>[0-9]++(?:\.[0-9]++)?)"
-    r'|(?P<string>"[^"]*+")'
+    r'|(?P<string>"(?:[^"]++|"")*+")'  # `""` inside a text is one double quote
     r"|(?P<mistake>===|!==|&&?|\|\|?|<>|=<|=>|!(?!=)|[≤≥≠≦≧'`\u00b4«»\u2018-\u201f])"
     r"|(?P<symbol>==|!=|<=|>=|[=<>()\[\],+\-*/])"
 )
@@ -99,6 +99,16 @@ def lex(text: str, grammar: regex.Pattern[str] = SKIP_LOGIC) -> list[Token]:
         raise _unexpected_character(text, at)
     tokens.append(Token("end", "", at))
     return tokens
+
+
+def quoted(text: str) -> str:
+    """The text as a string of an expression or a formula, with each double quote doubled."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """The text that a string of an expression or a formula stands for."""
+    return text[1:-1].replace('""', '"')
 
 
 def next_token(text: str, at: int, grammar: regex.Pattern[str]) -> tuple[Token, int]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 import regex
 
 from surveys.engine.language import names
-from surveys.engine.language.lexer import FIELD_PATTERN
+from surveys.engine.language.lexer import FIELD_PATTERN, Mention
 from surveys.engine.script import title_case
 
 # Variables that exist only in prompts, in any case; skip logic cannot use them.
@@ -39,6 +39,11 @@ _TOKEN = regex.compile(
 def tokens(text: str) -> tuple[str, ...]:
     """The names in [brackets] as written, in the order of the text. Brackets without a name are no token."""
     return tuple(match["name"].rstrip() for match in _TOKEN.finditer(text))
+
+
+def mentions(text: str) -> tuple[Mention, ...]:
+    """The same names with their columns."""
+    return tuple(Mention(match[1].rstrip(), match.start() + 1) for match in _TOKEN.finditer(text))
 
 
 def fill(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from communities.sent_text import composed
@@ -12,6 +13,7 @@ from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import Mention, ParseError
 from surveys.engine.script import STATEMENTS, Block, Script, title_case
 
+TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
 
 
@@ -85,22 +87,50 @@ def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
     ]
 
 
+def mentions(block: Block) -> Iterator[tuple[str, Sequence[Mention]]]:
+    """The texts of a block that can name blocks and variables: the field of each, and the names in it.
+
+    A text that cannot be parsed, which the rules report, names nothing.
+    """
+    if block.precondition:
+        yield condition_key(block), _mentions(expressions.parse, block.precondition)
+    for key in TEXTS_WITH_TOKENS:
+        text = getattr(block, key)
+        if text and "[" in text:
+            yield key, piping.mentions(text)
+    if block.calculated_formula:
+        yield "calculated_formula", _mentions(formulas.parse, block.calculated_formula)
+
+
+def _mentions(parse: Callable[[str], Expression | Formula], text: str) -> Sequence[Mention]:
+    try:
+        return parse(text).mentions
+    except ParseError:
+        return ()
+
+
+def condition_key(block: Block) -> str:
+    """The field in which the author of a block wrote its condition."""
+    return next((key for key in ("show_when", "hide_when") if getattr(block, key)), "precondition")
+
+
 def fields_in(block: Block) -> frozenset[str]:
     """The fields (`field.…`, without that prefix) that a block's condition, formula and texts refer to."""
-    found = [
-        token
-        for text in (block.prompt, block.when_correct, block.when_incorrect)
-        for token in piping.tokens(text or "")
-    ]
-    for source, parse in (
-        (block.precondition, expressions.parse),
-        (block.calculated_formula, formulas.parse),
-    ):
-        try:
-            found += [mention.name for mention in parse(source).mentions] if source else []
-        except ParseError:  # stored before its rules
-            continue
-    return frozenset(key for name in found if (key := names.field_key(name)) is not None)
+    found = (names.field_key(mention.name) for _, named in mentions(block) for mention in named)
+    return frozenset(key for key in found if key is not None)
+
+
+def readings(name: str, script: Script) -> tuple[int | None, int] | None:
+    """The two blocks that a name like `q3` may mean: the third one, if there is one, and the one named so.
+
+    None if the name is no position, or if no other block has it (decisions 17.1).
+    """
+    if not names.is_position(name):
+        return None
+    named, index = script.index_by_title.get(title_case(name)), resolve(name, script)
+    if named is None or named == index:
+        return None
+    return index if isinstance(index, int) else None, named
 
 
 def naming_hint(name: str, script: Script) -> str:

@@ -70,8 +70,8 @@ def _problem(script: Script, token: str, answered: int) -> tuple[str, str] | Non
         return None
     meaning = references.resolve(token, script)
     if meaning is None:
-        if hint := references.naming_hint(token, script):
-            return "unknown_token", f"[{token}] is a position that this script does not have. {hint}"
+        if references.readings(token, script) is not None:
+            return None  # `warnings` says that the name is ambiguous
         if names.looks_like_score(token) and not script.scoring_enabled:
             return (
                 "unknown_token",
@@ -83,6 +83,8 @@ def _problem(script: Script, token: str, answered: int) -> tuple[str, str] | Non
     if script.blocks[meaning].type in STATEMENTS:
         return "empty_token", f"[{token}] is a block without an answer, so nothing is shown in its place."
     if meaning >= answered:
-        message = f"[{token}] is answered only after this text, so nothing is shown in its place."
-        return "empty_token", f"{message} {references.naming_hint(token, script)}".rstrip()
+        return (
+            "empty_token",
+            f"[{token}] is answered only after this text, so nothing is shown in its place.",
+        )
     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from surveys.engine.language import expressions, formulas, names, references
+from surveys.engine.language import conditions, expressions, formulas, references
 from surveys.engine.language.expressions import Expression
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.references import MAX_SUGGESTIONS, ReferenceProblem
@@ -90,14 +90,6 @@ def _in_condition(
 
 def _subjects(condition: Mapping[str, object], path: str) -> Iterator[tuple[str, str, str]]:
     """The subject of each leaf: the leaf's path, `block` or `variable`, and the name in the expression."""
-    for key in ("all", "any"):
-        parts = condition.get(key)
-        if isinstance(parts, list):
-            for n, part in enumerate(parts):
-                yield from _subjects(part, f"{path}.{key}[{n}]")
-            return
-    block = condition.get("block")
-    if block is not None:
-        yield path, "block", names.expression_form(str(block)).strip("()")
-    else:
-        yield path, "variable", str(condition.get("variable"))
+    for place, leaf in conditions.leaves(condition, path):
+        part = "variable" if leaf.get("block") is None else "block"
+        yield place, part, conditions.subject_of(leaf)

@@ -1,9 +1,7 @@
-"""Two revisions of a script compared: renames that are carried along, and changes that are refused.
+"""Two revisions of a script compared: what is kept of the stored one, and changes that are refused.
 
-    blocks      = carry_renames(before, ordered.blocks)                  # before `rules.check`, if not active
     blocks      = keep_stored_scores(before, blocks)                     # while scoring is off
     blocks      = carry_ignored_scores(before, blocks, sent_keys=...)
-    violations += rename_violations(before, after, block_paths=...)      # 400
     violations += references_to_removed(before, after, block_paths=...)  # 400
     frozen      = frozen_changes(before, after, block_paths=...)         # 409 while the project is active
     outro       = with_presentation(stored, sent, sent_keys=...)         # the writable part of an outro block
@@ -13,15 +11,12 @@ Blocks and options are the same if their ids are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
 
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
-from surveys.engine.intake.fields import MAX_PROMPT
-from surveys.engine.language import conditions, expressions, formulas, names, piping, references
-from surveys.engine.language.lexer import Mention, ParseError
+from surveys.engine.language import names, references
 from surveys.engine.script import (
     PICTURE_FIELDS,
     ActionConfig,
@@ -31,10 +26,7 @@ from surveys.engine.script import (
     Scale,
     Script,
     Violation,
-    title_case,
 )
-
-_TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 
 # What may change while a project is active (decisions 5 and 14.14). Everything else is structure.
 _WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
@@ -51,121 +43,6 @@ _FROZEN = tuple(
 _OPTION_FROZEN = tuple(
     field.name for field in fields(Option) if field.name not in _OPTION_WORDING | {"id", "display_order"}
 )
-
-
-# --- Renaming -------------------------------------------------------------------------------------
-
-
-def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
-    """Old title → new name, for every renamed block (decisions 6.13)."""
-    titles = {block.id: block.title for block in before.blocks if block.name}
-    return {
-        titles[block.id]: block.name
-        for block in after
-        if block.id in titles and block.name and titles[block.id] != block.title
-    }
-
-
-def carry_renames(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
-    """Rewrite references to renamed blocks, in texts that this write did not change.
-
-    A reference stays if expressions cannot write the new name; the rules then report it as unknown.
-    """
-    renamed = renames(before, after)
-    if not renamed:
-        return tuple(after)
-    stored = {block.id: block for block in (*before.blocks, *before.outro) if block.id is not None}
-    variables = references.variables(before)
-    return tuple(
-        _carried(block, stored[block.id], renamed, variables) if block.id in stored else block
-        for block in after
-    )
-
-
-def _carried(block: Block, was: Block, renamed: Mapping[str, str], variables: Collection[str]) -> Block:
-    changes: dict[str, object] = {}
-    for key in _TEXTS_WITH_TOKENS:
-        text = getattr(block, key)
-        if text and text == getattr(was, key):
-            changes[key] = piping.rename(text, renamed, variables=variables)
-    formula = block.calculated_formula
-    if formula and formula == was.calculated_formula:
-        changes["calculated_formula"] = _renamed_formula(formula, renamed, variables)
-    for key in ("show_when", "hide_when"):
-        condition = getattr(block, key)
-        if condition is not None and condition == getattr(was, key):
-            condition = _renamed_condition(condition, renamed, variables)
-            try:
-                changes["precondition"] = conditions.compile(condition, hide=key == "hide_when")
-            except conditions.ConditionError:
-                continue
-            changes[key] = condition
-    raw = block.show_when is None and block.hide_when is None
-    if raw and block.precondition and block.precondition == was.precondition:
-        with suppress(ParseError):
-            changes["precondition"] = expressions.rename(block.precondition, renamed, variables=variables)
-    return replace(block, **changes) if changes else block  # type: ignore[arg-type]
-
-
-def _renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
-    """A formula with its references rewritten. Brackets inside quoted text are no references, and stay."""
-    pieces: list[str] = []
-    at = 0
-    for mention in _formula_mentions(text):
-        new = renamed.get(title_case(mention.name))
-        if new is None or names.is_position(mention.name) or mention.name in variables:
-            continue
-        start = mention.column - 1
-        pieces += [text[at:start], f"[{piping.token_form(new)}]"]
-        at = text.index("]", start) + 1
-    return "".join([*pieces, text[at:]])
-
-
-def _formula_mentions(text: str) -> Sequence[Mention]:
-    try:
-        return formulas.parse(text).mentions
-    except ParseError:  # reported by the rules
-        return ()
-
-
-def _renamed_condition(
-    condition: Mapping[str, object], renamed: Mapping[str, str], variables: Collection[str]
-) -> dict[str, object]:
-    changed = dict(condition)
-    for key in ("all", "any"):
-        parts = condition.get(key)
-        if isinstance(parts, list):
-            changed[key] = [_renamed_condition(part, renamed, variables) for part in parts]
-    block, variable = condition.get("block"), condition.get("variable")
-    if isinstance(block, str):
-        changed["block"] = renamed.get(title_case(block), block)
-    if isinstance(variable, str) and variable not in variables and not names.is_position(variable):
-        new = renamed.get(title_case(variable))
-        if new is not None:
-            changed["variable"] = names.expression_form(new)
-    return changed
-
-
-def rename_violations(
-    before: Script, after: Script, *, block_paths: Sequence[BlockPath], invalid_fields: Set[str] = frozenset()
-) -> Iterator[Violation]:
-    """Report new names that tokens cannot write, and texts that a carried rename makes too long.
-
-    `block_paths` include those of the outro. Fields among `invalid_fields` are not reported again.
-    """
-    renamed = renames(before, after.blocks)
-    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True):
-        if block.name and block.name in renamed.values() and piping.is_prompt_variable(block.name):
-            message = f"`name` cannot become {block.name}, because [{block.name}] is a variable in prompts."
-            yield Violation(block_path.field("name"), "not_allowed", message)
-        for key in _TEXTS_WITH_TOKENS:
-            length = len(getattr(block, key) or "")
-            if renamed and length > MAX_PROMPT and not is_invalid(block_path.field(key), invalid_fields):
-                message = (
-                    f"`{key}` of the block {block.name} would have {length:,} characters with the new block "
-                    f"names, and must have at most {MAX_PROMPT:,}."
-                )
-                yield Violation(block_path.field(key), "too_long", message)
 
 
 # --- Scores while scoring is off --------------------------------------------------------------------
@@ -250,10 +127,10 @@ def _dangling(
     block: Block, block_path: BlockPath, removed: Mapping[int, Block], before: Script, after: Script
 ) -> Iterator[Violation]:
     was = next((stored for stored in (*before.blocks, *before.outro) if stored.id == block.id), None)
-    for key, mentions in _mentions(block):
+    for key, mentions in references.mentions(block):
         attribute = "precondition" if key in ("show_when", "hide_when") else key
         is_unchanged = was is not None and getattr(was, attribute) == getattr(block, attribute)
-        for name in mentions:
+        for name in (mention.name for mention in mentions):
             meaning = references.resolve(name, before)
             if not isinstance(meaning, int) or meaning not in removed:
                 continue
@@ -270,20 +147,6 @@ def _dangling(
                 )
                 yield Violation(block_path.field(key), "in_use", message)
                 break
-
-
-def _mentions(block: Block) -> Iterator[tuple[str, Sequence[str]]]:
-    if block.precondition:
-        key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
-        with suppress(ParseError):  # reported by the rules
-            yield key, [mention.name for mention in expressions.parse(block.precondition).mentions]
-    for key in _TEXTS_WITH_TOKENS:
-        text = getattr(block, key)
-        if text and "[" in text:
-            yield key, piping.tokens(text)
-    if block.calculated_formula:
-        mentions = _formula_mentions(block.calculated_formula)
-        yield "calculated_formula", [mention.name for mention in mentions]
 
 
 # --- Changing while active ------------------------------------------------------------------------
@@ -313,7 +176,7 @@ def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: 
         if not _same(getattr(was, attribute), getattr(block, attribute)):
             key = attribute
             if key == "precondition":
-                key = "show_when" if block.show_when else "hide_when" if block.hide_when else key
+                key = references.condition_key(block)
             yield _frozen(block_path.field(key), f"`{key}` cannot change")
     if was.section != block.section:
         yield _frozen(block_path.field("section"), "`section` cannot change")

@@ -12,6 +12,9 @@
     tells_the_answers    an award on an anonymous project that would reveal answers, so nothing is given
     undeclared_field     a field in a condition that the project's page does not take from its address
     reserved_name        a question whose name means something else in the page's address
+    ambiguous_name       a position, such as q3, that is also the name of another block
+    unknown_value        a comparison of a block with a value that its answers cannot have
+    never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
 
 `field` is the path in the script as a read returns it.
 """
@@ -22,15 +25,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from surveys.engine.language import expressions, formulas, names, piping, references
+from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import json_bytes
+from surveys.engine.rules import compared_values
 from surveys.engine.script import CALCULATED, Block, Script, title_case
 from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
 MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
+_EXCERPT = 40  # characters of a prompt
 CODES = (
     "scores_ignored",
     "not_graded",
@@ -42,6 +47,9 @@ CODES = (
     "tells_the_answers",
     "undeclared_field",
     "reserved_name",
+    "ambiguous_name",
+    "unknown_value",
+    "never_true",
 )
 
 
@@ -109,6 +117,9 @@ def _found(
         path = f"blocks[{n}]"
         yield from _scores(script, block, path)
         yield from _names(script, n, path)
+        yield from _ambiguous_names(script, block, path)
+        for field, code, message in compared_values.findings(script, n):
+            yield ScriptWarning(f"{path}.{field}", code, message, block)
         if declared_fields is not None:
             yield from _reserved_name(block, path, declared_fields)
             yield from _fields(block, path, declared_fields)
@@ -116,6 +127,8 @@ def _found(
             yield from _actions(block, path, uses_xp, known_achievements)
             if is_anonymous:
                 yield from _revealing(block, path)
+    for n, block in enumerate(script.outro, len(script.blocks)):
+        yield from _ambiguous_names(script, block, f"blocks[{n}]")
 
 
 def _on_the_whole(script: Script) -> Iterator[ScriptWarning]:
@@ -174,6 +187,43 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
         yield ScriptWarning(f"{path}.action_config.source_key", "unknown_variable", message, block)
 
 
+def _ambiguous_names(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
+    """Positions in the texts of a block that are names of other blocks too (decisions 17.1)."""
+    for key, mentions in references.mentions(block):
+        for name in dict.fromkeys(mention.name for mention in mentions):
+            readings = references.readings(name, script)
+            if readings is None:
+                continue
+            by_position, named = readings
+            shown = "[{}]" if key in references.TEXTS_WITH_TOKENS or key == "calculated_formula" else "{}"
+            position = f"`{key}` contains {shown.format(name)}, which is a position: it means "
+            position += _block_in_words(script, by_position) if by_position is not None else "no block"
+            message = (
+                f"{position}. Another block has the name {name}: {_block_in_words(script, named)}, which is "
+                f"written {shown.format(title_case(name))}. Give that block another name, so that it is "
+                "clear which of them is meant."
+            )
+            for place in _places(block, key, name):
+                yield ScriptWarning(f"{path}.{place}", "ambiguous_name", message, block)
+
+
+def _places(block: Block, key: str, name: str) -> Iterator[str]:
+    """Where a field names a position: the field itself, or the comparisons of a condition."""
+    condition = getattr(block, key)
+    if isinstance(condition, str):
+        yield key
+        return
+    for place, leaf in conditions.leaves(condition, key):
+        if leaf.get("variable") == name:
+            yield f"{place}.variable"
+
+
+def _block_in_words(script: Script, n: int) -> str:
+    prompt = " ".join(script.blocks[n].prompt.split())
+    prompt = prompt if len(prompt) <= _EXCERPT else f"{prompt[:_EXCERPT].rstrip()}…"
+    return f"block {n + 1}, “{prompt}”" if prompt else f"block {n + 1}"
+
+
 def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:
     if block.precondition is None:
         return
@@ -181,7 +231,7 @@ def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[Scri
         mentions = expressions.parse(block.precondition).mentions
     except ParseError:  # stored before expressions were checked
         return
-    shown = next((key for key in ("show_when", "hide_when") if getattr(block, key)), "precondition")
+    shown = references.condition_key(block)
     for key in dict.fromkeys(names.field_key(mention.name) for mention in mentions):
         if key is not None and key not in declared:
             message = (
@@ -245,7 +295,7 @@ def _revealing(block: Block, path: str) -> Iterator[ScriptWarning]:
         )
         yield ScriptWarning(f"{path}.action_config.source_key", "tells_the_answers", message, block)
     if block.precondition is not None:
-        key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"
+        key = references.condition_key(block)
         message = (
             f"The block {block.name} has a condition: on an anonymous project it gives nothing, because the "
             "award would reveal the answers."

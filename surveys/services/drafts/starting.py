@@ -15,6 +15,7 @@ from communities.errors import NotFound
 from surveys.ai.local.drafts import scoring
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.intake.serialization import block_as_json
+from surveys.engine.rules import naming
 from surveys.engine.script import Block, Option
 from surveys.models import Project
 from surveys.services import access, lookup
@@ -96,8 +97,11 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
 
 
 def complete(blocks: Iterable[object]) -> list[Any]:
-    """The blocks with all fields that blocks have, null where none was given."""
-    return [_complete(block) if isinstance(block, dict) else block for block in blocks]
+    """The blocks with all fields that blocks have, null where none was given, and with names of their own.
+
+    A new block gets a name here, because an automatic one, such as q3, can be taken for a position.
+    """
+    return [_complete(block) if isinstance(block, dict) else block for block in naming.named(blocks)]
 
 
 def _complete(block: Mapping[str, Any]) -> Json:

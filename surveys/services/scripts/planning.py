@@ -19,7 +19,7 @@ from communities.errors import Conflict, InvalidRequest, NotFound, Refusal, Viol
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
 from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
-from surveys.engine.rules import buckets, xp
+from surveys.engine.rules import buckets, carrying, xp
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
@@ -261,7 +261,7 @@ def _merged(
     """The blocks sent, with what is carried over from the stored ones; and names of buckets to be made."""
     blocks = ordered.blocks
     if not is_live:
-        carried = revisions.carry_renames(before, (*blocks, *outro))
+        carried = carrying.carry(before, (*blocks, *outro))
         blocks, outro = carried[: len(blocks)], carried[len(blocks) :]
     if not project.scoring_enabled:
         blocks = revisions.keep_stored_scores(before, blocks)
@@ -285,7 +285,7 @@ def _broken_rules(
     broken = _check(script, ordered, parsed, chat=chat, path="blocks")
     left_out = _formulas_left_out(before, ordered)
     broken = [violation for violation in broken if violation.field not in left_out]
-    renamed = revisions.rename_violations(
+    renamed = carrying.rename_violations(
         before, script, block_paths=block_paths, invalid_fields=parsed.invalid_fields
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)

@@ -42,6 +42,7 @@ def test_tokens_know_their_place() -> None:
         ("[1,2]", [("symbol", c) if c in "[,]" else ("number", c) for c in "[1,2]"]),
         ("+ - * / ( )", [("symbol", c) for c in "+-*/()"]),
         ('"it\'s \\ && <> [x]"', [("string", '"it\'s \\ && <> [x]"')]),
+        ('"say ""hi""" """"', [("string", '"say ""hi"""'), ("string", '""""')]),
         ('"" "a"', [("string", '""'), ("string", '"a"')]),
     ],
 )

@@ -74,10 +74,9 @@ def test_a_choice_without_a_right_answer_stands_out_among_others_that_have_one()
     assert found(script(QUIZ, CHOICE, scoring_enabled=False)) == []
 
 
-def test_a_token_like_an_automatic_name_says_how_the_name_is_written() -> None:
+def test_a_token_like_an_automatic_name_is_left_to_the_warning_about_ambiguous_names() -> None:
     made = script(TEXT | {"name": "q0"}, TEXT | {"name": "q1", "prompt": "[q0] [Q0] [q2]"})
 
     assert [each["message"] for each in hints(made)] == [
-        "[q0] is a position that this script does not have. The block named q0 is written Q0.",
         "[q2] is answered only after this text, so nothing is shown in its place.",
     ]

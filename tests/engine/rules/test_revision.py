@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.intake.field_paths import BlockPath, stored_paths
-from surveys.engine.rules import revision
+from surveys.engine.rules import carrying, revision
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Script
 from tests.support.engine.rating import RATING
@@ -47,9 +47,9 @@ def after(*blocks: Block, before: Script = BEFORE) -> Script:
 def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() -> None:
     sent = (replace(GAME, name="Best Game"), WHY, RATING, SUM)
 
-    game, why, raw, total = revision.carry_renames(BEFORE, sent)
+    game, why, raw, total = carrying.carry(BEFORE, sent)
 
-    assert revision.renames(BEFORE, sent) == {"Favgame": "Best Game"}
+    assert carrying.renames(BEFORE, sent) == {"Favgame": "Best Game"}
     assert game.when_correct == "[Best Game]!"
     assert why.prompt == "Why [Best Game], or [q1]?"
     assert why.show_when == {"any": [{"block": "Best Game", "op": "eq", "value": "a"}]}
@@ -71,7 +71,7 @@ def test_a_text_that_the_same_write_changed_is_left_as_it_was_sent() -> None:
         replace(RATING, precondition="favGame = 1"),
     )
 
-    _, why, raw = revision.carry_renames(BEFORE, sent)
+    _, why, raw = carrying.carry(BEFORE, sent)
 
     assert why.prompt == "And [favGame]?"
     assert raw.precondition == "favGame = 1"
@@ -85,7 +85,7 @@ def test_a_condition_about_a_token_is_carried_too() -> None:
     )
     before = replace(BEFORE, blocks=(GAME, asked, by_position))
 
-    _, carried, still = revision.carry_renames(before, (replace(GAME, name="my-game"), asked, by_position))
+    _, carried, still = carrying.carry(before, (replace(GAME, name="my-game"), asked, by_position))
 
     assert carried.hide_when == {**token, "variable": "my_game"}
     assert carried.precondition == 'my_game = "a"'
@@ -95,7 +95,7 @@ def test_a_condition_about_a_token_is_carried_too() -> None:
 def test_two_names_can_be_exchanged() -> None:
     sent = (replace(GAME, name="how"), WHY, replace(RATING, name="favGame", precondition=None), SUM)
 
-    carried = revision.carry_renames(BEFORE, sent)
+    carried = carrying.carry(BEFORE, sent)
 
     assert carried[3].calculated_formula == "[how] + [favGame] + [score]"
 
@@ -103,14 +103,14 @@ def test_two_names_can_be_exchanged() -> None:
 def test_a_new_block_has_nothing_to_carry() -> None:
     new = Block("open_text", "And [favGame]?", name="new")
 
-    assert revision.carry_renames(BEFORE, (replace(GAME, name="best"), new))[1] == new
+    assert carrying.carry(BEFORE, (replace(GAME, name="best"), new))[1] == new
 
 
 def test_another_casing_of_a_name_is_no_rename() -> None:
     sent = (replace(GAME, name="FAVGAME"), WHY, RATING, SUM)
 
-    assert revision.renames(BEFORE, sent) == {}
-    assert revision.carry_renames(BEFORE, sent) == sent
+    assert carrying.renames(BEFORE, sent) == {}
+    assert carrying.carry(BEFORE, sent) == sent
 
 
 def test_a_variable_named_like_the_block_is_left_alone() -> None:
@@ -120,13 +120,13 @@ def test_a_variable_named_like_the_block_is_left_alone() -> None:
     )
     sent = (replace(before.blocks[0], name="Result"), before.blocks[1])
 
-    assert revision.carry_renames(before, sent)[1].calculated_formula == "[score] + [Result]"
+    assert carrying.carry(before, sent)[1].calculated_formula == "[score] + [Result]"
 
 
 def test_a_reference_stays_if_expressions_cannot_write_the_new_name() -> None:
     sent = (replace(GAME, name="True"), WHY, RATING)
 
-    carried = revision.carry_renames(BEFORE, sent)
+    carried = carrying.carry(BEFORE, sent)
     violations = script_rules.check(
         after(*carried), block_paths=stored_paths(after(*carried), path="blocks"), chat=False
     )
@@ -148,17 +148,17 @@ def test_a_rename_rewrites_references_of_a_formula_and_none_of_its_texts(
     total = replace(SUM, calculated_formula=formula)
     before = replace(BEFORE, blocks=(GAME, total))
 
-    _, carried = revision.carry_renames(before, (replace(GAME, name="best"), total))
+    _, carried = carrying.carry(before, (replace(GAME, name="best"), total))
 
     only_reference = 'if [best] == "[favGame]" then Take [favGame] else [q1]'
     assert carried.calculated_formula == (expected or only_reference)
 
 
 def renamed_faults(before: Script, *blocks: Block) -> list[tuple[str, str]]:
-    carried = revision.carry_renames(before, (*blocks, *before.outro))
+    carried = carrying.carry(before, (*blocks, *before.outro))
     script = replace(before, blocks=carried[: len(blocks)], outro=carried[len(blocks) :])
     block_paths = [BlockPath(f"blocks[{n}]") for n in range(len(carried))]
-    violations = revision.rename_violations(before, script, block_paths=block_paths)
+    violations = carrying.rename_violations(before, script, block_paths=block_paths)
     return [(violation.field, violation.code) for violation in violations]
 
 

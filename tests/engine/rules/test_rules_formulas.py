@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from surveys.engine.language import formulas, piping, references
-from surveys.engine.rules import revision
+from surveys.engine.rules import carrying
 from surveys.engine.script import Block, Bucket, Script
 from tests.support.engine.violations import (
     CALCULATED,
@@ -121,7 +121,7 @@ def test_a_rename_carries_through_a_formula(formula: str, expected: str) -> None
     new_names = ("best one", "who", "Result", "Size-1")
     renamed = tuple(replace(block, name=name) for block, name in zip(BLOCKS, new_names, strict=True))
 
-    carried = revision.carry_renames(before, (*renamed, total))[-1].calculated_formula
+    carried = carrying.carry(before, (*renamed, total))[-1].calculated_formula
 
     assert carried == expected
     after = replace(before, blocks=(*renamed, total))
@@ -149,4 +149,4 @@ def test_a_prompt_keeps_the_variables_that_are_its_own() -> None:
     before = Script(blocks=(*BLOCKS, asked))
     renamed = (BLOCKS[0], replace(BLOCKS[1], name="who"), BLOCKS[2], replace(BLOCKS[3], name="size"))
 
-    assert revision.carry_renames(before, (*renamed, asked))[-1].prompt == "Hello [UserName], [size]?"
+    assert carrying.carry(before, (*renamed, asked))[-1].prompt == "Hello [UserName], [size]?"

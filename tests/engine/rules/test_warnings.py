@@ -192,7 +192,8 @@ def test_the_achievements_of_a_script_are_those_its_blocks_grant() -> None:
     ],
 )
 def test_brackets_inside_text_of_a_formula_are_warned_of(formula: str, tokens: list[str]) -> None:
-    script = Script((QUESTION, replace(SUM, calculated_formula=formula)))
+    game = Block("open_text", "Which?", id=7, name="game")
+    script = Script((game, replace(SUM, calculated_formula=formula)))
 
     warned = warnings(script, uses_xp=False, is_anonymous=False, known_achievements=None)
 
@@ -210,7 +211,7 @@ def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written
 
     warned = warnings(made, uses_xp=False, is_anonymous=False, known_achievements=None)
 
-    assert [each["message"] for each in warned] == [
+    assert [each["message"] for each in warned if each["code"] == "unknown_variable"] == [
         "`calculated_formula` refers to [q0], which has no value at this block and counts as 0. The block "
         "named q0 is written Q0."
     ]
@@ -262,6 +263,77 @@ def test_a_question_that_the_address_cannot_fill_in_is_warned_of(
     assert [(each["field"], each["code"]) for each in warned] == [
         ("blocks[0].name", "reserved_name")
     ] * is_warned
+
+
+def ambiguous(*blocks: Block, **fields: Any) -> list[tuple[object, object]]:
+    warned = warnings(Script(blocks, **fields), uses_xp=False, is_anonymous=False, known_achievements=None)
+    return [(each["field"], each["message"]) for each in warned if each["code"] == "ambiguous_name"]
+
+
+NAMED = replace(QUESTION, id=20, name="q3", prompt="Which one?")
+OTHER = Block("open_text", "Why?", id=21, name="why")
+POSITION = {"variable": "q3", "op": "eq", "value": "x"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "places"),
+    [
+        ({"prompt": "[q3] and [q3]"}, ["prompt"]),
+        ({"prompt": "[Q3], [q33], q3 [q 3]"}, []),
+        ({"when_correct": "[q3]", "when_incorrect": "No: [q3]"}, ["when_correct", "when_incorrect"]),
+        ({"precondition": "NOT(q3 > 5) OR Q3 = 1"}, ["precondition"]),
+        ({"precondition": 'why = "q3"'}, []),
+        (
+            {
+                "precondition": 'NOT((q3 = "x" OR q3 = "x"))',
+                "show_when": {"any": [POSITION, {"all": [POSITION]}]},
+            },
+            ["show_when.any[0].variable", "show_when.any[1].all[0].variable"],
+        ),
+        ({"precondition": 'Q3 = "x"', "hide_when": {"block": "q3", "op": "eq", "value": "x"}}, []),
+        ({"type": "calculated_block", "calculated_formula": "[q3] * 4"}, ["calculated_formula"]),
+        ({"type": "calculated_block", "calculated_formula": "argmax([q3], [Q3])"}, ["calculated_formula"]),
+    ],
+)
+def test_a_position_that_is_the_name_of_another_block_is_ambiguous(
+    fields: dict[str, Any], places: list[str]
+) -> None:
+    asked = Block(**{"type": "open_text", "id": 22, "name": "last", **fields})
+
+    found = [field for field, _ in ambiguous(NAMED, OTHER, SUM, asked)]
+
+    assert found == [f"blocks[3].{each}" for each in places]
+    assert ambiguous(OTHER, SUM, NAMED, asked) == []  # there q3 is the third block
+
+
+def test_both_readings_of_an_ambiguous_name_are_told() -> None:
+    asked = Block("open_text", "[q3]?", id=22, name="last", precondition="q3 = 1")
+
+    assert [message for _, message in ambiguous(NAMED, SUM, OTHER, asked)] == [
+        "`precondition` contains q3, which is a position: it means block 3, “Why?”. Another block has the "
+        "name q3: block 1, “Which one?”, which is written Q3. Give that block another name, so that it is "
+        "clear which of them is meant.",
+        "`prompt` contains [q3], which is a position: it means block 3, “Why?”. Another block has the name "
+        "q3: block 1, “Which one?”, which is written [Q3]. Give that block another name, so that it is clear "
+        "which of them is meant.",
+    ]
+    ((_, message),) = ambiguous(NAMED, replace(OTHER, prompt="[q3]"))
+    assert "which is a position: it means no block." in str(message)
+
+
+def test_the_outro_may_have_ambiguous_names_too() -> None:
+    thanks = Block("content_block", "Thanks, [q3].", id=30, name="thank_you", section="outro")
+
+    assert [field for field, _ in ambiguous(NAMED, OTHER, outro=(thanks,))] == ["blocks[2].prompt"]
+
+
+def test_values_that_no_answer_has_are_warned_of() -> None:
+    later = Block("open_text", id=10, name="later", precondition='game = "poker" OR game > 1')
+
+    assert warned_of(QUESTION, later) == [
+        ("blocks[1].precondition", "unknown_value"),
+        ("blocks[1].precondition", "never_true"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["x{n}", "x{n}" + "y" * 55])

@@ -184,7 +184,10 @@ def test_a_block_that_no_answers_lead_to_is_marked_and_warned_of():
     checked = check(caller, made, blocks)
 
     assert [each["is_reachable"] for each in checked["blocks"]] == [True, True, False, True]
-    assert found(checked["warnings"]) == [("blocks[2].show_when", "never_reached")]
+    assert found(checked["warnings"]) == [
+        ("blocks[2].show_when.value", "unknown_value"),
+        ("blocks[2].show_when", "never_reached"),
+    ]
 
 
 def test_warnings_name_the_fields_of_the_array_that_was_sent():

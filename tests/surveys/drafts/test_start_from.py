@@ -10,7 +10,7 @@ from communities.models import Community
 from surveys.models import Generation
 from surveys.services import draft_generation, generation
 from surveys.services.scripts import templates as library
-from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.moments import NOON
 from tests.support.staff import Staff
@@ -266,3 +266,17 @@ def test_while_the_project_is_open_nothing_is_started_from():
 @pytest.mark.parametrize("body", [{}, {"intent": "a", "template": "b"}, {"project": "x"}, {"blocks": 7}])
 def test_a_request_for_nothing_or_two_things_is_refused(body):
     assert Scene().ask(body).status_code == 400
+
+
+def test_whatever_a_draft_starts_from_has_no_names_like_positions():
+    scene = Scene()
+    other = scene.caller.make(CHOICE, TEXT | {"prompt": "Why [Q0]?"}, name="Last year")
+    exported = [{"type": "open_text", "name": "q3", "prompt": "How old are you?"}, TEXT, SAYING]
+
+    copied = scene.ask({"project": int(other["id"])}).json()["blocks"]
+    imported = scene.ask({"blocks": exported}).json()["blocks"]
+
+    assert [block["name"] for block in other["script"]["blocks"]] == ["q0", "q1"]
+    assert [block["name"] for block in copied] == ["which_colour", "why"]
+    assert copied[1]["prompt"] == "Why [which_colour]?"
+    assert [block["name"] for block in imported] == ["how_old_are_you", "why", "welcome"]

@@ -135,3 +135,70 @@ def test_moving_a_block_before_what_it_refers_to_is_refused():
     answer = caller.patch(block_path(made, 1), {"position": 0})
 
     assert faults(answer) == {("precondition", "later_reference")}
+
+
+OPTIONS = [{"value": "red", "label": "Red"}, {"value": "green"}]
+
+
+def test_a_new_value_of_an_option_carries_through_a_write_of_its_block_alone():
+    caller = Caller()
+    made = caller.make(
+        CHOICE | {"name": "colour", "options": OPTIONS},
+        TEXT | {"precondition": 'NOT(colour in ["red", "green"])'},
+        TEXT | {"show_when": {"block": "Colour", "op": "eq", "value": "red"}},
+        {
+            "type": "calculated_block",
+            "prompt": "Sum",
+            "calculated_formula": 'if [colour] == "red" then 1 else 0',
+        },
+    )
+    options = made["script"]["blocks"][0]["options"]
+
+    caller.patch(block_path(made), {"options": [options[0] | {"value": "dark red"}, options[1]]})
+    script = caller.get(path_of(made)).json()
+
+    _, text, row, formula = script["blocks"]
+    assert text["precondition"] == 'NOT(colour in ["dark red", "green"])'
+    assert row["show_when"] == {"block": "Colour", "op": "eq", "value": "dark red"}
+    assert row["precondition"] == 'NOT((Colour = "dark red"))'
+    assert formula["calculated_formula"] == 'if [colour] == "dark red" then 1 else 0'
+    assert script["warnings"] == []
+
+
+def test_a_value_that_a_condition_cannot_contain_makes_it_an_expression():
+    caller = Caller()
+    row = {"show_when": {"block": "colour", "op": "eq", "value": "red"}}
+    made = caller.make(CHOICE | {"name": "colour", "options": OPTIONS}, TEXT | row)
+    blocks = made["script"]["blocks"]
+    blocks[0]["options"][0]["value"] = 'the "red" one'
+
+    script = caller.put(path_of(made), {"blocks": blocks}).json()
+    again = caller.put(path_of(made), {"blocks": script["blocks"]})
+
+    assert script["blocks"][1]["show_when"] is None
+    assert script["blocks"][1]["precondition"] == 'NOT((colour = "the ""red"" one"))'
+    assert again.json()["blocks"] == script["blocks"]
+
+
+def test_an_option_that_a_condition_names_can_be_removed_with_a_warning():
+    caller = Caller()
+    row = {"show_when": {"any": [{"block": "colour", "op": "eq", "value": "red"}]}}
+    made = caller.make(CHOICE | {"name": "colour", "options": OPTIONS}, TEXT | row)
+
+    answer = caller.patch(block_path(made), {"options": made["script"]["blocks"][0]["options"][1:]})
+    (warning,) = caller.get(path_of(made)).json()["warnings"]
+
+    assert answer.status_code == 200
+    assert (warning["field"], warning["code"]) == ("blocks[1].show_when.any[0].value", "unknown_value")
+
+
+def test_automatic_names_are_ambiguous_as_positions_and_a_write_says_so():
+    caller = Caller()
+
+    script = caller.make(CHOICE, CHOICE, TEXT | {"prompt": "Why [q1]?"})["script"]
+
+    assert [block["name"] for block in script["blocks"]] == ["q0", "q1", "q2"]
+    (warning,) = script["warnings"]
+    assert (warning["field"], warning["code"]) == ("blocks[2].prompt", "ambiguous_name")
+    assert "block 1, “Which colour?”" in warning["message"]
+    assert "block 2, “Which colour?”, which is written [Q1]" in warning["message"]

@@ -15,7 +15,7 @@ const MOST = 50;
 const AFTER = new Set(["when_correct", "when_incorrect"]);
 const WORD = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]*$|[\p{L}][\p{L}\p{M}\p{Nd}_]*$/u;
 const OPEN_BRACKET = /\[([^\][\n"]{0,80})$/;
-const OPEN_QUOTE = /"([^"\n]*)$/;
+const OPEN_QUOTE = /"((?:[^"\n]|"")*)$/;
 const COMPARED = /((?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
 const WORDS = new Set(["text", "choice", "choices"]); // kinds of answers that are no numbers
@@ -61,11 +61,11 @@ function valueOffers(store, key, before, typed, caret, text, { isQuoted = true }
   const values = subject.choices.length ? subject.choices : subject.suggestions;
   const items = values.map(([value, words]) => ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
   const closes = isQuoted && text[caret] === '"' ? 1 : 0;
-  return { from: caret - typed.length - (isQuoted ? 1 : 0), to: caret + closes, items: matching(items, typed) };
+  return { from: caret - typed.length - (isQuoted ? 1 : 0), to: caret + closes, items: matching(items, typed.replaceAll('""', '"')) };
 }
 
 function quoted(value) {
-  return typeof value === "number" ? String(value) : `"${value}"`;
+  return typeof value === "number" ? String(value) : `"${value.replaceAll('"', '""')}"`;
 }
 
 /** Offers for a formula at the caret. */
@@ -96,7 +96,7 @@ function formulaValues(store, key, before, text, caret) {
   const values = subject.choices.length ? subject.choices : subject.suggestions;
   const items = values.map(([value, words]) => ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
   const closes = typed && text[caret] === '"' ? 1 : 0;
-  return { from: caret - typed.length, to: caret + closes, items: matching(items, typed.slice(1)) };
+  return { from: caret - typed.length, to: caret + closes, items: matching(items, typed.slice(1).replaceAll('""', '"')) };
 }
 
 /** Offers for a [token] of a text at the caret. */

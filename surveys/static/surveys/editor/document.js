@@ -1,8 +1,10 @@
 /* Blocks as plain data: new ones, copies, moves, right answers, the points of scales, and what goes to the server.
    Functions change the block or list that they are given; the store hands them copies. */
 
+import { meansSomethingElse } from "./reach.js";
 import { PICTURES, QUESTIONS, RANGES, TYPES } from "./types.js";
 
+const MAX_WORDS = 40; // characters of a name that is made of words
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
   id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
@@ -37,23 +39,44 @@ export function newBlock(type, blocks) {
   return { ...EMPTY, type, key: newKey(), name: freeName(blocks), required: QUESTIONS.has(type) ? true : null, ...start, options };
 }
 
-/** A name that stays with the block from the start, so that logic can refer to it before it is saved. */
-export function freeName(blocks, base = null) {
+/** A name that stays with the block from the start, so that logic can refer to it before it is saved: the base, with a
+ *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block (decisions 17.1). */
+export function freeName(blocks, base = null, place = null) {
   const taken = new Set(blocks.map((block) => title(block.name ?? "")));
   if (base === null) {
-    let number = blocks.filter((block) => block.section !== "outro").length;
-    while (taken.has(`Q${number}`)) number += 1;
-    return `q${number}`;
+    let number = place ?? blocks.filter((block) => block.section !== "outro").length + 1;
+    while (taken.has(`Question_${number}`)) number += 1;
+    return `question_${number}`;
   }
+  if (!taken.has(title(base))) return base;
   const stem = base.replace(/_\d+$/, "").slice(0, 58);
   let number = 2;
   while (taken.has(title(`${stem}_${number}`))) number += 1;
   return `${stem}_${number}`;
 }
 
-/** Whether somebody has chosen this name: new blocks are called q3 until they are given one. */
-export function isChosen(name) {
-  return Boolean(name) && !/^q\d+$/i.test(name);
+/** A name made of the words of a prompt; null if they make none that is free of other meanings. The server names the
+ *  blocks of drafts, templates and files in the same way. */
+export function wordsOf(prompt) {
+  let name = "";
+  for (const word of prompt.replace(/\[[^[\]]*\]/g, " ").toLowerCase().match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []) {
+    const longer = name ? `${name}_${word}` : word;
+    if ([...longer].length > MAX_WORDS) break;
+    if (/^\p{L}/u.test(longer)) name = longer;
+  }
+  return name && !meansSomethingElse(name) ? name : null;
+}
+
+/** Whether a name was made without regard to what the block says. */
+export function isAutomaticName(name) {
+  return !name || /^(q|question_)\d+$/i.test(name);
+}
+
+/** Whether somebody has chosen the name of a block. Several words of its own prompt read better as they stand there. */
+export function isChosen(block, name = block.name) {
+  if (isAutomaticName(name)) return false;
+  const words = wordsOf(block.prompt ?? "");
+  return !words?.includes("_") || name.replace(/_\d+$/, "") !== words;
 }
 
 /** The form in which names are compared (decisions 6.1). */
@@ -69,7 +92,7 @@ export function copyOf(block, blocks) {
   const index = block.options?.findIndex((option) => option.key === right) ?? -1;
   copy.key = newKey();
   copy.id = null;
-  copy.name = isChosen(block.name) ? freeName(blocks, block.name) : freeName(blocks);
+  copy.name = isAutomaticName(block.name) ? freeName(blocks) : freeName(blocks, block.name);
   copy.options = copy.options?.map((option) => ({ ...option, id: null, key: newKey() })) ?? null;
   copy.correct_answer_ids = null;
   copy.correct_answer_index = index < 0 ? null : index;

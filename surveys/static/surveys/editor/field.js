@@ -6,6 +6,7 @@
      cx.update(block), cx.showIssues(), cx.focus(path) */
 
 import { attribute, h, icon, newId, text } from "./dom.js";
+import { mendsOf } from "./mends.js";
 import { TYPES, isOpenForChange } from "./types.js";
 
 /** What the contract's names are called on this page, for messages of the server that mention them. */
@@ -101,7 +102,7 @@ export function problemList(cx, path, control, { isExact = false } = {}) {
     if (list.dataset.signature === signature) return;
     list.dataset.signature = signature;
     list.hidden = !found.length;
-    list.replaceChildren(...found.map((issue) => problem(issue, read(cx.block ?? {}, path))));
+    list.replaceChildren(...found.map((issue) => problem(issue, read(cx.block ?? {}, path), cx)));
     if (!control) return;
     attribute(control, "aria-invalid", found.some((issue) => issue.kind === "fault") ? "true" : null);
     describe(control, id, found.length > 0);
@@ -109,9 +110,10 @@ export function problemList(cx, path, control, { isExact = false } = {}) {
   return { list, show };
 }
 
-function problem(issue, value) {
+function problem(issue, value, { store, key, options }) {
   const line = h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "), plainMessage(issue.message)));
   if (issue.column && typeof value === "string") line.append(marked(value, issue.column));
+  line.append(...mendsOf(issue, { store, key, announce: options.announce }));
   return line;
 }
 

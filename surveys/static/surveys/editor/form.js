@@ -5,6 +5,7 @@ import { addPicker, addPicture } from "../../staff/fields.js";
 import { h, icon, text } from "./dom.js";
 import { changeType, isChosen, typesLike } from "./document.js";
 import { checkField, context, folded, numberField, problemList, selectField, textField } from "./field.js";
+import { nameByWords } from "./mends.js";
 import { mountOptions } from "./options.js";
 import { mountScale } from "./scale.js";
 import { actionFields, continueFields } from "./statement.js";
@@ -176,7 +177,7 @@ function mainFields(cx, block) {
 
 function promptField(cx, block) {
   const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
-  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, extra: insertButton(cx, "prompt") });
+  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");
   return element;
@@ -262,7 +263,7 @@ function more(cx, block) {
 }
 
 function summaryOf(block) {
-  const set = [block.type === "calculated_block" || !isChosen(block.name) ? null : block.name, block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
+  const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name, block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
   return set.filter(Boolean).join(" · ");
 }
 

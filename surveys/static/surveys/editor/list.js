@@ -213,13 +213,13 @@ function marksOf(store, block) {
 /** What a card is called: the beginning of the prompt, or the name where there is none. */
 export function titleOf(block) {
   const prompt = block.prompt.trim().replace(/\s+/g, " ");
-  if (block.type === "calculated_block") return isChosen(block.name) ? block.name : "Calculation";
+  if (block.type === "calculated_block") return isChosen(block) ? block.name : "Calculation";
   return prompt.slice(0, 90) || "No words yet";
 }
 
 /** What stands below it: the type, and the name that somebody has given it. */
 export function smallName(block) {
-  const isAutomatic = !isChosen(block.name) || block.type === "calculated_block" || block.section === "outro";
+  const isAutomatic = !isChosen(block) || block.type === "calculated_block" || block.section === "outro";
   return isAutomatic ? typeName(block) : `${typeName(block)} · ${block.name}`;
 }
 

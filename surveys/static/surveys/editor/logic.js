@@ -9,6 +9,7 @@
 import { mountCompletion } from "./completion.js";
 import { describe, marked, plainMessage } from "./field.js";
 import { afterPause, attribute, h, icon, newId } from "./dom.js";
+import { mendsOf } from "./mends.js";
 import { blocksBefore } from "./reach.js";
 import { firstRow, mountRows } from "./rows.js";
 
@@ -151,7 +152,7 @@ class Logic {
     this.text.addEventListener("input", () => this.#typed());
     this.label = h("label", { for: id }, "Condition");
     this.textField = h("div", { class: "ed-field logic-text" }, this.label, this.text,
-      h("p", { class: "help", id: `${id}-help` }, "Names, “quoted texts” and numbers, compared by = != < > <= >= and in, joined by AND, OR, NOT and parentheses."));
+      h("p", { class: "help", id: `${id}-help` }, "Names, “quoted texts” and numbers, compared by = != < > <= >= and in, joined by AND, OR, NOT and parentheses. Within a quoted text, \"\" is one quotation mark."));
     describe(this.text, `${id}-help`, true);
     this.completion = mountCompletion(this.text, this.store, { ...this.options, field: "precondition" });
   }
@@ -317,6 +318,7 @@ class Logic {
     this.problems.replaceChildren(...issues.map((issue) => {
       const line = h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "), plainMessage(issue.message), " "));
       if (this.isText && issue.column) line.append(marked(condition, Math.max(1, issue.column - offset)));
+      line.append(...mendsOf(issue, { store: this.store, key: this.options.key, announce: this.options.announce }));
       return line;
     }));
     attribute(this.text, "aria-invalid", this.isText && issues.some((issue) => issue.kind === "fault") ? "true" : null);

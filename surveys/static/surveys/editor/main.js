@@ -142,14 +142,14 @@ function renamed({ store, announce }, key, before, after) {
   if (carried) announce(`The new name was carried into ${plural(carried, "other block")}.`);
 }
 
-/** Conditions that compare with an option's stored value follow it. */
+/** Conditions and formulas that compare with an option's stored value follow it. */
 function revalued({ store, announce }, key, before, after) {
   const name = store.block(key)?.name ?? store.marks.get(key)?.name;
   const values = (store.block(key)?.options ?? []).map((option) => option.value);
   if (values.includes(before) || values.filter((value) => value === after).length > 1) return; // whose it is cannot be told
   let carried = 0;
-  store.change((blocks) => { carried = carryValue(blocks, name, before, after); }, "Carry the new value");
-  if (carried) announce(`The new value was carried into the conditions of ${plural(carried, "block")}.`);
+  store.change((blocks) => { carried = carryValue(blocks, { name, place: store.indexOf(key) + 1 }, before, after); }, "Carry the new value");
+  if (carried) announce(`The new value was carried into the logic of ${plural(carried, "block")}.`);
 }
 
 function jump(editor, panes, issue) {

@@ -12,6 +12,7 @@ const KEYWORDS = new Set(["and", "or", "not", "in"]);
 const LITERALS = new Set(["true", "false"]);
 const BASIC = new Set(["answer", "score", "max_score", "score_correct", "max_score_correct", "correct_answers", "max_correct_answers"]);
 const PROMPT_ONLY = new Set(["username", "xp_points", "xp_name", "earned_xp", "month_total_xp", "xp_to_next_level", "next_xp_level"]);
+const PAGE = new Set(["embed", "link", "skip", "taken"]); // parameters of the respondent's page
 const SCORES = [ // the variable, what it means, and what people call it, before and after the bucket's name
   ["score", "The points so far", "Score for", ""], ["max_score", "The most points that were possible so far", "Highest possible score for", ""],
   ["score_correct", "The points from questions answered correctly", "Score for", " from correct answers"],
@@ -22,6 +23,11 @@ const POSITION = /^q[0-9]+$/;
 
 function looksLikeVariable(name) {
   return BASIC.has(name) || name.startsWith("score_") || name.startsWith("max_score_");
+}
+
+/** Whether a name in lower case means something else than a block, in logic, in texts or in the page's address. */
+export function meansSomethingElse(name) {
+  return POSITION.test(name) || looksLikeVariable(name) || [KEYWORDS, LITERALS, PROMPT_ONLY, PAGE].some((words) => words.has(name));
 }
 
 /** A block's name as an expression writes it, so that it means this block only. */
@@ -44,7 +50,7 @@ export function nameOf(store, block) {
 /** What people call a block: the name that somebody has given it, or else how its text begins. */
 export function calledOf(store, block, most = 60) {
   const name = nameOf(store, block);
-  return isChosen(name) ? name : shortened(block.prompt, most) || typeName(block);
+  return isChosen(block, name) ? name : shortened(block.prompt, most) || typeName(block);
 }
 
 /** The kind of a block's answer: choice, choices, number, text or any; undefined if it has none. */
@@ -75,9 +81,9 @@ function subjectOf(store, block, at) {
   const calculated = block.type === "calculated_block" ? (store.buckets ?? []).map((bucket) => [bucket.name, bucket.name]) : null;
   return {
     id: `block:${title(name)}`, block, name, called: calledOf(store, block), form: expressionForm(name), type: block.type, at,
-    isNamed: isChosen(name),
+    isNamed: isChosen(block, name),
     kind: kindOf(store, block.type), choices: calculated ? [] : choicesOf(block), suggestions: calculated ?? [],
-    says: [`Block ${at + 1}`, typeName(block), isChosen(name) && shortened(block.prompt)].filter(Boolean).join(" · "),
+    says: [`Block ${at + 1}`, typeName(block), isChosen(block, name) && shortened(block.prompt)].filter(Boolean).join(" · "),
   };
 }
 

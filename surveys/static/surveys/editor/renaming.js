@@ -8,37 +8,100 @@ const TEXTS = ["prompt", "when_correct", "when_incorrect"];
 /** Answers how many blocks were changed. */
 export function carryName(blocks, before, after) {
   if (!before || !after || title(before) === title(after)) return 0;
-  const written = after.trim().replace(/[-\s]/g, "_");
+  const form = written(after);
   const isOld = (name) => title(name) === title(before) && !/^q\d+$/.test(name);
   return blocks.filter((block) => {
     const was = JSON.stringify(block);
-    for (const field of TEXTS) if (block[field]) block[field] = inBrackets(block[field], isOld, written);
-    if (block.calculated_formula) block.calculated_formula = inBrackets(block.calculated_formula, isOld, written);
-    if (block.precondition && !block.show_when && !block.hide_when) block.precondition = inExpression(block.precondition, isOld, written);
+    for (const field of TEXTS) if (block[field]) block[field] = inBrackets(block[field], isOld, form);
+    if (block.calculated_formula) block.calculated_formula = inBrackets(block.calculated_formula, isOld, form);
+    if (block.precondition && !block.show_when && !block.hide_when) block.precondition = inExpression(block.precondition, isOld, form);
     for (const field of ["show_when", "hide_when"]) {
       eachLeaf(block[field], (leaf) => {
         if (leaf.block && isOld(leaf.block)) leaf.block = after.trim();
-        if (leaf.variable && isOld(leaf.variable)) leaf.variable = written;
+        if (leaf.variable && isOld(leaf.variable)) leaf.variable = form;
       });
     }
     return JSON.stringify(block) !== was;
   }).length;
 }
 
-/** The same for the value of an option of the block called `name`. */
-export function carryValue(blocks, name, before, after) {
+/** The same for the value of an option of the block that has this name and this place, counted from 1. Rows cannot have a
+ *  value with a quotation mark: the server makes a text of them when the script is saved. */
+export function carryValue(blocks, { name, place }, before, after) {
   if (!name || !before || !after || before === after) return 0;
+  const isMeant = (form) => (/^q\d+$/.test(form) ? form === `q${place}` : title(form) === title(name));
+  const isOld = (value) => String(value) === before || (isNumber(before) && isNumber(value) && Number(value) === Number(before));
   return blocks.filter((block) => {
     const was = JSON.stringify(block);
-    for (const field of ["show_when", "hide_when"]) {
+    for (const field of after.includes('"') ? [] : ["show_when", "hide_when"]) {
       eachLeaf(block[field], (leaf) => {
-        if (!leaf.block || title(leaf.block) !== title(name)) return;
-        if (Array.isArray(leaf.value)) leaf.value = leaf.value.map((value) => (value === before ? after : value));
-        else if (leaf.value === before) leaf.value = after;
+        if (!isMeant(leaf.block ? written(leaf.block) : leaf.variable.replace(/[()]/g, ""))) return;
+        if (Array.isArray(leaf.value)) leaf.value = leaf.value.map((value) => (isOld(value) ? after : value));
+        else if (isOld(leaf.value)) leaf.value = after;
       });
     }
+    const revalued = (text, pattern) => withValues(text, pattern, isMeant, (value) => (isOld(value) ? after : value));
+    if (block.precondition && !block.show_when && !block.hide_when) block.precondition = revalued(block.precondition, IN_LOGIC);
+    if (block.calculated_formula) block.calculated_formula = revalued(block.calculated_formula, IN_FORMULAS);
     return JSON.stringify(block) !== was;
   }).length;
+}
+
+/** A text or a condition of a block names another block by its name instead of by a position. */
+export function nameInstead(block, field, position, name) {
+  const isOld = (each) => each === position;
+  if (field === "precondition") block[field] = inExpression(block[field], isOld, written(name));
+  else if (typeof block[field] === "string") block[field] = inBrackets(block[field], isOld, written(name));
+  else {
+    eachLeaf(block[field], (leaf) => {
+      if (!isOld(leaf.variable)) return;
+      delete leaf.variable;
+      leaf.block = name;
+    });
+  }
+}
+
+/** A name as logic writes it, not like a position. */
+function written(name) {
+  const form = name.trim().replace(/[-\s]/g, "_");
+  return /^q\d+$/.test(form) ? title(form) : form;
+}
+
+/* Comparisons with a value, in the text of a condition and in a formula. Quoted texts and names outside of comparisons are
+   matched too, so that nothing inside them is taken for a comparison. */
+
+const TEXT = '"(?:[^"]|"")*"';
+const LITERAL = `(?:${TEXT}|-?\\s*\\d+(?:\\.\\d+)?)`;
+const LIST = `\\[\\s*${LITERAL}\\s*(?:,\\s*${LITERAL}\\s*)*\\]`;
+const SIGN = "\\s*(?:==?|!=|<=?|>=?)\\s*";
+const WORD = "(?:field\\.[a-z0-9_]+|\\(?\\p{L}[\\p{L}\\p{M}\\p{Nd}_]*\\)?)";
+const NAME = "\\[\\s*\\p{L}[\\p{L}\\p{M}\\p{Nd}_ -]*\\]";
+const IN_LOGIC = comparisons(WORD, `(?:${SIGN}|\\s*\\bin\\b\\s*)`, `(?:${LIST}|${LITERAL})`);
+const IN_FORMULAS = comparisons(NAME, SIGN, LITERAL);
+
+function comparisons(name, sign, value) {
+  return new RegExp(`(?<left>${name})(?<after>${sign})(?<right>${value})|(?<first>${value})(?<before>${sign})(?<last>${name})|${TEXT}|${name}`, "giu");
+}
+
+function withValues(text, pattern, isMeant, change) {
+  const other = (literals) => literals.replace(new RegExp(LITERAL, "gu"), (literal) => {
+    const isText = literal.startsWith('"');
+    const value = isText ? literal.slice(1, -1).replaceAll('""', '"') : literal.replace(/\s/g, "");
+    const changed = change(value);
+    if (changed === value) return literal;
+    return !isText && isNumber(changed) ? changed : `"${changed.replaceAll('"', '""')}"`;
+  });
+  const isNamed = (name) => isMeant(name.replace(/[()[\]]/g, "").trim());
+  return text.replace(pattern, (whole, ...rest) => {
+    const { left, after, right, first, before, last } = rest.at(-1);
+    if (left !== undefined && isNamed(left)) return left + after + other(right);
+    if (last !== undefined && isNamed(last)) return other(first) + before + last;
+    return whole;
+  });
+}
+
+function isNumber(value) {
+  return /^-?[0-9]+(\.[0-9]+)?$/.test(String(value));
 }
 
 function inBrackets(text, isOld, written) {

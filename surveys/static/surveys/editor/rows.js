@@ -8,6 +8,7 @@
 
 import { describe, plainMessage } from "./field.js";
 import { attribute, h, icon, newId } from "./dom.js";
+import { mendsOf } from "./mends.js";
 import { blocksBefore, fields, findSubject, operatorsOf, referenceTo, subjects, variables } from "./reach.js";
 
 const MAX_DEPTH = 5; // groups within groups that can be added here
@@ -261,7 +262,8 @@ class Rows {
     for (const { path, element, problems } of this.#marks) {
       const found = issues.filter((issue) => issue.path === path || issue.path.startsWith(`${path}.`) || issue.path.startsWith(`${path}[`));
       problems.hidden = !found.length;
-      problems.replaceChildren(...found.map((issue) => h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, plainMessage(issue.message)))));
+      const mends = (issue) => mendsOf(issue, { store: this.store, key: this.options.key, announce: this.options.announce });
+      problems.replaceChildren(...found.map((issue) => h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, plainMessage(issue.message)), ...mends(issue))));
       const parts = { subject: /\.(block|variable)$/, operator: /\.op$/, value: /\.value(\[\d+\])?$/ };
       for (const [part, pattern] of Object.entries(parts)) {
         const control = element.querySelector(`.logic-${part}`);

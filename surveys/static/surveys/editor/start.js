@@ -4,7 +4,7 @@
      mountStart(element, store, { request, keeping, announce })   answers { open(), openAsAsked() } */
 
 import { Disconnected, SignedOut } from "./api.js";
-import { freeName, title, withKeys } from "./document.js";
+import { freeName, title, withKeys, wordsOf } from "./document.js";
 import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
 import { previewFrame } from "./preview.js";
 import { carryName } from "./renaming.js";
@@ -307,16 +307,20 @@ function shown({ key: _, ...block }) {
   };
 }
 
-/** Added blocks whose names are taken get others, which the blocks among them that refer to them follow. */
+function isPosition(name) {
+  return /^q\d+$/i.test(name);
+}
+
+/** Added blocks whose names are taken, or like positions, get others, which the blocks among them that refer to them follow. */
 function renamed(added, own) {
   for (const block of added) {
     block.id = null; // what is added is new, also if the file came from this script
     for (const option of block.options ?? []) option.id = null;
     block.correct_answer_ids = null;
     const others = [...own, ...added.filter((each) => each !== block)];
-    if (!block.name || !own.some((each) => title(each.name ?? "") === title(block.name))) continue;
     const before = block.name;
-    const after = freeName(others, /^q\d+$/i.test(before) ? null : before);
+    if (!before || (!isPosition(before) && !own.some((each) => title(each.name ?? "") === title(before)))) continue;
+    const after = freeName(others, isPosition(before) ? wordsOf(block.prompt) : before);
     block.name = after;
     carryName(added.filter((each) => each !== block), before, after);
   }

@@ -1,0 +1,261 @@
+"""New names of blocks and new values of options, carried into the texts that use the old ones.
+
+    blocks      = carry(before, ordered.blocks)                      # before `rules.check`, if not active
+    violations += rename_violations(before, after, block_paths=...)
+
+Only texts that the same write did not change are rewritten (decisions 6.13 and 17.3). Blocks and options are
+the same if their ids are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from surveys.engine.intake.field_paths import BlockPath, is_invalid
+from surveys.engine.intake.fields import MAX_PROMPT
+from surveys.engine.language import comparisons, conditions, expressions, formulas, names, piping, references
+from surveys.engine.language import values as logic_values
+from surveys.engine.language.lexer import ParseError, quoted
+from surveys.engine.language.values import Value
+from surveys.engine.script import WITH_ITEMS, Block, Script, Violation, title_case
+
+_CONDITIONS = ("show_when", "hide_when")
+
+
+def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
+    """Rewrite references to renamed blocks, and comparisons with options whose value has changed.
+
+    A reference stays if expressions cannot write the new name; the rules then report it as unknown. A
+    condition becomes a `precondition` if a new value has a double quote, which conditions cannot contain.
+    """
+    changes = _Changes(before, tuple(after))
+    if not changes.renamed and not changes.revalued:
+        return tuple(after)
+    stored = {block.id: block for block in (*before.blocks, *before.outro) if block.id is not None}
+    return tuple(
+        _carried(block, stored[block.id], changes) if block.id in stored else block for block in after
+    )
+
+
+def _carried(block: Block, was: Block, changes: _Changes) -> Block:
+    """The block with new values, and then with new names: values belong to the old names."""
+    unchanged = _Unchanged(block, was)
+    if changes.revalued:
+        block = replace(block, **_with_values(block, unchanged, changes))  # type: ignore[arg-type]
+    if changes.renamed:
+        block = replace(block, **_with_names(block, unchanged, changes))  # type: ignore[arg-type]
+    return block
+
+
+class _Unchanged:
+    """The texts of a block that a write leaves as they are stored."""
+
+    def __init__(self, block: Block, was: Block) -> None:
+        self.block, self.was = block, was
+
+    def __contains__(self, key: str) -> bool:
+        text = getattr(self.block, key)
+        return bool(text) and text == getattr(self.was, key)
+
+    @property
+    def condition_key(self) -> str | None:
+        """The field of the condition, if it is unchanged: show_when, hide_when, or else precondition."""
+        key = references.condition_key(self.block)
+        return key if key in self else None
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
+    """Old title → new name, for every renamed block (decisions 6.13)."""
+    titles = {block.id: block.title for block in before.blocks if block.name}
+    return {
+        titles[block.id]: block.name
+        for block in after
+        if block.id in titles and block.name and titles[block.id] != block.title
+    }
+
+
+def _with_names(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict[str, object]:
+    renamed, variables = changes.renamed, changes.variables
+    fields: dict[str, object] = {
+        key: piping.rename(getattr(block, key), renamed, variables=variables)
+        for key in references.TEXTS_WITH_TOKENS
+        if key in unchanged
+    }
+    if "calculated_formula" in unchanged:
+        fields["calculated_formula"] = renamed_formula(block.calculated_formula or "", renamed, variables)
+    if unchanged.condition_key is None:
+        return fields
+    key = references.condition_key(block)
+    if key in _CONDITIONS:
+        condition = renamed_condition(getattr(block, key), renamed, variables)
+        with suppress(conditions.ConditionError):
+            fields["precondition"] = conditions.compile(condition, hide=key == "hide_when")
+            fields[key] = condition
+    else:
+        with suppress(ParseError):
+            fields[key] = expressions.rename(block.precondition or "", renamed, variables=variables)
+    return fields
+
+
+def renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
+    """A formula with its references rewritten. Brackets inside quoted text are no references, and stay."""
+    pieces: list[str] = []
+    at = 0
+    try:
+        mentions = formulas.parse(text).mentions
+    except ParseError:  # reported by the rules
+        return text
+    for mention in mentions:
+        new = renamed.get(title_case(mention.name))
+        if new is None or names.is_position(mention.name) or mention.name in variables:
+            continue
+        start = mention.column - 1
+        pieces += [text[at:start], f"[{piping.token_form(new)}]"]
+        at = text.index("]", start) + 1
+    return "".join([*pieces, text[at:]])
+
+
+def renamed_condition(
+    condition: Mapping[str, object], renamed: Mapping[str, str], variables: Collection[str]
+) -> dict[str, object]:
+    def renamed_leaf(leaf: Mapping[str, object]) -> dict[str, object]:
+        block, variable = leaf.get("block"), leaf.get("variable")
+        changed = dict(leaf)
+        if isinstance(block, str):
+            changed["block"] = renamed.get(title_case(block), block)
+        if isinstance(variable, str) and variable not in variables and not names.is_position(variable):
+            new = renamed.get(title_case(variable))
+            if new is not None:
+                changed["variable"] = names.expression_form(new)
+        return changed
+
+    return conditions.with_leaves(condition, renamed_leaf)
+
+
+def rename_violations(
+    before: Script, after: Script, *, block_paths: Sequence[BlockPath], invalid_fields: Set[str] = frozenset()
+) -> Iterator[Violation]:
+    """Report new names that tokens cannot write, and texts that a carried rename makes too long.
+
+    `block_paths` include those of the outro. Fields among `invalid_fields` are not reported again.
+    """
+    renamed = renames(before, after.blocks)
+    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True):
+        if block.name and block.name in renamed.values() and piping.is_prompt_variable(block.name):
+            message = f"`name` cannot become {block.name}, because [{block.name}] is a variable in prompts."
+            yield Violation(block_path.field("name"), "not_allowed", message)
+        for key in references.TEXTS_WITH_TOKENS:
+            length = len(getattr(block, key) or "")
+            if renamed and length > MAX_PROMPT and not is_invalid(block_path.field(key), invalid_fields):
+                message = (
+                    f"`{key}` of the block {block.name} would have {length:,} characters with the new block "
+                    f"names, and must have at most {MAX_PROMPT:,}."
+                )
+                yield Violation(block_path.field(key), "too_long", message)
+
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What a write changes that other texts of the script may use."""
+
+    before: Script
+    after: tuple[Block, ...]
+
+    @cached_property
+    def renamed(self) -> Mapping[str, str]:
+        return renames(self.before, self.after)
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return references.variables(self.before)
+
+    @cached_property
+    def revalued(self) -> Mapping[int, Mapping[str, str]]:
+        """Index of a block with changed values → old value of each of its options that remain → new value."""
+        now = {block.id: block for block in self.after if block.id is not None and block.type in WITH_ITEMS}
+        changed: dict[int, Mapping[str, str]] = {}
+        for n, was in enumerate(self.before.blocks):
+            block = now.get(was.id or 0) if was.type in WITH_ITEMS else None
+            if block is None or block.options == was.options:
+                continue
+            pairs = {
+                option.value: block.option_by_id[option.id].value
+                for option in was.options
+                if option.id is not None and option.id in block.option_by_id
+            }
+            if any(old != new for old, new in pairs.items()):
+                changed[n] = pairs
+        return changed
+
+    def new_value(self, name: str, value: Value) -> str | None:
+        """The new value of the option that a comparison of this name with this value means; None if none."""
+        meaning = references.resolve(name, self.before)
+        if not isinstance(meaning, int) or meaning not in self.revalued:
+            return None
+        if names.is_position(name) and not self._still_at(meaning):
+            return None  # the position is that of another block now
+        pairs = self.revalued[meaning]
+        old = logic_values.text(value)
+        if old not in pairs:
+            old = next((each for each in pairs if logic_values.equal(each, value)), old)
+        new = pairs.get(old, old)
+        return None if new == old else new
+
+    def _still_at(self, n: int) -> bool:
+        return n < len(self.after) and self.after[n].id == self.before.blocks[n].id
+
+    def literal(self, name: str, value: Value) -> str | None:
+        """The same as an expression or a formula writes it. A number remains one if it can."""
+        new = self.new_value(name, value)
+        if new is None or (not isinstance(value, str) and logic_values.number(new) is not None):
+            return new
+        return quoted(new)
+
+
+def _with_values(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    with suppress(ParseError):  # reported by the rules
+        if "calculated_formula" in unchanged:
+            formula = formulas.parse(block.calculated_formula or "")
+            fields["calculated_formula"] = comparisons.with_values(
+                formula.source, formula.tree, changes.literal
+            )
+    key = unchanged.condition_key
+    if key is None:
+        return fields
+    with suppress(ParseError):
+        expression = expressions.parse(block.precondition or "")
+        text = comparisons.with_values(expression.source, expression.tree, changes.literal)
+        if text == block.precondition:
+            return fields
+        fields["precondition"] = text
+        if key in _CONDITIONS:
+            condition = _revalued_condition(getattr(block, key), changes)
+            try:
+                fields["precondition"] = conditions.compile(condition, hide=key == "hide_when")
+                fields[key] = condition
+            except conditions.ConditionError:  # only an expression can say it
+                fields[key] = None
+    return fields
+
+
+def _revalued_condition(condition: Mapping[str, object], changes: _Changes) -> dict[str, object]:
+    def revalued_leaf(leaf: Mapping[str, object]) -> dict[str, object]:
+        name, value = conditions.subject_of(leaf), leaf.get("value")
+
+        def new(element: object) -> object:
+            changed = changes.new_value(name, conditions.value_of(element))
+            return element if changed is None else changed
+
+        return {**leaf, "value": list(map(new, value)) if isinstance(value, list | tuple) else new(value)}
+
+    return conditions.with_leaves(condition, revalued_leaf)

@@ -1,0 +1,307 @@
+"""Comparisons that look like slips: unknown values, and orderings that never hold (decisions 17.3).
+
+    findings(script, n)    the path, code and message of each, about the condition and the formula of a block
+
+    unknown_value    a choice is compared with a value that none of its options has, or a scale with a number
+                     that is none of its points
+    never_true       `<`, `>`, `<=` or `>=` with something that is never a number, or with a number that no
+                     point of the scale, or no value of the options, can satisfy
+
+A path begins at the block. In a formula a missing answer counts as 0, and so does a text in an ordering.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from surveys.engine.language import comparisons, conditions, expressions, formulas, references, values
+from surveys.engine.language.expression_tree import Literal, Name
+from surveys.engine.language.formula_tree import Negative, NumberLiteral, TextLiteral, Variable
+from surveys.engine.language.lexer import ParseError, quoted
+from surveys.engine.language.values import Value
+from surveys.engine.script import SCALES, WITH_ITEMS, Block, Option, Script
+
+Finding = tuple[str, str, str]
+
+MOST = 10  # of one condition or formula
+_SHOWN_OPTIONS = 5
+_SHOWN_LENGTH = 40
+_ORDERINGS = frozenset({"<", "<=", ">", ">="})
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_IS_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+_ZERO = Decimal(0)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The values that answers to a block can have: of a choice, a ranking or a scale."""
+
+    block: Block
+
+    @property
+    def are_lists(self) -> bool:
+        return self.block.type in ("multi_punch", "ranking")
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        if self.block.type not in SCALES:
+            return tuple(option.value for option in self.block.options)
+        low, high = self.block.points
+        return tuple(map(str, range(low, high + 1)))
+
+    @cached_property
+    def numbers(self) -> tuple[Decimal, ...]:
+        """Those that orderings can compare: a list never is a number."""
+        if self.are_lists:
+            return ()
+        return tuple(number for text in self.texts if (number := values.number(text)) is not None)
+
+    @cached_property
+    def _known(self) -> frozenset[str | Decimal]:
+        return frozenset(map(_key, self.texts))
+
+    def has(self, value: Value) -> bool:
+        return _key(value) in self._known
+
+    def has_part(self, part: str) -> bool:
+        return any(part in text for text in self.texts)
+
+    def has_within(self, whole: str) -> bool:
+        return any(text in whole for text in self.texts)
+
+    def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
+        """Whether an answer, or one of `others`, compares so with the number."""
+        numbers = [*others, *self._extremes]
+        return any(expressions.COMPARISONS[sign](each, number) for each in numbers)
+
+    @cached_property
+    def _extremes(self) -> tuple[Decimal, ...]:
+        return (min(self.numbers), max(self.numbers)) if self.numbers else ()
+
+
+def _key(value: Value) -> str | Decimal:
+    """Equal for two values that compare as equal."""
+    number = values.number(value)
+    return values.text(value) if number is None else number
+
+
+# --- What is compared -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A comparison with its field, and the path of its value: `show_when.any[1].value`."""
+
+    sign: str
+    left: Any
+    right: Any
+    field: str
+    path: str
+    is_formula: bool = False
+
+
+def findings(script: Script, n: int) -> Iterator[Finding]:
+    """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
+    block = script.blocks[n]
+    for compared in (_in_condition(block), _in_formula(block)):
+        found = dict.fromkeys(each for one in compared for each in _Check(script, n, one).findings())
+        yield from islice(found, MOST)
+
+
+def _in_condition(block: Block) -> Iterator[_Compared]:
+    if block.precondition is None:
+        return
+    key = references.condition_key(block)
+    condition = getattr(block, key)
+    if not isinstance(condition, str):
+        for path, leaf in conditions.leaves(condition, key):
+            name, value = Name(conditions.subject_of(leaf)), conditions.value_of(leaf.get("value"))
+            sign = conditions.OPERATORS.get(str(leaf.get("op")), "=")
+            yield _Compared(sign, name, Literal(value), key, f"{path}.value")
+        return
+    try:
+        tree = expressions.parse(condition).tree
+    except ParseError:  # stored before expressions were checked
+        return
+    for node in comparisons.of_tree(tree):
+        yield _Compared(node.sign, node.left, node.right, key, key)
+
+
+def _in_formula(block: Block) -> Iterator[_Compared]:
+    key = "calculated_formula"
+    try:
+        tree = formulas.parse(block.calculated_formula).tree if block.calculated_formula else None
+    except ParseError:  # stored before formulas were checked
+        return
+    if tree is None:
+        return
+    for node in comparisons.of_tree(tree):
+        sign = "=" if node.sign == "==" else node.sign
+        yield _Compared(sign, _plain(node.left), _plain(node.right), key, key, is_formula=True)
+
+
+def _plain(node: Any) -> Any:
+    """A side of a formula's comparison as one of an expression: a name, or a value; others as they are."""
+    match node:
+        case Variable(name):
+            return Name(name)
+        case TextLiteral(value) | NumberLiteral(value):
+            return Literal(value)
+        case Negative(NumberLiteral(value)):
+            return Literal(-value)
+    return node
+
+
+# --- What is wrong with it ------------------------------------------------------------------------
+
+
+class _Check:
+    """One comparison in the script, at block `at`."""
+
+    def __init__(self, script: Script, at: int, compared: _Compared) -> None:
+        self.script, self.at, self.compared = script, at, compared
+
+    def findings(self) -> Iterator[Finding]:
+        sign, left, right = self.compared.sign, self.compared.left, self.compared.right
+        if sign in _ORDERINGS:
+            message = self.never_true(sign, left, right)
+            if message is not None:
+                yield self.finding("never_true", message)
+            return
+        for subject, other, test in ((left, right, self.is_left), (right, left, self.is_right)):
+            block = self.block_of(subject)
+            if block is not None and isinstance(other, Literal) and block.type in WITH_ITEMS | SCALES:
+                for value in test(_Answers(block), other.value):
+                    yield self.finding("unknown_value", self.unknown(block, value))
+
+    def finding(self, code: str, message: str) -> Finding:
+        return self.compared.path, code, message
+
+    def block_of(self, node: Any) -> Block | None:
+        """The earlier block that a side names."""
+        meaning = references.resolve(node.name, self.script) if isinstance(node, Name) else None
+        return self.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
+
+    # Equality and `in`: the values that no answer has.
+
+    def is_left(self, answers: _Answers, value: Value) -> Sequence[Value]:
+        """The name is on the left: `game = "chess"`, `game in ["chess", "go"]`, `game in "chess, go"`."""
+        if self.compared.sign == "in" and not isinstance(value, tuple):
+            return () if answers.has_within(values.text(value)) else (value,)
+        return self.unknown_of(answers, value)
+
+    def is_right(self, answers: _Answers, value: Value) -> Sequence[Value]:
+        """The name is on the right: `"chess" = game`, `"chess" in games`, `"che" in game`."""
+        if self.compared.sign == "in" and not answers.are_lists:
+            elements = value if isinstance(value, tuple) else (value,)
+            return [each for each in elements if not answers.has_part(values.text(each))]
+        return self.unknown_of(answers, value)
+
+    def unknown_of(self, answers: _Answers, value: Value) -> Sequence[Value]:
+        elements = value if isinstance(value, tuple) else (value,)
+        unknown = [each for each in elements if not answers.has(each)]
+        if self.compared.is_formula:  # 0 is the value of a missing answer there
+            return [each for each in unknown if values.number(each) != 0]
+        return unknown
+
+    def unknown(self, block: Block, value: Value) -> str:
+        start = f"`{self.compared.field}` compares {block.name} with {_shown(value)}"
+        if block.type in SCALES:
+            low, high = block.points
+            message = f"{start}, and its points are {low} to {high}."
+        else:
+            message = f"{start}, which is the value of none of its options."
+        meant = _meant(block, value)
+        if meant is not None:
+            return f"{message} Did you mean the value {_shown(meant.value)}?"
+        return message if block.type in SCALES else f"{message} {_list_of(block)}".rstrip()
+
+    # Orderings.
+
+    def never_true(self, sign: str, left: Any, right: Any) -> str | None:
+        if not self.compared.is_formula:
+            for side, other in ((left, right), (right, left)):
+                reason = self.no_number(side, other)
+                if reason is not None:
+                    start = f"`{self.compared.field}` has a comparison by {sign} that is never true"
+                    return f"{start}, because {reason}. Only numbers are greater or less than others."
+        for subject, other, compared in ((left, right, sign), (right, left, _MIRRORED[sign])):
+            block = self.block_of(subject)
+            if block is None or block.type not in WITH_ITEMS | SCALES or not isinstance(other, Literal):
+                continue
+            number = self.amount(other.value)
+            if number is not None and not self.can_satisfy(block, compared, number):
+                reach = f"no answer to {block.name} is {compared} {values.text(number)}"
+                return (
+                    f"`{self.compared.field}` has a comparison that is never true: {reach}. {_range(block)}"
+                )
+        return None
+
+    def amount(self, value: Value) -> Decimal | None:
+        number = values.number(value)
+        return _ZERO if number is None and self.compared.is_formula else number
+
+    def can_satisfy(self, block: Block, sign: str, number: Decimal) -> bool:
+        return _Answers(block).can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
+
+    def no_number(self, side: Any, other: Any) -> str | None:
+        """Why a side is never a number; None if it may be one. A text can be compared with a date (17.11)."""
+        if isinstance(side, Literal):
+            if values.number(side.value) is not None:
+                return None
+            block = self.block_of(other)
+            is_date = isinstance(side.value, str) and _IS_DATE(side.value) is not None
+            if is_date and block is not None and block.type == "open_text":
+                return None
+            return f"{_shown(side.value)} is no number"
+        if not isinstance(side, Name):
+            return "a condition is no number"
+        block = self.block_of(side)
+        if block is None or block.type not in WITH_ITEMS or _Answers(block).numbers:
+            return None
+        return f"no answer to {block.name} is a number"
+
+
+# --- Words ----------------------------------------------------------------------------------------
+
+
+def _shown(value: Value) -> str:
+    """A value as an expression writes it, shortened."""
+    if isinstance(value, tuple):
+        return "a list"
+    text = values.text(value)
+    text = text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}…"
+    return quoted(text) if isinstance(value, str) else text
+
+
+def _meant(block: Block, value: Value) -> Option | None:
+    """The option whose label was written in place of its value, or whose value differs by its case only."""
+    wanted = values.text(value).strip().casefold()
+    spellings: Sequence[Callable[[Option], str]] = (lambda each: each.label or "", lambda each: each.value)
+    for spelling in spellings:
+        for option in block.options:
+            if spelling(option).strip().casefold() == wanted:
+                return option
+    return None
+
+
+def _list_of(block: Block) -> str:
+    shown = [_shown(option.value) for option in block.options[:_SHOWN_OPTIONS]]
+    if not shown:
+        return ""
+    more = "" if len(block.options) <= _SHOWN_OPTIONS else ", and more"
+    return f"Its values are {', '.join(shown)}{more}."
+
+
+def _range(block: Block) -> str:
+    numbers = _Answers(block).numbers
+    if not numbers:
+        return ""
+    what = "points" if block.type in SCALES else "values that are numbers"
+    return f"Its {what} are {values.text(min(numbers))} to {values.text(max(numbers))}."

@@ -1,0 +1,116 @@
+"""Names for blocks whose author has given none: words of the prompt, or else `question_4` (decisions 17.1).
+
+    from_words("How old are you?", number=4, taken=set())    how_old_are_you
+    named(blocks)                                            blocks as JSON, with names that are no positions
+
+A write over the interface names such blocks `q0`, `q1`, ... instead (decisions 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import regex
+
+from surveys.engine.language import conditions, expressions, names, piping
+from surveys.engine.language.conditions import ConditionError
+from surveys.engine.language.lexer import NAME_PATTERN, ParseError
+from surveys.engine.language.references import TEXTS_WITH_TOKENS
+from surveys.engine.rules import carrying
+from surveys.engine.script import title_case
+
+Json = dict[str, Any]
+MAX_WORDS = 40  # characters
+_TOKEN = regex.compile(r"\[[^\[\]]*\]")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
+
+
+def from_words(prompt: str, *, number: int, taken: Collection[str]) -> str:
+    """A name for the block with this prompt, which is number `number` of its script, from 1.
+
+    `taken` are the names of the other blocks, as `title_case` writes them.
+    """
+    stem = ""
+    for word in _WORD.findall(_TOKEN.sub(" ", prompt).lower()):
+        longer = f"{stem}_{word}" if stem else word
+        if len(longer) > MAX_WORDS:
+            break
+        if NAME_PATTERN.fullmatch(longer):  # a digit cannot be first
+            stem = longer
+    if not stem or _means_something_else(stem):
+        while title_case(f"question_{number}") in taken:
+            number += 1
+        return f"question_{number}"
+    name, number = stem, 1
+    while title_case(name) in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    return name
+
+
+def _means_something_else(name: str) -> bool:
+    return (
+        names.is_position(name)
+        or names.looks_like_variable(name)
+        or names.is_reserved(name)
+        or names.is_page_parameter(name)
+        or piping.is_prompt_variable(name)
+        or name in names.KEYWORDS
+    )
+
+
+def named(blocks: Iterable[Any]) -> list[Any]:
+    """The blocks with a name for each new one that has none, or one like a position.
+
+    What refers to the old name follows. Blocks with an id keep their name, because they are stored under it.
+    What is no block at all is kept as it is.
+    """
+    given = list(blocks)
+    taken = {title_case(name) for block in given if (name := _name(block)) is not None}
+    fresh: dict[int, str] = {}
+    renamed: dict[str, str] = {}
+    for n, block in enumerate(given):
+        old = _name(block)
+        if not isinstance(block, dict) or block.get("id") is not None or not _needs_name(old):
+            continue
+        prompt = block.get("prompt")
+        name = from_words(prompt if isinstance(prompt, str) else "", number=n + 1, taken=taken)
+        fresh[n] = name
+        taken.add(title_case(name))
+        if old is not None:
+            renamed[title_case(old)] = name
+    if not fresh:
+        return given
+    followed = [_followed(block, renamed) if isinstance(block, dict) else block for block in given]
+    return [{**block, "name": fresh[n]} if n in fresh else block for n, block in enumerate(followed)]
+
+
+def _name(block: object) -> str | None:
+    """The name of a block in JSON; None if it has none that could be one."""
+    name = block.get("name") if isinstance(block, dict) else None
+    return name if isinstance(name, str) and name.strip() else None
+
+
+def _needs_name(name: str | None) -> bool:
+    return name is None or names.is_position(name.strip().lower())
+
+
+def _followed(block: Json, renamed: Mapping[str, str]) -> Json:
+    """The block with the new names where it refers to the old ones. What cannot be read stays as it is."""
+    changed = dict(block)
+    for key in TEXTS_WITH_TOKENS:
+        if isinstance(block.get(key), str):
+            changed[key] = piping.rename(block[key], renamed)
+    if isinstance(block.get("calculated_formula"), str):
+        changed["calculated_formula"] = carrying.renamed_formula(block["calculated_formula"], renamed, ())
+    for key in ("show_when", "hide_when"):
+        if isinstance(block.get(key), dict):
+            with suppress(ConditionError):
+                conditions.compile(block[key], hide=True)  # so that it can be read
+                changed[key] = carrying.renamed_condition(block[key], renamed, ())
+    if isinstance(block.get("precondition"), str):
+        with suppress(ParseError):
+            changed["precondition"] = expressions.rename(block["precondition"], renamed)
+    return changed

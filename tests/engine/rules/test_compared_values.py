@@ -1,0 +1,198 @@
+"""Warnings about comparisons with unknown values, and about orderings that never hold (decisions 17.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surveys.engine.rules.compared_values import MOST, findings
+from tests.support.engine.script_builder import script
+
+CHOICE: dict[str, Any] = {
+    "type": "single_punch",
+    "name": "game",
+    "options": [{"value": "chess", "label": "Chess, of course"}, {"value": "go"}, {"value": "Go fish"}],
+}
+BEFORE: tuple[dict[str, Any], ...] = (
+    CHOICE,
+    {"type": "multi_punch", "name": "snacks", "options": ["nuts", "5"]},
+    {"type": "ranking", "name": "order", "options": ["first", "second"]},
+    {
+        "type": "rating",
+        "name": "mood",
+        "options": [{"value": str(n), "label": f"Mood {n}"} for n in range(1, 6)],
+    },
+    {"type": "nps", "name": "nps"},
+    {"type": "open_text", "name": "words"},
+    {"type": "open_numeric", "name": "age"},
+    {"type": "calculated_block", "name": "result", "calculated_formula": "1 + 1"},
+    {"type": "single_punch", "name": "size", "options": ["1", "2", "large"]},
+)
+
+
+def found(block: dict[str, Any]) -> list[tuple[str, str]]:
+    made = script(*BEFORE, {"type": "open_text", "name": "last", **block})
+    return [(path, code) for path, code, _ in findings(made, len(BEFORE))]
+
+
+def code_of(precondition: str) -> str | None:
+    codes = {code for path, code in found({"precondition": precondition}) if path == "precondition"}
+    assert len(codes) < 2
+    return codes.pop() if codes else None
+
+
+@pytest.mark.parametrize(
+    ("precondition", "expected"),
+    [
+        ('game = "chess"', None),
+        ('game = "Chess"', "unknown_value"),
+        ('"poker" != game', "unknown_value"),
+        ('NOT((q1 = "poker" AND words = "poker"))', "unknown_value"),
+        ('game in ["chess", "go"]', None),
+        ('game in ["chess", "poker"]', "unknown_value"),
+        ('"fish" in game', None),
+        ('"whale" in game', "unknown_value"),
+        ('game in "chess or poker"', None),
+        ('game in "poker"', "unknown_value"),
+        ("game = true", "unknown_value"),
+        ("game", None),
+        ('"nuts" in snacks', None),
+        ('"nut" in snacks', "unknown_value"),
+        ('snacks = ["nuts", 5]', None),
+        ('snacks = ["nuts", 6]', "unknown_value"),
+        ("snacks = []", None),
+        ('order = ["first"]', None),
+        ('"third" in order', "unknown_value"),
+        ("mood = 1 OR mood = 5", None),
+        ("mood = 0", "unknown_value"),
+        ("mood = 6", "unknown_value"),
+        ("mood = 2.5", "unknown_value"),
+        ('mood = "5"', None),
+        ('mood in [5, "Mood 5"]', "unknown_value"),
+        ("nps = 0 OR nps = 10", None),
+        ("nps = 11", "unknown_value"),
+        ('words = "anything" AND age = -1 AND result = "x" AND answer = "y"', None),
+    ],
+)
+def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str | None) -> None:
+    assert code_of(precondition) == expected
+
+
+@pytest.mark.parametrize(
+    ("precondition", "is_never_true"),
+    [
+        ("mood > 4", False),
+        ("mood > 5", True),
+        ("mood >= 5", False),
+        ("mood >= 5.1", True),
+        ("mood < 2", False),
+        ("mood < 1", True),
+        ("1 <= mood", False),
+        ("0 >= mood", True),
+        ("nps <= 0", False),
+        ("nps < 0", True),
+        ("size >= 2", False),
+        ("size > 2", True),
+        ("game > 1", True),
+        ("snacks > 1", True),
+        ("order < 9", True),
+        ('mood > "Mood 4"', True),
+        ('mood > "4"', False),
+        ('age >= "old"', True),
+        ("age >= true", True),
+        ('result < "x"', True),
+        ("result < 0 OR answer > 5 OR age > 1000", False),
+        ("words > 5", False),
+        ('words > "later"', True),
+        ('words >= "2026-11-01"', False),
+        ('age >= "2026-11-01"', True),
+        ("age > mood", False),
+        ("age > game", True),
+        ("(age > 1) > 0", True),
+    ],
+)
+def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
+    precondition: str, is_never_true: bool
+) -> None:
+    assert code_of(precondition) == ("never_true" if is_never_true else None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "code"),
+    [
+        ('if [game] == "go" then 1 else 0', None),
+        ('if [game] == "Chess" then 1 else 0', "unknown_value"),
+        ('2 * (if NOT [game] != "poker" OR 1 then 1 else 0)', "unknown_value"),
+        ("if [mood] == 0 then 1 else 0", None),  # no answer counts as 0
+        ("if [mood] == -1 then 1 else 0", "unknown_value"),
+        ("if [mood] < 1 then 1 else 0", None),
+        ("if [mood] < 0 then 1 else 0", "never_true"),
+        ("if 6 <= [mood] then 1 else 0", "never_true"),
+        ("if [game] >= 1 then 1 else 0", "never_true"),
+        ("if [game] < 1 then 1 else 0", None),
+        ("if [mood] + 1 > 9 then 1 else 0", None),
+    ],
+)
+def test_formulas_compare_values_too(formula: str, code: str | None) -> None:
+    calculated = {"type": "calculated_block", "calculated_formula": formula}
+
+    assert found(calculated) == ([("calculated_formula", code)] if code else [])
+
+
+def test_a_finding_in_a_condition_names_the_comparison() -> None:
+    unknown = {"block": "GAME", "op": "eq", "value": "poker"}
+    never = {"variable": "q4", "op": "gt", "value": 5}
+    listed = {"block": "game", "op": "in", "value": ["go", "poker", "whist"]}
+    condition = {"all": [{"block": "game", "op": "eq", "value": "go"}, {"any": [unknown, never]}, listed]}
+    block = {"show_when": condition, "precondition": "compiled"}
+
+    assert found(block) == [
+        ("show_when.all[1].any[0].value", "unknown_value"),
+        ("show_when.all[1].any[1].value", "never_true"),
+        ("show_when.all[2].value", "unknown_value"),
+        ("show_when.all[2].value", "unknown_value"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("precondition", "message"),
+    [
+        (
+            'game = "Chess, of course"',
+            '`precondition` compares game with "Chess, of course", which is the value of none of its '
+            'options. Did you mean the value "chess"?',
+        ),
+        (
+            'game = "poker"',
+            '`precondition` compares game with "poker", which is the value of none of its options. '
+            'Its values are "chess", "go", "Go fish".',
+        ),
+        (
+            'mood = "mood 2"',
+            '`precondition` compares mood with "mood 2", and its points are 1 to 5. '
+            'Did you mean the value "2"?',
+        ),
+        (
+            "mood > 5",
+            "`precondition` has a comparison that is never true: no answer to mood is > 5. "
+            "Its points are 1 to 5.",
+        ),
+    ],
+)
+def test_a_message_says_what_was_probably_meant(precondition: str, message: str) -> None:
+    made = script(*BEFORE, {"type": "open_text", "precondition": precondition})
+
+    assert [text for _, _, text in findings(made, len(BEFORE))] == [message]
+
+
+def test_a_block_that_comes_later_is_not_judged() -> None:
+    made = script({"type": "open_text", "precondition": 'game = "poker"'}, CHOICE)
+
+    assert list(findings(made, 0)) == []
+
+
+def test_a_condition_has_so_many_findings_at_most() -> None:
+    values = ", ".join(f'"{n} no"' for n in range(200))
+
+    assert len(found({"precondition": f"game in [{values}]"})) == MOST
