@@ -40,6 +40,10 @@ COLUMNS = """
     c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
     c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields', a.blocks, a.options, a.texts
 """
+_COURSE = """
+    (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
+    ARRAY(SELECT jsonb_array_elements_text(c.state -> 'path')::bigint)
+"""
 ANSWERS = f"""
     LEFT JOIN LATERAL (
         SELECT array_agg(block_id ORDER BY block_id, ordinal) AS blocks,
@@ -186,17 +190,22 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
         last = rows[-1][0]
 
 
-def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequence[Sequence[Any]]]:
+def batches(
+    *, project: Project, filters: Mapping[str, object], with_course: bool = False
+) -> Iterator[Sequence[Sequence[Any]]]:
     """All responses in the order of the listing, as batches of rows for `response_serializer`.
 
+    `with_course` adds, at the end of each row, the script's revision at the last move, the index of the
+    current block, and the ids of the blocks that were shown before it.
     `filters` are as in `list_page`. Each batch is one statement that runs when the caller asks for it, so
     memory holds one batch, and no transaction stays open while the rows are sent. The size of a batch follows
     from how many rows fitted into the one before.
     """
     where, values = _where(project, filters)
+    course = f", {_COURSE}" if with_course else ""
     sql = f"""
         SELECT * FROM (
-            SELECT {COLUMNS}, a.size, sum(a.size) OVER (ORDER BY c.id)::bigint AS upto
+            SELECT {COLUMNS}{course}, a.size, sum(a.size) OVER (ORDER BY c.id)::bigint AS upto
             FROM (
                 SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s
             ) c {ANSWERS}
