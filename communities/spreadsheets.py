@@ -15,11 +15,6 @@ UNSEEN = (
 _FORMULA = re.compile(f"[{UNSEEN}]*[{EQUALS}{PLUS}{MINUS}{AT}]|[\\t\\r\\n]")
 # Semicolons and tabs too, because some programs accept them as separators beside commas.
 _NEEDS_QUOTES = re.compile('[",;\t\r\n]|^\\s|\\s$').search
-# Spreadsheets in some countries separate cells by semicolons or tabs, not by commas. They ignore our quotes,
-# which are then in the middle of a cell, so a semicolon or tab inside a text starts a new cell.
-_SEPARATOR = re.compile("[;\t\r\n]").search
-# Possessive, so each character is looked at once. A minus may follow: lists begin their lines with it.
-_BEFORE_FORMULA = re.compile(f'(?<![;"{UNSEEN}])[;"{UNSEEN}]++(?=[{EQUALS}{PLUS}{AT}])')
 
 
 def csv_line(cells: Sequence[str | None]) -> bytes:
@@ -28,20 +23,14 @@ def csv_line(cells: Sequence[str | None]) -> bytes:
 
 
 def neutralise(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet could read it as a formula."""
+    """The text, with an apostrophe in front if a spreadsheet could read it as a formula.
+
+    Nothing after the beginning of a cell is changed (decisions 17.5).
+    """
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def neutralise_inside(cell: str) -> str:
-    """The text, with an apostrophe wherever a spreadsheet could find the beginning of a formula inside it."""
-    return _BEFORE_FORMULA.sub(_with_apostrophe, cell) if _SEPARATOR(cell) else cell
-
-
-def _with_apostrophe(before: re.Match[str]) -> str:
-    return f"{before[0]}'" if _SEPARATOR(before[0]) else before[0]
 
 
 def _quoted(cell: str) -> str:
     if _NEEDS_QUOTES(cell) is None:
         return cell
-    return '"' + neutralise_inside(cell).replace('"', '""') + '"'
+    return '"' + cell.replace('"', '""') + '"'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return the count with its noun: `1 answer`, `1,200 answers`. `nouns` is an irregular plural."""
@@ -11,3 +13,35 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 def shortened(text: str, most: int) -> str:
     """Return the text, or its beginning and an ellipsis if it has more than `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def percent(percentage: float) -> str:
+    """Format a percentage that stands alone, without decimals.
+
+    Only exactly none is 0%, and only exactly all is 100%. Shares of one whole are formatted by `percents`.
+    """
+    if 0 < percentage < 1:
+        return "<1%"
+    return ">99%" if 99 < percentage < 100 else f"{percentage:.0f}%"
+
+
+def percents(counts: Sequence[int]) -> list[str]:
+    """Format the shares of counts in their sum, without decimals, adding up to 100 (decisions 17.6).
+
+    Each is rounded down, and those with the largest remainders get one more: of equal ones, the first. Only
+    exactly none is 0%, and only exactly all is 100%, as in `percent`.
+    """
+    total = sum(counts)
+    if not total:
+        return ["0%"] * len(counts)
+    wholes = [100 * count // total for count in counts]
+    by_remainder = sorted(range(len(counts)), key=lambda n: -(100 * counts[n] % total))
+    for n in by_remainder[: 100 - sum(wholes)]:
+        wholes[n] += 1
+    return [_whole_percent(count, total, whole) for count, whole in zip(counts, wholes, strict=True)]
+
+
+def _whole_percent(count: int, total: int, whole: int) -> str:
+    if count and not whole:
+        return "<1%"
+    return ">99%" if count < total and whole == 100 else f"{whole}%"

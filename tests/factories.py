@@ -163,6 +163,7 @@ class OptionFactory(DjangoModelFactory[Option]):
 
     block = SubFactory(BlockFactory, type="single_punch", prompt="Which?")
     display_order = Sequence(int)
+    code = LazyAttribute(lambda option: option.display_order + 1)
     value = LazyAttribute(lambda option: f"Option {option.display_order}")
 
 

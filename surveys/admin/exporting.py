@@ -29,6 +29,10 @@ FORMATS = {
 }
 TABLES = ("csv", "xlsx", "parquet", "sav")  # which may have codes, and all but SPSS a row for each answer
 _LONG_SPSS = "An SPSS file has one response in a row. Choose another file for one answer in a row."
+_LONG_MARKED = (
+    "With one answer in a row there are no rows for missing answers. Choose one response in a row to mark "
+    "them."
+)
 _LARGE_SPSS = (
     "These responses do not fit into an SPSS file. Choose fewer days with the filters, or download Parquet "
     "or CSV, which hold any number of responses."
@@ -60,6 +64,8 @@ class FileChoice:
 
     format: str
     codes: bool
+    own_values: bool
+    marks_missing: bool
     is_long: bool
     with_bom: bool
 
@@ -67,13 +73,23 @@ class FileChoice:
 def choice_of(query: QueryDict) -> FileChoice | None:
     """The file that is asked for; None for one that no page offers.
 
-    Raises InvalidRequest for a row for each answer in an SPSS file, which the form lets one choose.
+    Raises InvalidRequest for what the form lets one choose together, but no file has: a row for each answer
+    in an SPSS file, or with marks of missing answers.
     """
-    codes, is_long = query.get("values") == "codes", query.get("form") == "long"
-    choice = FileChoice(query.get("format", "csv"), codes, is_long, query.get("bom") == "1")
-    if choice.format not in FORMATS or (choice.format not in TABLES and (codes or is_long)):
+    choice = FileChoice(
+        format=query.get("format", "csv"),
+        codes=query.get("values") == "codes",
+        own_values=query.get("values") == "values",
+        marks_missing=query.get("missing") == "marked",
+        is_long=query.get("form") == "long",
+        with_bom=query.get("bom") == "1",
+    )
+    is_of_table = choice.codes or choice.own_values or choice.marks_missing or choice.is_long
+    if choice.format not in FORMATS or (choice.format not in TABLES and is_of_table):
         return None
-    if choice.format == "sav" and is_long:
+    if choice.is_long and choice.marks_missing:
+        raise InvalidRequest(_LONG_MARKED)
+    if choice.format == "sav" and choice.is_long:
         raise InvalidRequest(_LONG_SPSS)
     return choice
 

@@ -14,8 +14,8 @@ from django.utils.timesince import timesince
 
 from communities.actors import Actor, Role
 from communities.admin_site.texts import moment
+from communities.words import percent
 from surveys.models import Conversation, Project, Tally
-from surveys.pages.words import share
 from surveys.services import access
 from surveys.services.representations.project import web_url
 from surveys.services.results import steps
@@ -35,7 +35,7 @@ class Figures:
     @property
     def completion_rate(self) -> str:
         """The share of responses that reached the end, written as in the results; empty without any."""
-        return share(self.completed / self.responses * 100) if self.responses else ""
+        return percent(self.completed / self.responses * 100) if self.responses else ""
 
 
 @dataclass(frozen=True, slots=True)

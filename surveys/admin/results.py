@@ -93,6 +93,8 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             with_bom=choice.with_bom,
             solutions=access.may_read_solutions(actor=page.actor),
             codes=choice.codes,
+            own_values=choice.own_values,
+            marks_missing=choice.marks_missing,
             is_long=choice.is_long,
             note=exporting.noter(request, page.project),
         )

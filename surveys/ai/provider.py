@@ -105,11 +105,12 @@ class TextBatch:
 class TextReading:
     """What a provider found in one answer: the titles of its themes, its sentiment, and a verbatim quote.
 
-    `themes` is empty when the answer fits no theme.
+    `themes` is empty when the answer fits no theme. `sentiment` is None when the provider cannot judge the
+    language of the answer.
     """
 
     themes: tuple[str, ...] = ()
-    sentiment: Sentiment = "neutral"
+    sentiment: Sentiment | None = "neutral"
     quote: str | None = None
 
 
@@ -133,18 +134,22 @@ class CountedTheme:
     description: str
     count: int
     percentage: float
-    sentiment: Sentiment
+    sentiment: Sentiment | None
 
 
 @dataclass(frozen=True, slots=True)
 class TextFigures:
-    """The figures of one open question, for a summary. `sentiment` counts answers by sentiment."""
+    """The figures of one open question, for a summary. `sentiment` counts answers by sentiment.
+
+    `unjudged_count` answers were read too, but are in languages whose sentiment the provider cannot judge.
+    """
 
     prompt: str
     answer_count: int
     themes: Sequence[CountedTheme]
     sentiment: Mapping[str, int]
     locale: str | None = None
+    unjudged_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,11 @@ class OpenTextThemeOut(serializers.Serializer[Any]):
     description = serializers.CharField()
     count = serializers.IntegerField()
     percentage = serializers.FloatField(help_text="Of `analysed_count`.")
-    sentiment = serializers.ChoiceField(choices=["positive", "neutral", "negative"])
+    sentiment = serializers.ChoiceField(
+        choices=["positive", "neutral", "negative"],
+        allow_null=True,
+        help_text="The most frequent one; null if that of no answer could be judged.",
+    )
     quotes = serializers.ListField(child=serializers.CharField(), help_text="Verbatim parts of answers.")
 
 
@@ -113,9 +117,15 @@ class OpenTextSentimentOut(serializers.Serializer[Any]):
 class OpenTextOut(serializers.Serializer[Any]):
     summary = serializers.CharField(allow_null=True)
     themes = OpenTextThemeOut(many=True)
-    sentiment = OpenTextSentimentOut()
+    sentiment = OpenTextSentimentOut(
+        allow_null=True,
+        help_text=(
+            "Counts of the answers whose sentiment could be judged; null if none could. Without an AI model "
+            "these are the answers in English. They may be fewer than `analysed_count`."
+        ),
+    )
     answer_count = serializers.IntegerField()
-    analysed_count = serializers.IntegerField()
+    analysed_count = serializers.IntegerField(help_text="Answers that were read.")
 
 
 class AnalysisBlockOut(CountedOut):

@@ -27,6 +27,7 @@ PARQUET, SAV = exports.MEDIA_TYPES["parquet"], exports.MEDIA_TYPES["sav"]
 # Formats that know only the default of a parameter.
 _WITHOUT = {
     "values": ("json", "ndjson"),
+    "missing": ("json", "ndjson"),
     "form": ("json", "ndjson", "sav"),
     "headers": ("json", "ndjson", "sav"),
 }
@@ -43,20 +44,27 @@ _DESCRIPTION = (
     "1,666 columns of questions less is left of each, so that the headers of the largest script have less "
     "than 3 MB. A cell holds "
     "the chosen option's label, the number, or the text; for multi punch `1` if the option was chosen, `0` "
-    "if not, for a ranking the rank. Cells without an answer are empty. A text or header that a spreadsheet "
-    "could read as a formula starts with an apostrophe. Times are UTC: texts such as `2026-11-22T12:39:44Z` "
+    "if not, for a ranking the rank. Cells without an answer are empty, unless `missing=marked`. In `csv`, "
+    "a text or header that a spreadsheet could read as a formula starts with an apostrophe; nothing else "
+    "in it is changed. In `xlsx` all texts are exactly as they were given. Times are UTC: texts such as "
+    "`2026-11-22T12:39:44Z` "
     "in `csv`, cells of date and time in `xlsx`, where numbers are numbers too.\n\n"
     "`form=long` has the same first columns, then `block_id`, `block` (its name), `prompt` (at "
-    "most 300 bytes of it), `item` (the ranked item of a ranking), `value` (the chosen option's label, the "
-    "number, the text, or the rank), "
+    "most 300 bytes of it), `item` (the ranked item of a ranking), `value` (the chosen option's label or "
+    "own value, the number, the text, or the rank), "
     "`number` (the value, if it is a number) and with `values=codes` the option's `code`. A multi punch has "
     "a row for each chosen option, a ranking one for each ranked item.\n\n"
     "`parquet` has the columns of `csv` with types: numbers and timestamps (UTC) instead of texts, and texts "
     "exactly as they were given. Columns of calculated results are texts if any result is. A cell that is "
     "not of its column's type, an answer from when the question had another type, is empty.\n\n"
     "`sav` is for SPSS. Variables are named after the blocks, as far as SPSS accepts their names; variable "
-    "labels are the prompts, cut as in headers. A single punch is its option's position from 1, with the "
-    "options' labels as value labels, so both `values` give the same file. Times are UTC without a "
+    "labels are the prompts, cut as in headers. A single punch is its option's code, with the options' "
+    "labels as "
+    "value labels, or with `values=values` their own values. Choices are nominal; ratings, opinion scales "
+    "and "
+    "NPS are scale, and their labels value labels. Whole numbers have the narrowest format that holds them. "
+    "With `missing=marked`, -99 (skipped) and -98 (not shown) are user-missing values. Times are UTC "
+    "without a "
     "zone. Texts are cut after 32,767 bytes, variable labels after 255 and value labels after 120, which is "
     "what SPSS holds. A table of more than 2,000,000 cells, or 1,000 MB before compression, is refused: "
     "export fewer responses at a time, or use `parquet` or `csv`.\n\n"
@@ -81,13 +89,27 @@ class ExportIn(field_filters.FilteredByFields):
     )
 
     values = serializers.ChoiceField(
-        choices=["labels", "codes"],
+        choices=["labels", "codes", "values"],
         default="labels",
         help_text=(
-            "`codes` adds the option's position, from 1, beside each label: in wide form a column "
-            "`<header>.code` beside each single punch, in long form the column `code`. Removed options are "
-            "counted after the others. The cells of multi punch, ranking, rating, opinion scale and NPS "
-            "are numbers already and need no code. Not for `json` and `ndjson`."
+            "What stands for the option that was chosen. `codes` adds the option's code beside each label: "
+            "in "
+            "wide form a column `<header>.code` beside each single punch, in long form the column `code`. "
+            "Options get their codes (1, 2, 3, ...) in order when they are first written, and keep them "
+            "when options are reordered, inserted or removed. The cells of multi punch, ranking, rating, "
+            "opinion scale and NPS are numbers already and need no code. `values` has the options' own "
+            "values in place of their labels, in headers too. Not for `json` and `ndjson`."
+        ),
+    )
+    missing = serializers.ChoiceField(
+        choices=["empty", "marked"],
+        default="empty",
+        help_text=(
+            "`marked` fills the cells of a question without an answer: `[skipped]` if it was shown, `[not "
+            "shown]` if the response went past it. The cells stay empty where a partial response has not "
+            "come "
+            "yet. Columns of numbers in `parquet` and `sav` have -99 and -98 instead. For `csv`, `xlsx` and "
+            "`parquet` in wide form, and `sav`."
         ),
     )
     form = serializers.ChoiceField(
@@ -113,6 +135,8 @@ class ExportIn(field_filters.FilteredByFields):
         refused = {}
         if attrs["form"] == "long" and attrs["headers"] != "prompts":
             refused["headers"] = "`headers` must be `prompts` for `form=long`."
+        if attrs["form"] == "long" and attrs["missing"] != "empty":
+            refused["missing"] = "`missing` must be `empty` for `form=long`, which has rows of answers only."
         for name, formats in _WITHOUT.items():
             if attrs["format"] in formats and attrs[name] != self.fields[name].default:
                 refused[name] = f"`{name}` must be `{self.fields[name].default}` for `{attrs['format']}`."
@@ -175,6 +199,8 @@ class ExportViewSet(CommunityViewSet):
             ),
             with_bom=query["bom"] == "1",
             codes=query["values"] == "codes",
+            own_values=query["values"] == "values",
+            marks_missing=query["missing"] == "marked",
             is_long=query["form"] == "long",
             by_name=query["headers"] == "names",
             solutions=access.may_read_solutions(actor=self.actor),

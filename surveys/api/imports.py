@@ -45,9 +45,8 @@ DESCRIPTION = (
     "exports (`ndjson`, `json`) give. The project may be open, closed, or a draft with a script.\n\n"
     "**Checks.** The script is walked with the answers, as a respondent would: an option of another block, a "
     "wrong count or number is refused. A completed response must come to the end, with all required "
-    "questions answered, and without answers to blocks that its other answers hide. A partial one may hold "
-    "such answers, because its respondent may have gone back and changed another one; it ends where its "
-    "answers lead. If a script has so many or such long conditions that the walks take too long "
+    "questions answered. A partial one ends where its answers lead. Answers to blocks that the other "
+    "answers hide are refused. If a script has so many or such long conditions that the walks take too long "
     "(`too_many`), send fewer responses at once. While others are being imported, `503` asks to retry. Any "
     "fault refuses all responses. Every fault has its `line` from 1: in NDJSON the line of the "
     "body (blank lines are skipped and counted), in JSON the place in `data`. Of one response at most "
@@ -56,7 +55,9 @@ DESCRIPTION = (
     "**Copies.** A block is found by its `block_id`, or else by its `block_name`; an option by its "
     "`option_id`, or else by its `value`, a ranked item by its `label`. So the export of a project can be "
     "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
-    "the answer is refused.\n\n"
+    "the answer is refused. Blocks and options of this project that were removed since are found by their "
+    "ids "
+    "alone. Answers to them are stored, as they are in earlier responses, and lead nowhere.\n\n"
     "**What is stored.** Responses get new ids, by the time at which they began, so that listings show them "
     "at their place; sending one twice stores it twice, so send an `Idempotency-Key` (another one "
     "than with the dry run, which is a request of its own). `provider` becomes `import`, `updated_at` is the "
@@ -335,5 +336,8 @@ def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
         provider=fields.get("provider"),
         platform_id=fields.get("platform_id"),
         metadata=fields.get("metadata") or {},
-        answers=[GivenAnswer(**answer) for answer in fields["answers"]],
+        answers=[
+            GivenAnswer(**answer, is_null="value" in answer and answer["value"] is None)
+            for answer in fields["answers"]
+        ],
     )

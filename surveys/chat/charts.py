@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
-from surveys.chat import results, words
+from surveys.chat import words
 from surveys.chat.reports import Panel
 
 _WIDTH, _MARGIN, _ROW, _BAR = 960, 40, 78, 26
@@ -55,7 +55,7 @@ def _draw(pen: ImageDraw.ImageDraw, top: int, name: str, panel: Panel) -> int:
     pen.text((_MARGIN, top + 34), panel.note, _FAINT, font=small)
     top, width = top + _HEAD, _WIDTH - 2 * _MARGIN
     for tally in panel.tallies:
-        figures = f"{tally.votes:,} · {results.percent(tally.share)}"
+        figures = f"{tally.votes:,} · {tally.percent}"
         pen.text((_MARGIN, top), words.clip(_drawable(tally.label), _LONGEST_LABEL), _INK, font=small)
         pen.text((_WIDTH - _MARGIN, top), figures, _FAINT, font=small, anchor="ra")
         box = (_MARGIN, top + 28, _MARGIN + width, top + 28 + _BAR)

@@ -14,10 +14,13 @@ from typing import Any
 from communities.words import plural
 from surveys.chat import results, words
 from surveys.chat.results import Tally
-from surveys.engine.script import Block
+from surveys.engine.flow.wording import heading
+from surveys.engine.script import Block, Script
+from surveys.engine.statistics import by_points, places_of
 from surveys.models import Project
 from surveys.services.results import poll as poll_results
 from surveys.services.results import shared
+from surveys.services.scripts import editing as scripts
 
 MOST_QUESTIONS = 8  # in words; the page of results has all of them
 MOST_PANELS = 4
@@ -46,7 +49,7 @@ class Report:
         """The panels for people who do not see the picture."""
         return "\n".join(
             f"{panel.title} ({panel.note}): "
-            + ", ".join(f"{tally.label} {results.percent(tally.share)}" for tally in panel.tallies)
+            + ", ".join(f"{tally.label} {tally.percent}" for tally in panel.tallies)
             for panel in self.panels
         )
 
@@ -57,24 +60,34 @@ def of_poll(project: Project, question: Block, *, at: datetime) -> Report:
         return Report("Thank you to everybody who voted.", ())
     votes = poll_results.count(project=project, block=question, at=at)
     if not votes.voters:
-        return Report(results.voters(votes), ())
+        return Report(results.voters(votes, is_over=True), ())
     tallies = results.tallies(question, votes)
-    return Report(
-        _winner(tallies, votes.voters),
-        [Panel(question.prompt, plural(votes.voters, "vote"), tallies)],
-    )
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    prompt = heading(question.prompt, script)
+    return Report(_winner(tallies, votes.voters), [Panel(prompt, plural(votes.voters, "vote"), tallies)])
 
 
 def of_survey(project: Project, *, at: datetime) -> Report:
     """The results of a survey, question by question."""
     found = shared.read(project=project, at=at)
-    blocks = [block for block in found.blocks if block["response_count"]]
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    blocks = [
+        {**block, "prompt": heading(block["prompt"], script), "places": _places(script, block)}
+        for block in found.blocks
+        if block["response_count"]
+    ]
     lines = [f"{plural(found.completion_count, 'person', 'people')} answered to the end."]
     lines += [line for block in blocks if (line := _in_words(block))][:MOST_QUESTIONS]
     if found.least_answers and len(lines) == 1:
         lines = [f"Thank you! Results are shown once {found.least_answers} people have answered."]
     charted = [block for block in blocks if block["distribution"]][:MOST_PANELS]
     return Report("\n\n".join(lines), [_panel(block) for block in charted])
+
+
+def _places(script: Script, block: Figures) -> int:
+    """How many places a ranking gives."""
+    index = script.index_by_id.get(block["block_id"])
+    return places_of(block["ranking"] or (), None if index is None else script.blocks[index])
 
 
 def _winner(tallies: Sequence[Tally], voters: int) -> str:
@@ -88,10 +101,15 @@ def _winner(tallies: Sequence[Tally], voters: int) -> str:
 
 
 def _panel(block: Figures) -> Panel:
+    return Panel(block["prompt"], plural(block["response_count"], "answer"), _tallies(block))
+
+
+def _tallies(block: Figures) -> list[Tally]:
     tallies = [
         Tally(_label(entry), entry["count"], entry["percentage"] / 100) for entry in block["distribution"]
     ]
-    return Panel(block["prompt"], plural(block["response_count"], "answer"), tallies)
+    adds_up = block["block_type"] != "multi_punch"
+    return results.with_percents(tallies, voters=block["response_count"], adds_up=adds_up)
 
 
 def _in_words(block: Figures) -> str:
@@ -109,11 +127,11 @@ def _gist(block: Figures) -> Iterator[str]:
         yield f"on average {stats['mean']:.3g}"
     elif ranking:
         ranked = [entry for entry in ranking if entry["average_rank"] is not None]
-        first = sorted(ranked, key=lambda entry: entry["average_rank"])[:3]
+        first = by_points(ranked, block["places"])[:3]
         yield " ".join(f"{n}. {_escaped(entry)}" for n, entry in enumerate(first, start=1))
     elif block["distribution"]:
-        first = sorted(block["distribution"], key=lambda entry: -entry["count"])[:3]
-        yield ", ".join(f"{_escaped(entry)} {results.percent(entry['percentage'] / 100)}" for entry in first)
+        most = sorted(_tallies(block), key=lambda tally: -tally.votes)[:3]
+        yield ", ".join(f"{words.escape(words.clip(each.label, _LABEL))} {each.percent}" for each in most)
     yield plural(block["response_count"], "answer")
 
 

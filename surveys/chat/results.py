@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from communities.words import plural
+from communities.words import percent, percents, plural
 from surveys.chat import words
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
@@ -25,11 +25,25 @@ class Tally:
     votes: int
     share: float
     is_own: bool = False
+    percent: str = ""  # the share without decimals
 
 
 def tallies(block: Block, results: PollResults, *, own: Reply | None = None) -> list[Tally]:
     """The votes in the script's order."""
-    return list(_tallies(block, results, own or {}))
+    votes = list(_tallies(block, results, own or {}))
+    return with_percents(votes, voters=results.voters, adds_up=block.type != "multi_punch")
+
+
+def with_percents(tallies: Sequence[Tally], *, voters: int, adds_up: bool) -> list[Tally]:
+    """The tallies with their shares in words, which add up to 100% where each voter made one choice.
+
+    Votes for removed options count among the `voters` too.
+    """
+    if not adds_up:
+        return [replace(tally, percent=percent(100 * tally.share)) for tally in tallies]
+    counts = [tally.votes for tally in tallies]
+    texts = percents([*counts, max(voters - sum(counts), 0)])
+    return [replace(tally, percent=text) for tally, text in zip(tallies, texts, strict=False)]
 
 
 def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
@@ -62,21 +76,16 @@ def _line(tally: Tally, sign: str) -> str:
     label = words.escape(words.clip(tally.label, _LABEL))
     mark = " ← your vote" if tally.is_own else ""
     bar = sign * round(_LENGTH * tally.share)
-    figures = f"{percent(tally.share)} ({tally.votes:,})"
+    figures = f"{tally.percent} ({tally.votes:,})"
     return f"**{label}**{mark}\n{bar} {figures}" if bar else f"**{label}**{mark}\n{figures}"
 
 
-def percent(share: float) -> str:
-    """A share of 0 to 1 without decimals. Only exactly none is 0%, and only exactly all is 100%."""
-    if 0 < share < 0.01:
-        return "<1%"
-    return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
-
-
-def voters(results: PollResults) -> str:
+def voters(results: PollResults, *, is_over: bool = False) -> str:
     """The number of votes, or why it is not shown yet."""
     if results.voters:
         return plural(results.voters, "vote")
-    return (
-        f"Shown once there are {results.least_answers} votes." if results.least_answers else "No votes yet."
-    )
+    if results.is_withheld and is_over:
+        return f"The votes are not shown, because there are fewer than {results.least_answers}."
+    if results.is_withheld:
+        return f"Shown once there are {results.least_answers} votes."
+    return "Nobody voted." if is_over else "No votes yet."

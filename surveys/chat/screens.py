@@ -120,7 +120,8 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
         embeds.append(Embed(colour=colour, picture=address))
     question = _question_embed(view, block, text, colour)
     number, total = view.question_numbers
-    footer = f"Question {number} of about {total}" if block.asks and total else ""
+    about = "about " if view.is_total_uncertain else ""
+    footer = f"Question {number} of {about}{total}" if block.asks and total else ""
     return Message([*embeds, replace(question, footer=footer)], [*control.rows, *([last] if last else [])])
 
 

@@ -36,7 +36,10 @@ ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One choice, ranking item or scale point. `id` is None until the database has given one."""
+    """One choice, ranking item or scale point. `id` is None until the database has given one.
+
+    `code` is its number in exports, which it keeps (decisions 17.5); None until it is first stored.
+    """
 
     value: str
     id: int | None = None
@@ -45,6 +48,7 @@ class Option:
     score_values: Mapping[str, Decimal] | None = None
     display_order: int | None = None
     anchor_position: str | None = None
+    code: int | None = field(default=None, compare=False)
 
     @property
     def display_text(self) -> str:
@@ -104,7 +108,8 @@ class Block:
 
     `name` is as its author wrote it; names are compared by `title`. `show_when` and `hide_when` keep the
     condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
-    points were sent for its options while scoring was off.
+    points were sent for its options while scoring was off. `last_code` is the highest code that an option
+    has had.
     """
 
     type: str
@@ -138,6 +143,7 @@ class Block:
     position: int | None = None
     continue_: Continue | None = None
     scores_ignored: bool = False
+    last_code: int = field(default=0, compare=False)
 
     @cached_property
     def title(self) -> str:

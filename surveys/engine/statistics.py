@@ -12,7 +12,7 @@ or with none, are one group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -194,6 +194,27 @@ def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dic
             }
         )
     return ranking
+
+
+def places_of(ranking: Sequence[Mapping[str, Any]], block: Block | None) -> int:
+    """How many places a ranking gives: those that its block asks for, else one to each item."""
+    return (block.rank_top_n if block else None) or len(ranking)
+
+
+def points(item: Mapping[str, Any], places: int) -> int:
+    """The points of an item: each first place gives as many as there are `places`, each next one less.
+
+    Items without a place get none, so that few high places do not weigh more than many good ones. No place
+    gives less than nothing, also where the ranking asked for more places before.
+    """
+    if item["average_rank"] is None:
+        return 0
+    return max(0, round(float(item["ranked_count"] * (places + 1 - item["average_rank"]))))
+
+
+def by_points(ranking: Sequence[Mapping[str, Any]], places: int) -> list[Mapping[str, Any]]:
+    """The items with the most points first; of equal ones, those that were put first more often."""
+    return sorted(ranking, key=lambda item: (-points(item, places), -item["first_choice_count"]))
 
 
 def _nps(groups: Iterable[AnswerGroup]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0038_separate_people_of_unproven_accounts'),
+        ('surveys', '0039_give_options_codes'),
     ]
 
     operations = [

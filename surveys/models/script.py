@@ -72,6 +72,9 @@ class Block(models.Model):
     rank_top_n = models.PositiveIntegerField(null=True, blank=True)
     calculated_formula = models.TextField(null=True, blank=True)  # noqa: DJ001
     advance = models.JSONField("continue", null=True, blank=True)
+    last_code = models.PositiveIntegerField(
+        default=0, help_text="The highest code that an option of the block has had."
+    )
 
     class Meta:
         indexes = [
@@ -88,13 +91,18 @@ class Block(models.Model):
 
 
 class Option(models.Model):
-    """A choice, ranking item or scale point of a block."""
+    """A choice, ranking item or scale point of a block.
+
+    `code` is its number in exports. It is given once, in the order in which options are first written, and
+    neither changes nor goes to another option of the block (decisions 17.5).
+    """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="options")
     is_archived = models.BooleanField(
         default=False, help_text="Removed from the block, kept for its answers."
     )
     display_order = models.PositiveIntegerField()
+    code = models.PositiveIntegerField()
     value = models.CharField(max_length=500)
     label = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     emoji = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
@@ -102,6 +110,9 @@ class Option(models.Model):
     anchor_position = models.CharField(max_length=4, null=True, blank=True)  # noqa: DJ001
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["block", "code"], name="option_has_its_own_code_in_a_block")
+        ]
         indexes = [models.Index(fields=["block", "display_order"], name="option_in_block_order")]
 
     def __str__(self) -> str:

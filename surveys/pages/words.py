@@ -59,7 +59,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "level": "Level",
         "new_level": "New",
         "way": "Way to the next level",
-        "kept": "What you wrote",
+        "kept": "Your answer, which was not saved",
         "done": "Finished",
         "again": "Try again",
         "offline": (
@@ -78,10 +78,3 @@ TOO_FAST = (
     "Many answers came at once. Please wait {wait}, then send this once more: your answer is still here."
 )
 TAKEN_BACK = "Your vote was taken back."
-
-
-def share(percentage: float) -> str:
-    """Format a percentage without decimals. Only exactly none is 0%, and only exactly all is 100%."""
-    if 0 < percentage < 1:
-        return "<1%"
-    return ">99%" if 99 < percentage < 100 else f"{percentage:.0f}%"

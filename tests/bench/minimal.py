@@ -110,7 +110,7 @@ def create_project(request: HttpRequest, community_id: int) -> JsonResponse:
         for n, each in enumerate(body["script"]["blocks"])
     )
     Option.objects.bulk_create(
-        Option(block=block, display_order=n, value=option["value"])
+        Option(block=block, display_order=n, code=n + 1, value=option["value"])
         for block, each in zip(blocks, body["script"]["blocks"], strict=True)
         for n, option in enumerate(each.get("options", []))
     )

@@ -108,7 +108,7 @@ def test_a_link_revoked_meanwhile_keeps_what_was_typed_in_sight(windows: Any, ch
     page.get_by_role("button", name="Continue").click()
 
     expect(page.get_by_text("This link was withdrawn.")).to_be_visible()
-    expect(page.get_by_label("What you wrote")).to_have_value("A long thought")
+    expect(page.get_by_label("Your answer, which was not saved")).to_have_value("A long thought")
     expect(page.get_by_text("You answer as Marit")).to_have_count(0)
     check_every_look(page)
     picture(page, "link-revoked")

@@ -145,7 +145,7 @@ def test_done_resumed_and_closed_while_answering(windows, check_accessibility):
     page.locator("#field").fill("a late thought")
     go_on(page)
     question(page, "This survey is closed.")
-    expect(page.get_by_label("What you wrote")).to_have_value("a late thought")
+    expect(page.get_by_label("Your answer, which was not saved")).to_have_value("a late thought")
     check_accessibility(page)
 
     made.status = "active"

@@ -259,8 +259,8 @@ def test_arriving_takes_the_focus_and_tells_how_far(windows):
 
     question(page, "Second.")
     expect(page.locator("#question")).to_be_focused()
-    expect(page.locator("#announcer")).to_have_text("2 of about 2")
-    expect(page.locator("#count")).to_have_text("Question 2 of about 2")
+    expect(page.locator("#announcer")).to_have_text("2 of 2")
+    expect(page.locator("#count")).to_have_text("Question 2 of 2")
 
 
 def test_letters_elsewhere_choose_nothing(windows):

@@ -326,7 +326,7 @@ class TestInAnotherWindow:
         go_on(other)
 
         expect(other.locator(".note")).to_contain_text("You answered this already")
-        expect(other.get_by_label("What you wrote")).to_have_value("begun and more")
+        expect(other.get_by_label("Your answer, which was not saved")).to_have_value("begun and more")
         other.get_by_role("button", name="Back").click()
         question(other, "What?")
         expect(other.get_by_role("textbox")).to_have_value("begun and more")
@@ -359,7 +359,7 @@ class TestInAnotherWindow:
         go_on(other)
 
         question(other, "Thank you.")
-        expect(other.get_by_label("What you wrote")).to_have_value("a long thought")
+        expect(other.get_by_label("Your answer, which was not saved")).to_have_value("a long thought")
         check_accessibility(other)
         assert other.evaluate(KEPT) == []
 

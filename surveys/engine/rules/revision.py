@@ -36,12 +36,14 @@ _OPTION_WORDING = frozenset({"label", "emoji"})
 _COMPARED_ELSEWHERE = frozenset(
     {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
 )
-_NOT_SENT = frozenset({"scores_ignored"})
+_NOT_SENT = frozenset({"scores_ignored", "last_code", "code"})
 _FROZEN = tuple(
     field.name for field in fields(Block) if field.name not in _WORDING | _COMPARED_ELSEWHERE | _NOT_SENT
 )
 _OPTION_FROZEN = tuple(
-    field.name for field in fields(Option) if field.name not in _OPTION_WORDING | {"id", "display_order"}
+    field.name
+    for field in fields(Option)
+    if field.name not in _OPTION_WORDING | _NOT_SENT | {"id", "display_order"}
 )
 
 

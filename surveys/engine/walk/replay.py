@@ -6,22 +6,24 @@ Answers come as exports give them: one for each chosen option and each ranked it
 or its name, an option by its id, its value or, in a ranking, its label. So what was exported from a project
 fits a copy of it too, where the ids are others. Nothing is taken that a respondent could not have answered.
 
-A partial response may hold answers that its other answers hide. Its respondent may have stepped back and
-changed an answer, and the answers that depended on it are dropped only at the end (decisions 8.6).
+A partial response may hold answers behind a question without one: its respondent may have stepped back and
+changed an answer, and a new question waits before those that were answered (decisions 17.4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from communities.sent_text import sent_text
 from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
-from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk import answers, counting, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 
 MAX_DIGITS = 4  # of a rank
+_NULL = "`value` must not be null. Leave out an answer that was not given."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class GivenAnswer:
     value: str | None = None
     option_id: int | None = None
     label: str | None = None
+    is_null: bool = False  # `value` was sent as null
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,50 +51,73 @@ class Replay:
 
 @dataclass(slots=True)
 class _Matched:
-    """The replies by block id, where among the answers each begins, and what is wrong with the answers."""
+    """The replies by block id, where among the answers each begins, and what is wrong with the answers.
+
+    `of_removed` are the replies to blocks that are no longer in the script.
+    """
 
     replies: dict[int, Reply] = field(default_factory=dict)
+    of_removed: dict[int, Reply] = field(default_factory=dict)
     first: dict[int, int] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
 
 
 def replay(
-    script: Script, given: Sequence[GivenAnswer], *, is_completed: bool, fields: Mapping[str, str]
+    script: Script,
+    given: Sequence[GivenAnswer],
+    *,
+    is_completed: bool,
+    fields: Mapping[str, str],
+    complete_blocks: Mapping[int, Block] = MappingProxyType({}),
 ) -> tuple[Replay, list[Violation]]:
     """Walk the script with these answers. Returns the walk, and what is wrong; the walk counts if nothing is.
 
     A completed response comes to the end: questions without an answer were skipped, which only optional ones
     can be. A partial one goes as far as its answers lead. `fields` are the texts that were sent along.
+
+    `complete_blocks` are the blocks of the project with the blocks and options that were removed since. Their
+    answers are kept, as they are in responses of before, and lead nowhere.
     """
-    matched = _match(script, given)
+    matched = _match(script, given, complete_blocks)
     if matched.violations:
         return Replay(State()), matched.violations
-    if is_completed:
-        return _completed(script, matched, fields)
-    return _partial(script, matched, fields)
+    walk, violations = (_completed if is_completed else _partial)(script, matched, fields)
+    replies = {**walk.state.replies, **matched.of_removed}
+    return replace(walk, state=replace(walk.state, replies=replies)), violations
 
 
 # --- Matching -------------------------------------------------------------------------------------
 
 
-def _match(script: Script, given: Sequence[GivenAnswer]) -> _Matched:
+def _match(script: Script, given: Sequence[GivenAnswer], complete_blocks: Mapping[int, Block]) -> _Matched:
     matched = _Matched()
     by_block: dict[int, list[tuple[int, GivenAnswer]]] = {}
     for index, answer in enumerate(given):
         try:
-            block = _block_of(script, answer)
+            block = _block_of(script, answer, complete_blocks)
         except InvalidAnswer as invalid:
             matched.violations.append(_at(index, invalid.violation))
         else:
             by_block.setdefault(block.id or 0, []).append((index, answer))
     for block_id, rows in by_block.items():
-        block = presentation.effective_block(script, script.blocks[script.index_by_id[block_id]])
+        is_removed = block_id not in script.index_by_id
+        block = complete_blocks[block_id] if is_removed else script.blocks[script.index_by_id[block_id]]
         matched.first[block_id] = rows[0][0]
+        replies = matched.of_removed if is_removed else matched.replies
+        complete = complete_blocks.get(block_id, block)
+        if _names_removed_option(block, complete, rows):
+            block = complete
         try:
-            matched.replies[block_id] = _reply(block, rows)
+            replies[block_id] = _reply(presentation.effective_block(script, block), rows)
         except _InvalidRow as invalid:
             matched.violations.append(_at(invalid.index, invalid.violation))
     return matched
+
+
+def _names_removed_option(block: Block, complete: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> bool:
+    """Whether an answer names an option by its id that the block no longer has."""
+    ids = (answer.option_id for _, answer in rows if answer.option_id is not None)
+    return any(each in complete.option_by_id and each not in block.option_by_id for each in ids)
 
 
 def _at(index: int, violation: Violation) -> Violation:
@@ -106,8 +132,14 @@ class _InvalidRow(InvalidAnswer):
         self.index = index
 
 
-def _block_of(script: Script, answer: GivenAnswer) -> Block:
-    """The question that an answer names. Both of its names may be there; they must not contradict."""
+def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int, Block]) -> Block:
+    """The question that an answer names. Both of its names may be there; they must not contradict.
+
+    A removed block is known by its id alone: another block may have its name now.
+    """
+    removed = None if answer.block_id is None else complete_blocks.get(answer.block_id)
+    if removed is not None and answer.block_id not in script.index_by_id:
+        return removed
     by_id = script.index_by_id.get(answer.block_id) if answer.block_id is not None else None
     by_name = script.index_by_title.get(title_case(answer.block_name)) if answer.block_name else None
     if by_id is not None and by_name is not None and by_id != by_name:
@@ -133,6 +165,8 @@ def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
         message = f"`{block.name}` has one answer, and this is another one to it."
         raise _InvalidRow(rows[1][0], "value", "too_many", message)
     if block.type not in WITH_ITEMS:
+        if first.is_null:
+            raise _InvalidRow(index, "value", "null", _NULL)
         if first.value is None:
             raise _InvalidRow(index, "value", "required", "`value` is required.")
         return _parsed(block, index, {"value": first.value})
@@ -182,6 +216,8 @@ def _option_of(block: Block, index: int, answer: GivenAnswer) -> int:
         message = f"`{block.name}` has more than one option with this `{name}`: send `option_id`."
         raise _InvalidRow(index, name, "conflicting", message)
     if not by_text:
+        if answer.option_id is None and answer.is_null and block.type in CHOICES:
+            raise _InvalidRow(index, "value", "null", _NULL)
         if answer.option_id is None and text is None:
             message = f"Name the option of `{block.name}` by `option_id` or `{name}`."
             raise _InvalidRow(index, "option_id", "required", message)
@@ -225,15 +261,15 @@ def _completed(
     return Replay(turn.state, reached), list(_hidden(script, matched, waiting))
 
 
-def _hidden(script: Script, matched: _Matched, waiting: set[int]) -> Iterator[Violation]:
-    for block_id in sorted(waiting, key=lambda each: matched.first[each]):
+def _hidden(script: Script, matched: _Matched, hidden: set[int]) -> Iterator[Violation]:
+    for block_id in sorted(hidden, key=lambda each: matched.first[each]):
         name = script.blocks[script.index_by_id[block_id]].name
         message = f"With the other answers, a respondent does not come to `{name}`."
         yield _at(matched.first[block_id], Violation("block_id", "not_allowed", message))
 
 
 def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tuple[Replay, list[Violation]]:
-    """The walk to the last answer that the others lead to. All answers are kept."""
+    """The walk to the last answer without a gap before it. All answers are kept; none may be hidden."""
     if not any(map(answers.is_answer, matched.replies.values())):
         message = "A response that is not completed has at least one answer."
         return Replay(State()), [Violation("answers", "required", message)]
@@ -244,7 +280,8 @@ def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tu
     state = last.state
     if last.completes and runner.can_go_back(state):  # it was not sent: the last question waits
         state = runner.back(script, state).state
-    return Replay(replace(state, replies={**matched.replies, **state.replies})), []
+    state = counting.settled(script, replace(state, replies={**matched.replies, **state.replies}))
+    return Replay(state), list(_hidden(script, matched, set(state.left)))
 
 
 def _after_last_answer(script: Script, matched: _Matched, fields: Mapping[str, str]) -> Turn:

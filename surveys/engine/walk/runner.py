@@ -2,7 +2,9 @@
 
 The walk goes forward one block at a time. Conditions at a block see only the answers to the blocks on the
 path to it, so a walk with steps back ends like a straight walk with the final answers. Answers given before
-a step back are kept to be offered again, but count only after their block has been passed again.
+a step back are kept to be offered again. For conditions and prompts they count only after their block has
+been passed again; for everybody who reads the response they count as long as the other answers do not hide
+their block (decisions 17.4).
 """
 
 from __future__ import annotations
@@ -29,27 +31,39 @@ class State:
 
     `at` is the index of the current block, or the number of blocks at the end. `path` holds the ids of the
     blocks shown before it, in order. `replies` are by block id and may include blocks that are not on the
-    path. `results` are those of the calculated blocks before it, in the form of replies. `fired` are the
-    actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts that
-    were sent along when the conversation began, by key, and `display_name` what the respondent is called.
-    `earns` is false for an imported response that gives its respondent nothing.
+    path. `left` are those of them that do not count, because the other answers hide their blocks; `counting`
+    determines them. `results` are those of the calculated blocks before it, in the form of replies. `fired`
+    are the actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts
+    that were sent along when the conversation began, by key, and `display_name` what the respondent is
+    called. `earns` is false for an imported response that gives its respondent nothing.
     """
 
     at: int = 0
     path: tuple[int, ...] = ()
     replies: Mapping[int, Reply] = field(default_factory=dict)
+    left: frozenset[int] = frozenset()
     results: Mapping[int, Reply] = field(default_factory=dict)
     fired: Mapping[int, int] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
     earns: bool = True
 
+    @property
+    def counted(self) -> Mapping[int, Reply]:
+        """The replies that count."""
+        if not self.left:
+            return self.replies
+        return {block_id: reply for block_id, reply in self.replies.items() if block_id not in self.left}
+
     def as_json(self) -> dict[str, object]:
+        """The state as JSON. `answers` holds only the replies that count, `left` the others."""
         raw: dict[str, object] = {
             "at": self.at,
             "path": list(self.path),
-            "answers": {str(k): v for k, v in self.replies.items()},
+            "answers": {str(k): v for k, v in self.counted.items()},
         }
+        if self.left:
+            raw["left"] = {str(k): v for k, v in self.replies.items() if k in self.left}
         if self.results:
             raw["results"] = {str(k): v for k, v in self.results.items()}
         if self.fired:
@@ -66,10 +80,12 @@ class State:
     def from_json(cls, raw: Mapping[str, object]) -> State:
         path = raw.get("path") or []
         assert isinstance(path, list)
+        left = _by_id(raw.get("left"))
         return cls(
             at=int(str(raw.get("at", 0))),
             path=tuple(path),
-            replies=_by_id(raw.get("answers")),
+            replies={**_by_id(raw.get("answers")), **left},
+            left=frozenset(left),
             results=_by_id(raw.get("results")),
             fired=_by_id(raw.get("fired")),
             fields=_texts(raw.get("fields")),
@@ -155,7 +171,7 @@ def can_go_back(state: State) -> bool:
 def state_at_step(script: Script, state: State, step: int) -> State:
     """The state when the `step`-th block of the path was shown, counted from 0."""
     at = script.index_by_id[state.path[step]]
-    return replace(state, at=at, path=state.path[:step], results=_results_before(script, state, at))
+    return replace(state, at=at, path=state.path[:step], results=results_before(script, state, at))
 
 
 def realign(script: Script, state: State) -> State:
@@ -181,7 +197,7 @@ def completed_state(script: Script, state: State) -> State:
     """The state of a completed conversation after the script was edited: added blocks are not asked."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = len(script.blocks)
-    return replace(state, at=at, path=path, results=_results_before(script, state, at))
+    return replace(state, at=at, path=path, results=results_before(script, state, at))
 
 
 def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
@@ -191,14 +207,6 @@ def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
         if block.asks and reply is not None:  # none if it was no question at that time
             return block, reply
     return None
-
-
-def hidden_replies(script: Script, state: State) -> Iterator[tuple[Block, Reply]]:
-    """Replies to blocks of this script that are not on the path; completion drops them."""
-    on_path = frozenset(state.path)
-    for block_id, reply in state.replies.items():
-        if block_id not in on_path and block_id in script.index_by_id:
-            yield script.blocks[script.index_by_id[block_id]], reply
 
 
 def feedback(script: Script, block: Block, reply: Reply) -> str | None:
@@ -343,23 +351,34 @@ def fill(
 
 def _forward(script: Script, state: State) -> Turn:
     """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
-    results = _results_before(script, state, state.at)
+    results = results_before(script, state, state.at)
     state = replace(state, results=results)
-    value_of = values(script, state)
-    exact_value_of = _values(script, state, partial(_result, state))  # both read `results` as it grows
+    value_of, exact_value_of = both_values(script, state)
     for index in range(state.at, len(script.blocks)):
         block = script.blocks[index]
-        if _is_hidden(block, value_of):
+        if is_hidden(block, value_of):
             continue
         if block.type == CALCULATED:
-            if block.calculated_formula:  # else it was left out of a copy, and there is no value
-                results[block.id or 0] = _calculated(script, block.calculated_formula, exact_value_of)
+            calculate(script, block, results, exact_value_of)
             continue
         return Turn(replace(state, at=index), show=block)
     return Turn(replace(state, at=len(script.blocks)), show=None, completes=True)
 
 
-def _results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
+def both_values(script: Script, state: State) -> tuple[Callable[[str], Value], Callable[[str], Value]]:
+    """The values with which conditions compare, and the exact ones. Both read `results` as it grows."""
+    return values(script, state), _values(script, state, partial(_result, state))
+
+
+def calculate(
+    script: Script, block: Block, results: dict[int, Reply], value_of: Callable[[str], Value]
+) -> None:
+    """Add the result of a calculated block. One whose formula was left out of a copy has none."""
+    if block.calculated_formula:
+        results[block.id or 0] = _calculated(script, block.calculated_formula, value_of)
+
+
+def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
     """The results of calculated blocks before an index; later ones are calculated again."""
     index = script.index_by_id
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
@@ -395,7 +414,7 @@ def _display_text(value: Value) -> str:
     return number_text(value) if isinstance(value, Decimal) else str(value or "")
 
 
-def _is_hidden(block: Block, value_of: Callable[[str], Value]) -> bool:
+def is_hidden(block: Block, value_of: Callable[[str], Value]) -> bool:
     return block.precondition is not None and expressions.parse(block.precondition).holds(value_of)
 
 

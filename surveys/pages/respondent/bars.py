@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from communities.words import plural
+from communities.words import percent, percents, plural
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages.respondent.widgets import emoji, typed_of
-from surveys.pages.words import share
 from surveys.services.results.poll import PollResults
 
 
@@ -34,19 +33,28 @@ class ResultsView:
     summary: str
 
 
-def draw_results(block: Block, results: PollResults, *, own: Reply | None) -> ResultsView:
-    """Return bars in script order and mark the `own` choice. Multi-punch shares may add up to over 100%."""
+def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_over: bool) -> ResultsView:
+    """Return bars in script order and mark the `own` choice. Multi-punch shares may add up to over 100%.
+
+    Where the votes are not shown yet there are no bars, which would say that nobody voted. `is_over` says
+    that no more votes come.
+    """
     chosen = typed_of(own).chosen
+    if results.is_withheld:
+        return ResultsView(block.prompt, (), _voters(results, is_over))
     if block.type in SCALES:
-        return _scale(block, results, chosen)
-    bars = []
-    for option in block.options:
-        votes = results.by_option.get(option.id or 0, 0)
-        bars.append(_bar(option.display_text, emoji(option), votes, results, str(option.id) in chosen))
-    return ResultsView(block.prompt, bars, _voters(results))
+        return _scale(block, results, chosen, is_over)
+    votes = [results.by_option.get(option.id or 0, 0) for option in block.options]
+    bars = [
+        _bar(option.display_text, emoji(option), count, results, str(option.id) in chosen)
+        for option, count in zip(block.options, votes, strict=True)
+    ]
+    if block.type != "multi_punch":
+        bars = _adding_up(bars, results.voters)
+    return ResultsView(block.prompt, bars, _voters(results, is_over))
 
 
-def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> ResultsView:
+def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: bool) -> ResultsView:
     low, high = block.points
     by_value = {option.value: option for option in block.options}
     bars = []
@@ -54,19 +62,30 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str]) -> Result
         option = by_value.get(str(point))
         text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
         bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
-    summary = _voters(results)
+    summary = _voters(results, is_over)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters
         summary = f"{summary}, {mean:.1f} on average"
-    return ResultsView(block.prompt, bars, summary)
+    return ResultsView(block.prompt, _adding_up(bars, results.voters), summary)
 
 
 def _bar(text: str, sign: str, votes: int, results: PollResults, is_own: bool) -> ResultBar:
     percentage = votes / results.voters * 100 if results.voters else 0.0
-    return ResultBar(text, sign, votes, share(percentage), f"{percentage:.2f}", is_own)
+    return ResultBar(text, sign, votes, percent(percentage), f"{percentage:.2f}", is_own)
 
 
-def _voters(results: PollResults) -> str:
+def _adding_up(bars: Sequence[ResultBar], voters: int) -> list[ResultBar]:
+    """The bars with shares that add up to 100%, together with the votes for removed options."""
+    counts = [bar.count for bar in bars]
+    shares = percents([*counts, voters - sum(counts)])
+    return [replace(bar, share=share) for bar, share in zip(bars, shares, strict=False)]
+
+
+def _voters(results: PollResults, is_over: bool) -> str:
     if results.voters:
         return plural(results.voters, "vote")
-    return f"Shown once there are {results.least_answers} votes" if results.least_answers else "No votes yet"
+    if results.is_withheld and is_over:
+        return f"Not shown, because there are fewer than {results.least_answers} votes"
+    if results.is_withheld:
+        return f"Shown once there are {results.least_answers} votes"
+    return "Nobody voted" if is_over else "No votes yet"

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
+from surveys.engine.flow.wording import heading
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, prefill, runner
 from surveys.engine.walk.answers import Reply
@@ -174,7 +175,8 @@ def first(
     if not view.project.is_poll:
         return screen
     question = view.step.block
-    return replace(screen, progress=NO_PROGRESS, results=_results(question, votes(question, False), own=None))
+    results = _results(question, votes(question, False), own=None, is_over=False)
+    return replace(screen, progress=NO_PROGRESS, results=results)
 
 
 def at_first(view: View) -> View:
@@ -283,7 +285,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     question, reply, before = _poll_question(view)
     text = _joined(view.texts_ahead())
     asked = replace(question, prompt=view.present(before, question).prompt)
-    results = _results(asked, votes(question, True), own=reply)
+    results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
@@ -339,11 +341,16 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
         return None
     script = scripts.load(project_id=project.pk, revision=project.revision)
     block = next((block for block in script.blocks if block.asks), None)
-    return None if block is None else _results(block, votes(block, has_voted), own=None)
+    if block is None:
+        return None
+    headed = replace(block, prompt=heading(block.prompt, script))  # there is no respondent to fill it in for
+    return _results(headed, votes(block, has_voted), own=None, is_over=True)
 
 
-def _results(block: Block, votes: PollResults | None, *, own: Reply | None) -> ResultsView | None:
-    return None if votes is None else draw_results(block, votes, own=own)
+def _results(
+    block: Block, votes: PollResults | None, *, own: Reply | None, is_over: bool
+) -> ResultsView | None:
+    return None if votes is None else draw_results(block, votes, own=own, is_over=is_over)
 
 
 def verdict_of(view: WalkView) -> Verdict | None:
@@ -359,10 +366,11 @@ def verdict_of(view: WalkView) -> Verdict | None:
 
 
 def progress_of(view: WalkView) -> Progress:
-    """“3 of about 8”: about, because logic may skip some of the questions ahead."""
+    """“3 of about 8”: about, as long as logic may skip some of the questions ahead."""
     number, total = view.question_numbers
+    of_all = f"{number} of {'about ' if view.is_total_uncertain else ''}{total}"
     percent = round(runner.progress(view.script, view.state) * 100, 1)
-    return Progress(percent, number, f"{number} of about {total}" if total else "")
+    return Progress(percent, number, of_all if total else "")
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -8,11 +8,11 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from communities.words import plural
+from communities.words import percent, percents, plural
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import SCALES, Block, Script
+from surveys.engine.statistics import by_points, places_of, points
 from surveys.pages.respondent.widgets import emoji
-from surveys.pages.words import share
 
 Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 
@@ -34,7 +34,10 @@ NPS_PARTS = {
 NOBODY = "Nobody has answered this yet."
 NOBODY_SELECTED = "None of the selected responses has an answer to this."
 SEVERAL = "People could choose several answers, so shares may add up to more than 100%."
-LOWER_IS_BETTER = "Average rank, best first. 1 is first place, so lower is better."
+POINTS = (
+    "Points, most first: each answer gives {most} to its first place, one less to each next one, and none to "
+    "items without a place."
+)
 MAX_COLUMN_LABEL = 3  # characters; scales with longer labels are drawn as bars
 COLUMN_SHARE = 0.72  # how much of its slot a column fills; the rest is the gap
 RANGE_SHARE = 0.94  # the same of columns that are ranges: one begins where the other ends
@@ -163,12 +166,25 @@ def draw_card(
         case "open_numeric":
             return _numbers(card, entry)
         case "ranking":
-            return _ranking(card, entry)
+            return _ranking(card, entry, block)
     return card
 
 
 def bars_of(entry: Entry, block: Block | None) -> list[ChartBar]:
     """Return a bar for each option of the script, chosen or not, then for chosen options removed since."""
+    bars = _bars(entry, block)
+    if entry["block_type"] == "multi_punch":
+        return bars
+    return with_shares(bars)
+
+
+def with_shares(bars: Sequence[ChartBar], *, others: int = 0) -> list[ChartBar]:
+    """Return the bars with shares that add up to 100%. `others` are counted, but have no bar."""
+    shares = percents([*(bar.count for bar in bars), others])
+    return [replace(bar, share=share) for bar, share in zip(bars, shares, strict=False)]
+
+
+def _bars(entry: Entry, block: Block | None) -> list[ChartBar]:
     distribution = entry["distribution"] or []
     if entry["block_type"] in SCALES:
         return [_point(each, block) for each in distribution]
@@ -241,32 +257,34 @@ def _numbers(card: Card, entry: Entry) -> Card:
     return replace(card, track=track, facts=facts, table=table)
 
 
-def _ranking(card: Card, entry: Entry) -> Card:
-    """Sort items best first. A longer bar is a better rank: full for first place, shortest for last."""
-    items = sorted(
-        entry["ranking"] or [],
-        key=lambda item: (
-            item["average_rank"] is None,
-            item["average_rank"] or 0,
-            -item["first_choice_count"],
-        ),
-    )
+def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
+    """Sort items by points. An average rank says nothing of those who gave an item no place."""
+    ranking = entry["ranking"] or []
+    most = places_of(ranking, block)
+    items = by_points(ranking, most)
+    highest = most * entry["response_count"]
     places = []
     for item in items:
-        rank = item["average_rank"]
-        if rank is None:
-            places.append(ChartBar(_label(item), 0, "\N{EN DASH}", "0", note="Nobody ranked this."))
-            continue
-        width = (len(items) - rank + 1) / len(items) * 100
-        first = item["first_choice_count"]
-        note = f"first for {first:,}, ranked by {item['ranked_count']:,}"
-        places.append(ChartBar(_label(item), item["ranked_count"], f"{rank:.2f}", _percent(width), note=note))
+        total, rank = points(item, most), item["average_rank"]
+        note = "Nobody ranked this."
+        if rank is not None:
+            first = item["first_choice_count"]
+            average = f"average rank {rank:.2f}"
+            note = f"first for {first:,}, ranked by {item['ranked_count']:,}, {average}"
+        width = _percent(100 * total / highest if highest else 0.0)
+        places.append(ChartBar(_label(item), item["ranked_count"], number(total), width, note=note))
     rows = [
-        (_label(item), _rank(item), f"{item['first_choice_count']:,}", f"{item['ranked_count']:,}")
+        (
+            _label(item),
+            number(points(item, most)),
+            _rank(item),
+            f"{item['first_choice_count']:,}",
+            f"{item['ranked_count']:,}",
+        )
         for item in items
     ]
-    table = DataTable(("Item", "Average rank", "First choice of", "Ranked by"), rows)
-    return replace(card, places=places, note=LOWER_IS_BETTER, table=table)
+    table = DataTable(("Item", "Points", "Average rank", "First choice of", "Ranked by"), rows)
+    return replace(card, places=places, note=POINTS.format(most=plural(most, "point")), table=table)
 
 
 def nps_parts(nps: Entry) -> Sequence[BarPart]:
@@ -277,10 +295,11 @@ def nps_parts(nps: Entry) -> Sequence[BarPart]:
 def divide(parts: Sequence[tuple[str, str, int]]) -> list[BarPart]:
     """Return the parts of a stacked bar, given the key, text and count of each part."""
     total = sum(count for _, _, count in parts)
+    shares = percents([count for _, _, count in parts])
     divided, x = [], 0.0
-    for key, text, count in parts:
+    for (key, text, count), share in zip(parts, shares, strict=True):
         width = count / total * 100 if total else 0.0
-        divided.append(BarPart(key, text, count, share(width), _percent(x), _percent(width)))
+        divided.append(BarPart(key, text, count, share, _percent(x), _percent(width)))
         x += width
     return divided
 
@@ -302,7 +321,7 @@ def table_of(bars: Sequence[ChartBar], name: str) -> DataTable:
 
 
 def _bar(text: str, count: int, percentage: float, sign: str = "") -> ChartBar:
-    return ChartBar(text, count, share(percentage), _percent(percentage), sign)
+    return ChartBar(text, count, percent(percentage), _percent(percentage), sign)
 
 
 def _point(each: Entry, block: Block | None) -> ChartBar:

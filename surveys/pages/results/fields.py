@@ -8,7 +8,7 @@ from typing import Any
 
 from communities.words import plural
 from surveys.engine.statistics import percentage
-from surveys.pages.results.charts import Entry
+from surveys.pages.results.charts import Entry, with_shares
 from surveys.pages.results.scores import ScoreCard, bar_of, compare, table_of_results
 from surveys.pages.results.segments import legend_of
 from surveys.services.results.figures import Figures
@@ -27,7 +27,7 @@ def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: 
         if not each["count"]:
             cards.append(replace(card, notice=NOBODY_SELECTED if is_filtered else NOBODY))
             continue
-        bars = [bar_of(part) for part in entry["distribution"]]
+        bars = with_shares([bar_of(part) for part in entry["distribution"]])
         is_compared = legend and divided_by != f"field.{each['name']}"
         cards.append(
             replace(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities.words import plural
+from communities.words import percent, plural
 from surveys.engine.flow.wording import heading
 from surveys.models import Analysis, Project
 from surveys.pages.results.charts import (
@@ -21,7 +21,6 @@ from surveys.pages.results.charts import (
 from surveys.pages.results.segments import SegmentComparison, compare, legend_of
 from surveys.pages.results.solutions import with_solution
 from surveys.pages.results.texts import TextAnalysis, sentiment_parts, text_analysis
-from surveys.pages.words import share
 from surveys.services.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures
@@ -97,7 +96,7 @@ def facts_of(counted: Figures, *, is_poll: bool) -> Sequence[Fact]:
     total = counted.conversation_count
     completed_text = f"{completed:,}"
     if total and completed <= total:
-        completed_text = f"{completed_text} ({share(completed / total * 100)})"
+        completed_text = f"{completed_text} ({percent(completed / total * 100)})"
     return (
         Fact("Responses", f"{total:,}"),
         Fact("Completed", completed_text),
@@ -119,8 +118,8 @@ def funnel_of(project: Project, counted: Figures) -> Funnel | None:
         percentage = remaining / begun * 100
         note = _left_here(left)
         prompt = " ".join(heading(block["prompt"], script).split())
-        bars.append(ChartBar(prompt, remaining, share(percentage), f"{percentage:.2f}", note=note))
-        rows.append((prompt, f"{left:,}", share(left / begun * 100), f"{remaining:,}", share(percentage)))
+        bars.append(ChartBar(prompt, remaining, percent(percentage), f"{percentage:.2f}", note=note))
+        rows.append((prompt, f"{left:,}", percent(left / begun * 100), f"{remaining:,}", percent(percentage)))
     head = ("Question", "Left here", "Share", "Still taking part", "Share")
     return Funnel(bars, DataTable(head, rows))
 

@@ -22,6 +22,7 @@ from surveys.pages.results.charts import (
     columns_of,
     number,
     table_of,
+    with_shares,
 )
 from surveys.pages.results.segments import (
     MAX_DRAWN,
@@ -32,7 +33,6 @@ from surveys.pages.results.segments import (
     Series,
     legend_of,
 )
-from surveys.pages.words import share
 from surveys.services.results.figures import Figures
 
 NOBODY = "Nobody has one yet: they are counted once a response is completed."
@@ -102,7 +102,7 @@ def _texts(card: ScoreCard, entry: Entry) -> ScoreCard:
         texts = plural(entry["other_values"], "different text")
         counted = plural(entry["other_count"], "response")
         return replace(card, note=f"{texts}, in {counted}. What they say is not shared.")
-    bars = [bar_of(each) for each in entry["distribution"]]
+    bars = with_shares([bar_of(each) for each in entry["distribution"]], others=entry["other_count"])
     note = ""
     if entry["other_values"]:
         others = f"{entry['other_values']:,} other{'' if entry['other_values'] == 1 else 's'}"
@@ -115,9 +115,10 @@ def _numbers(card: ScoreCard, entry: Entry) -> ScoreCard:
     bars = []
     for each in bins:
         part = percentage(each.count, entry["count"])
-        bars.append(ChartBar(each.text, each.count, share(part), f"{part:.2f}"))
+        bars.append(ChartBar(each.text, each.count, "", f"{part:.2f}"))
+    bars = with_shares(bars)
     is_by_value = entry["distribution"][0]["value"] is not None
-    rows = [bar_of(each) for each in entry["distribution"]] if is_by_value else bars
+    rows = with_shares([bar_of(each) for each in entry["distribution"]]) if is_by_value else bars
     card = replace(
         card,
         facts=_facts(entry),
@@ -154,7 +155,8 @@ def table_of_results(bars: Sequence[ChartBar], name: str) -> DataTable:
 
 
 def bar_of(each: Entry) -> ChartBar:
-    return ChartBar(_text(each), each["count"], share(each["percentage"]), f"{each['percentage']:.2f}")
+    """A bar whose share is written once all bars beside it are known."""
+    return ChartBar(_text(each), each["count"], "", f"{each['percentage']:.2f}")
 
 
 def _text(each: Entry) -> str:
@@ -173,16 +175,14 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
     if not drawn:
         return None
     if entry.get("is_text"):
+        bars_of_drawn = [(series, _bars_of(part)) for series, part in drawn]
         groups = [
-            OptionComparison(
-                _text(each),
-                "",
-                [SegmentBar(series, bar_of(part["distribution"][n])) for series, part in drawn],
-            )
+            OptionComparison(_text(each), "", [SegmentBar(series, bars[n]) for series, bars in bars_of_drawn])
             for n, each in enumerate(entry["distribution"][:MAX_DRAWN])
         ]
+        columns = [_bars_of(part) for part in parts]
         rows = [
-            (_text(each), *(_counted(part["distribution"][n]) for part in parts))
+            (_text(each), *(f"{bars[n].share} ({bars[n].count:,})" for bars in columns))
             for n, each in enumerate(entry["distribution"])
         ]
     else:
@@ -195,6 +195,12 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
         note = f"The first {len(drawn)} of {len(shown)} segments are drawn; the table has all."
     head = ("Figure", *(f"{series.letter} {series.text}" for series in legend))
     return SegmentComparison([series for series, _ in drawn], groups, (), note, DataTable(head, rows))
+
+
+def _bars_of(part: Entry) -> list[ChartBar]:
+    """The texts of one segment. Their shares leave room for those that are not listed."""
+    bars = [bar_of(each) for each in part["distribution"]]
+    return with_shares(bars, others=part["count"] - sum(bar.count for bar in bars))
 
 
 def _means(entry: Entry, drawn: Sequence[tuple[Series, Entry]]) -> list[OptionComparison]:
@@ -210,10 +216,6 @@ def _means(entry: Entry, drawn: Sequence[tuple[Series, Entry]]) -> list[OptionCo
         for series, part in drawn
     ]
     return [OptionComparison("Mean", "", bars)]
-
-
-def _counted(each: Entry) -> str:
-    return f"{share(each['percentage'])} ({each['count']:,})"
 
 
 def _figure(value: float | None) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from communities.words import percents
 from surveys.engine.script import SCALES, Block
-from surveys.engine.statistics import percentage
 from surveys.engine.walk.answers import is_graded
 from surveys.pages.results.charts import Card, Entry, Fact, bars_of, table_of
-from surveys.pages.words import share
 
 
 def with_solution(card: Card, entry: Entry, block: Block) -> Card:
@@ -32,8 +31,9 @@ def with_solution(card: Card, entry: Entry, block: Block) -> Card:
     texts = ", ".join(bar.text for bar in marked if bar.is_right)
     if block.type != "multi_punch" and right:
         count = sum(bar.count for bar in marked if bar.is_right)
-        part = percentage(count, entry["response_count"])
-        card = replace(card, facts=[Fact("Right answers", f"{share(part)} ({count:,})"), *card.facts])
+        others = sum(bar.count for bar in marked) - count
+        share, _ = percents([count, others])
+        card = replace(card, facts=[Fact("Right answers", f"{share} ({count:,})"), *card.facts])
     if card.bars:
         card = replace(card, bars=marked)
     if card.columns:

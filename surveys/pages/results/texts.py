@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities.words import plural
+from communities.words import percent, plural
 from surveys.pages.results.charts import BarPart, Card, DataTable, divide
-from surveys.pages.words import share
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
 TEXTS_HIDDEN = "People answered in their own words. Their texts are not shown here."
@@ -29,10 +28,14 @@ class ThemeBar:
 
 @dataclass(frozen=True, slots=True)
 class TextAnalysis:
-    """The analysis of the answers to one text question. `coverage` says how many answers it read."""
+    """The analysis of the answers to one text question. `coverage` says how many answers it read.
+
+    `unjudged` says of how many of them the tone was not read.
+    """
 
     summary: str
     coverage: str
+    unjudged: str
     themes: Sequence[ThemeBar]
 
 
@@ -45,11 +48,17 @@ def sentiment_card(card: Card, open_text: Mapping[str, Any]) -> Card:
     table = DataTable(
         ("Sentiment", "Answers", "Share"), [(part.text, f"{part.count:,}", part.share) for part in parts]
     )
-    return replace(card, parts=parts, note=TEXTS_HIDDEN, table=table)
+    judged, given = sum(counts.values()), open_text["answer_count"]
+    note = TEXTS_HIDDEN
+    if judged < given:
+        note = f"{note} The tone of {judged:,} of {plural(given, 'answer')} was read."
+    return replace(card, parts=parts, note=note, table=table)
 
 
-def sentiment_parts(counts: Mapping[str, int]) -> Sequence[BarPart]:
-    """Return the stacked bar of sentiments."""
+def sentiment_parts(counts: Mapping[str, int] | None) -> Sequence[BarPart]:
+    """Return the stacked bar of sentiments; no parts if none could be judged."""
+    if counts is None:
+        return ()
     return divide([(key, text, counts.get(key, 0)) for key, text in SENTIMENTS.items()])
 
 
@@ -60,7 +69,7 @@ def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
             title=theme["title"],
             description=theme.get("description") or "",
             count=theme["count"],
-            share=share(theme["percentage"]),
+            share=percent(theme["percentage"]),
             width=f"{theme['percentage']:.2f}",
             sentiment=SENTIMENTS.get(theme["sentiment"], ""),
             quotes=theme.get("quotes") or (),
@@ -71,4 +80,6 @@ def text_analysis(open_text: Mapping[str, Any]) -> TextAnalysis:
     coverage = (
         f"Themes of {plural(read, 'answer')}" if read == given else f"Themes of {read:,} of {given:,} answers"
     )
-    return TextAnalysis(open_text.get("summary") or "", coverage, themes)
+    others = read - sum((open_text["sentiment"] or {}).values())
+    unjudged = f"The tone of {plural(others, 'answer')} in other languages was not read." if others else ""
+    return TextAnalysis(open_text.get("summary") or "", coverage, unjudged, themes)

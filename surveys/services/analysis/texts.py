@@ -94,16 +94,19 @@ class TrackedTheme:
     title: str
     description: str
     moods: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SENTIMENTS, 0))
+    unjudged: int = 0  # answers whose sentiment is unknown
     quotes: list[str] = field(default_factory=list)
     is_known: bool = False  # from an earlier analysis
 
     @property
     def count(self) -> int:
-        return sum(self.moods.values())
+        return sum(self.moods.values()) + self.unjudged
 
     @property
-    def mood(self) -> Sentiment:
-        """The most frequent sentiment among its answers."""
+    def mood(self) -> Sentiment | None:
+        """The most frequent sentiment among its answers; None if none could be judged."""
+        if not any(self.moods.values()):
+            return None
         return max(SENTIMENTS, key=lambda each: self.moods[each])
 
 
@@ -113,6 +116,7 @@ class QuestionThemes:
 
     themes: dict[str, TrackedTheme] = field(default_factory=dict)  # by normalised title
     moods: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SENTIMENTS, 0))
+    unjudged: int = 0  # answers that were read, but whose sentiment is unknown
     answer_count: int = 0
     last: str | None = None  # id of the last conversation that was read
     is_read: bool = False
@@ -138,7 +142,7 @@ class QuestionThemes:
 
     @property
     def analysed_count(self) -> int:
-        return sum(self.moods.values())
+        return sum(self.moods.values()) + self.unjudged
 
     @property
     def known(self) -> list[TextTheme]:
@@ -156,7 +160,7 @@ class QuestionThemes:
         if len(reading.texts) != len(texts):
             return  # the provider's readings cannot be matched to the answers
         for text, read in zip(texts, reading.texts, strict=True):
-            if read is not None and read.sentiment in SENTIMENTS:
+            if read is not None and (read.sentiment is None or read.sentiment in SENTIMENTS):
                 self._count(text, read, new)
         self._drop_least()
 
@@ -170,15 +174,17 @@ class QuestionThemes:
         return new
 
     def _count(self, text: str, read: TextReading, new: Mapping[str, TrackedTheme]) -> None:
-        self.moods[read.sentiment] += 1
         themes = []
         for key in dict.fromkeys(_theme_key(clean_text(title, MAX_THEME_TITLE)) for title in read.themes):
             if key in new:
                 self.themes.setdefault(key, new[key])
             if key in self.themes:
                 themes.append(self.themes[key])
-        for theme in themes:
-            theme.moods[read.sentiment] += 1
+        for counted in (self, *themes):
+            if read.sentiment is None:
+                counted.unjudged += 1
+            else:
+                counted.moods[read.sentiment] += 1
         self._quote(verbatim_quote(read.quote, text), themes)
 
     def _drop_least(self) -> None:
@@ -231,7 +237,7 @@ class QuestionThemes:
                 }
                 for theme, counted in self.ranked()
             ],
-            "sentiment": self.moods,
+            "sentiment": self.moods if any(self.moods.values()) or not self.unjudged else None,
             "answer_count": self.answer_count,
             "analysed_count": self.analysed_count,
         }

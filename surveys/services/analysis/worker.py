@@ -253,6 +253,7 @@ class _TextAnalysis:
             themes=[theme for _, theme in tracked.ranked()],
             sentiment=tracked.moods,
             locale=self.locale,
+            unjudged_count=tracked.unjudged,
         )
         self._release_before_call(READ)
         tracked.summary = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,8 +15,8 @@ from communities.services import members
 from communities.services.members import LockedMember
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, runner, scoring
-from surveys.engine.walk.answers import Reply
+from surveys.engine.walk import answers, counting, runner, scoring
+from surveys.engine.walk.answers import AnswerRow, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events, metadata
@@ -107,7 +107,7 @@ def new(
         provider=told_provider(project=project, respondent=respondent),
         seed=secrets.randbits(63) if seed is None else seed,
         state=storable_state(script, turn.state, project),
-        packed=packing.pack(turn.state.replies),
+        packed=packing.pack(turn.state.counted),
         is_settled=not project.is_anonymous,
         started_at=moment,
         updated_at=moment,
@@ -182,18 +182,20 @@ def save(
 ) -> LoadedConversation:
     """Save a move and all that follows from it; the conversation as it stands afterwards.
 
-    Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. Completing
-    drops the answers that have become hidden. Refuses a completion over the limit.
+    Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. The answer
+    rows become those of the replies that count: a reply whose block the others hide has none, and they come
+    back with its block (decisions 17.4). Completing drops such replies. Refuses a completion over the limit.
     """
     conversation, script = loaded.conversation, loaded.script
     completes = turn.completes and not loaded.is_completed
-    replaced = loaded.state.replies.get(block.id or 0) if block else None
+    counted_before = loaded.state.counted
+    replaced = counted_before.get(block.id or 0) if block else None
     was_listed = conversation.is_listed
     reached = _actions_reached(loaded, turn)
-    hidden = runner.hidden_replies(script, turn.state) if completes else ()
-    dropped = {hidden_block.id or 0: earlier for hidden_block, earlier in hidden}
 
-    state = _without(turn.state, dropped)
+    state = counting.settled(script, turn.state)
+    if completes:
+        state = replace(state, replies=state.counted, left=frozenset())
     earner, recipient = None, None
     if reached or completes:
         earner, recipient = recipient_of(conversation, remembered=loaded.remembered, held=loaded.held, at=at)
@@ -207,15 +209,16 @@ def save(
     before = _derived(conversation)
     _update_row(moved, at)
 
-    lost = sum(answers.is_answer(earlier) for earlier in (replaced, *dropped.values()))
+    counted = state.counted
     changes = MoveChanges(
         conversation=conversation,
         block_id=block.id if block else None,
         given=tuple(answers.rows(block, reply)) if block and reply else (),
         replaces=answers.is_answer(replaced),
-        drops=tuple(dropped),
+        restores=tuple(_restored(script, counted_before, counted, block)),
+        drops=tuple(block_id for block_id in counted_before if block_id not in counted),
         counts=TallyChange(
-            answered=answers.is_answer(reply) - lost,
+            answered=_answered(counted) - _answered(counted_before),
             completed=int(completes),
             listed=conversation.is_listed - was_listed,
         ),
@@ -291,11 +294,18 @@ def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
     return [block for block in reached.values() if block.action_kind is not None]
 
 
-def _without(state: State, dropped: Mapping[int, Reply]) -> State:
-    if not dropped:
-        return state
-    replies = {block_id: reply for block_id, reply in state.replies.items() if block_id not in dropped}
-    return replace(state, replies=replies)
+def _answered(replies: Mapping[int, Reply]) -> int:
+    return sum(map(answers.is_answer, replies.values()))
+
+
+def _restored(
+    script: Script, before: Mapping[int, Reply], counted: Mapping[int, Reply], given: Block | None
+) -> Iterator[tuple[int, AnswerRow]]:
+    """The rows of the replies that count again, by block. Those to the block just answered are `given`."""
+    for block_id, reply in counted.items():
+        if block_id not in before and (given is None or block_id != given.id):
+            block = script.blocks[script.index_by_id[block_id]]
+            yield from ((block_id, row) for row in answers.rows(block, reply))
 
 
 def _complete(
@@ -343,8 +353,8 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
     """Set the row's columns from the state, as far as privacy allows."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = storable_state(loaded.script, state, project)
-    conversation.packed = packing.pack(state.replies)
-    conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.replies.values()))
+    conversation.packed = packing.pack(state.counted)
+    conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.counted.values()))
     conversation.is_settled = not project.is_anonymous
     conversation.updated_at = anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:
@@ -355,12 +365,14 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
     """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
 
-    With the scores as they stand now, which a later script could not tell any more (decisions 15.10).
+    With the scores as they stand now, which a later script could not tell any more (decisions 15.10). They
+    and the results are those of all answers that count, also of those ahead after a step back.
     """
     stored = replace(state, fired={}) if project.is_anonymous and state.fired else state
-    written: dict[str, object] = {**stored.as_json(), "revision": project.revision}
+    ahead = counting.looked_ahead(script, stored)
+    written = {**replace(stored, results=ahead.results).as_json(), "revision": project.revision}
     if script.scoring_enabled:
-        written["scores"] = scoring.by_bucket(script, runner.score_variables(script, state))
+        written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written
 
 

@@ -48,7 +48,8 @@ class MoveChanges:
     """What a move writes.
 
     `given` are the rows of the reply to `block_id`. `replaces` says that the block may have earlier rows.
-    The rows of the blocks in `drops` are deleted. `is_new` inserts the conversation. `rescores` says that
+    `restores` are rows of other blocks, which have none. The rows of the blocks in `drops` are deleted.
+    `is_new` inserts the conversation. `rescores` says that
     its scores or results of calculated blocks differ from before.
     """
 
@@ -57,9 +58,20 @@ class MoveChanges:
     block_id: int | None = None
     given: Sequence[AnswerRow] = ()
     replaces: bool = False
+    restores: Sequence[tuple[int, AnswerRow]] = ()
     drops: Collection[int] = ()
     is_new: bool = False
     rescores: bool = False
+
+    @property
+    def inserts(self) -> Sequence[tuple[int, AnswerRow]]:
+        """The rows to insert, by block."""
+        return [*((self.block_id or 0, row) for row in self.given), *self.restores]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether anything that is counted of the project changes."""
+        return bool(self.counts or self.given or self.restores or self.drops or self.rescores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +231,7 @@ def _array_of(field: models.Field[Any, Any]) -> str:
 def save(move: MoveChanges) -> None:
     """Write a move in one statement: the conversation, the new answer, dropped answers, the counts."""
     parts, values = _parts(move)
-    if move.counts or move.given or move.drops or move.rescores:
+    if move.is_counted:
         last, more = _tally(move.conversation.project_id, move.counts)
     else:
         last, more = "SELECT 1", []
@@ -233,11 +245,11 @@ def save_last(move: MoveChanges) -> StoredAnswers:
     One statement. It sees the rows from before it, so it adds the rows it inserts and skips those it deletes.
     """
     parts, values = _parts(move)
-    if move.counts or move.given or move.drops or move.rescores:
+    if move.is_counted:
         sql, more = _tally(move.conversation.project_id, move.counts)
         parts.append(f"counted AS ({sql})")
         values += more
-    given = "UNION ALL SELECT block_id, ordinal, option_id, value FROM given" if move.given else ""
+    given = "UNION ALL SELECT block_id, ordinal, option_id, value FROM given" if move.inserts else ""
     with prepared() as cursor:
         cursor.execute(
             f"""
@@ -313,11 +325,11 @@ def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
             " AND (block_id = ANY(%s) OR (block_id = %s AND ordinal >= %s)))"
         )
         values += [conversation_id, list(move.drops), move.block_id, len(move.given)]
-    if move.given:
+    if inserts := move.inserts:
         # A replaced row is updated: one statement cannot delete and insert the same row.
         parts.append(
             f"given AS (INSERT INTO surveys_answer ({', '.join(_ANSWER_COLUMNS)})"
-            f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(move.given))}"
+            f" VALUES {', '.join(['(%s, %s, %s, %s, %s, %s)'] * len(inserts))}"
             + (
                 " ON CONFLICT (conversation_id, block_id, ordinal) DO UPDATE"
                 " SET option_id = excluded.option_id, value = excluded.value, number = excluded.number"
@@ -326,8 +338,8 @@ def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:
             )
             + " RETURNING block_id, ordinal, option_id, value)"
         )
-        for row in move.given:
-            values += [conversation_id, move.block_id, row.ordinal, row.option_id, row.value, row.number]
+        for block_id, row in inserts:
+            values += [conversation_id, block_id, row.ordinal, row.option_id, row.value, row.number]
     return parts, values
 
 

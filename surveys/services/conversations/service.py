@@ -261,7 +261,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     Takes part in the caller's transaction. A vote gives its XP back; everything else that was given stays
     (decisions 8.10).
     """
-    replies = State.from_json(conversation.state).replies.values()
+    replies = State.from_json(conversation.state).counted.values()
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion

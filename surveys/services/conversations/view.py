@@ -126,6 +126,12 @@ class WalkView(ABC):
         ahead = sum(1 for block in script.blocks[state.at :] if block.asks)
         return min(asked + 1, asked + ahead), asked + ahead
 
+    @property
+    def is_total_uncertain(self) -> bool:
+        """Whether logic may skip a question that the total counts: one behind the present block."""
+        ahead = self.script.blocks[self.state.at + 1 :]
+        return any(block.asks and block.precondition is not None for block in ahead)
+
     @cached_property
     def feedback(self) -> str | None:
         """What a graded answer earned, for the move that gave the answer."""

@@ -19,7 +19,7 @@ from surveys.services.exports.cells import (
     number,
     shortened,
 )
-from surveys.services.exports.columns import ANSWERS, MAX_PART, with_removed_options
+from surveys.services.exports.columns import ANSWERS, MAX_PART, option_texts, with_removed_options
 from surveys.services.scripts import cache as script_cache
 
 _COLUMNS = (
@@ -33,11 +33,13 @@ _COLUMNS = (
 _CODE = TableColumn("code", Kind.INTEGER)
 
 
-def answer_table(project: Project, *, codes: bool = False, style: CellStyle) -> ResponseTable:
+def answer_table(
+    project: Project, *, codes: bool = False, own_values: bool = False, style: CellStyle
+) -> ResponseTable:
     """A row for each answer: one for each chosen option of a multi punch, for each ranked item of a ranking.
 
-    `value` is the label of an option, the number, the text, or the rank of `item`. With `codes` there is also
-    the position of the option.
+    `value` is the label of an option (with `own_values` its value), the number, the text, or the rank of
+    `item`. With `codes` there is also the code of the option.
     """
     cached = script_cache.get(project.pk, project.revision)
     catalogue, stored = cached.catalogue, cached.stored
@@ -46,10 +48,9 @@ def answer_table(project: Project, *, codes: bool = False, style: CellStyle) -> 
     for block_id, block in blocks.items():
         prompt = shortened(block.prompt, MAX_PART)  # each of 100 chosen options of a block repeats it
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
-    labels = {option_id: style.text(label) for option_id, label in catalogue.labels.items()}
-    positions = {
-        option.id: NumberText(n) for block in blocks.values() for n, option in enumerate(block.options, 1)
-    }
+    texts_of = option_texts(catalogue, own_values=own_values)
+    labels = {option_id: style.text(label) for option_id, label in texts_of.items()}
+    code_of = {option.id: NumberText(option.code) for block in blocks.values() for option in block.options}
     rank = catalogue.rank
 
     def answer_cells(block_id: int, option_id: int | None, text: str) -> list[Cell]:
@@ -61,7 +62,7 @@ def answer_table(project: Project, *, codes: bool = False, style: CellStyle) -> 
         read = number(text, style) if block.type in NUMBERS or item is not None else None
         value = label or read or style.text(text)
         as_number = read if isinstance(read, NumberText) else None
-        code = [positions.get(option_id)] if codes else []
+        code = [code_of.get(option_id)] if codes else []
         return [*of_block[block_id], item, value, as_number, *code]
 
     def rows(row: Sequence[Any]) -> Iterator[Sequence[Cell]]:

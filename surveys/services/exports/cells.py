@@ -47,8 +47,9 @@ class CellStyle:
 class TableColumn:
     """A column of a table. `name`, `label` and `choices` describe it in statistics programs.
 
-    `name` is unique only once it has been made valid there. `choices` are the labels of codes. `codes` is the
-    place of the column that holds the code of this column's cells.
+    `name` is unique only once it has been made valid there. `choices` are the labels of codes, or of the
+    points of a scale, if the column is `measured`. `codes` is the place of the column that holds the code of
+    this column's cells. `marks` are the numbers that stand for missing answers, with what they mean.
     """
 
     header: str
@@ -57,6 +58,8 @@ class TableColumn:
     label: str = ""
     choices: Mapping[int, str] = field(default_factory=dict)
     codes: int | None = None
+    measured: bool = False
+    marks: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def _whole_second(at: datetime) -> datetime:
 
 
 SHEET = CellStyle(spreadsheets.neutralise, time_text)  # for programs that look for formulas in texts
-WORKBOOK = CellStyle(spreadsheets.neutralise, _whole_second)  # the same, with times that they know for times
+WORKBOOK = CellStyle(_exact, _whole_second)  # its cells of texts are never read as formulas
 TYPED = CellStyle(_exact, _whole_second, has_types=True)
 FIXED_COLUMNS = (
     TableColumn("id"),

@@ -28,8 +28,10 @@ from surveys.services.exports.cells import (
     number,
     shortened,
 )
+from surveys.services.exports.missing import LABELS, Missing, missing_answers
 from surveys.services.representations.response import calculated_blocks, read_part, result_value
 from surveys.services.scripts import cache as script_cache
+from surveys.services.scripts.cache import Catalogue
 from surveys.services.scripts.storage import StoredScript
 
 MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for each option
@@ -105,12 +107,13 @@ class ExportColumn:
         """The column in a table, below this header. Parts of its label have at most `size` bytes."""
         name, choices = self.name, {}
         if self.option is not None:
-            name = f"{name}_{1 + [option.id for option in self.block.options].index(self.option.id)}"
+            name = f"{name}_{self.option.code}"
             choices = _CHOSEN_LABELS if self.block.type == "multi_punch" else {}
         elif self.block.type in SCALES:
             points = (option for option in self.block.options if option.label and _is_whole(option.value))
             choices = {int(option.value): option.display_text for option in points}
-        return TableColumn(header, self.kind, name, self.text(size), choices)
+        measured = self.block.type in SCALES
+        return TableColumn(header, self.kind, name, self.text(size), choices, measured=measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +151,29 @@ def response_table(
     *,
     solutions: bool = True,
     codes: bool = False,
+    own_values: bool = False,
+    marks_missing: bool = False,
     by_name: bool = False,
     style: CellStyle = SHEET,
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
     At the end stands what was calculated and sent along; scores only for who may know the `solutions`. With
-    `codes`, a column `<header>.code` with the options' positions stands beside each column of labels. Headers
-    are prompts, or names of blocks if `by_name`.
+    `codes`, a column `<header>.code` with the options' codes stands beside each column of labels; with
+    `own_values`, values stand in place of labels. `marks_missing` tells skipped questions from those that
+    were not shown; its rows need the course of the conversation. Headers are prompts, or names of blocks if
+    `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
-    columns = list(_columns(project, cached.stored))
+    columns = list(_columns(project, cached.stored, own_values=own_values))
     derived = list(_derived_columns(project, cached.script, solutions, style))
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
-    answer_cells = _cells_of(project, columns, cached.catalogue.labels, codes, style)
+    labels = option_texts(cached.catalogue, own_values=own_values)
+    answer_cells = _cells_of(project, columns, labels, codes, style)
+    if marks_missing:
+        described = [each if each.kind == Kind.TEXT else replace(each, marks=LABELS) for each in described]
+        answer_cells = _marked(answer_cells, missing_answers(project, cached.script), columns, codes, style)
     places = {column.place for column in derived}
 
     def rows(row: Sequence[Any]) -> Sequence[Sequence[Cell]]:
@@ -170,6 +181,41 @@ def response_table(
         return [[*answer_cells(row), *(column.cell(parts, style) for column in derived)]]
 
     return ResponseTable([*FIXED_COLUMNS, *described, *(column.described for column in derived)], rows)
+
+
+def option_texts(catalogue: Catalogue, *, own_values: bool) -> Mapping[int, str]:
+    """What stands for each option: its label, or its own value."""
+    if not own_values:
+        return catalogue.labels
+    return {option_id: option.value for option_id, option in catalogue.options.items()}
+
+
+def _marked(
+    answer_cells: Callable[[Sequence[Any]], list[Cell]],
+    missing: Callable[[Sequence[Any]], Callable[[int], Missing | None]],
+    columns: Sequence[ExportColumn],
+    codes: bool,
+    style: CellStyle,
+) -> Callable[[Sequence[Any]], list[Cell]]:
+    """The cells of `answer_cells`, with marks in all cells of the questions that have no answer."""
+    of_block, of_option, of_codes = _places(columns, codes)
+    cells_of: dict[int, list[tuple[int, bool]]] = defaultdict(list)  # each place, and whether it has numbers
+    for column in columns:
+        block_id = column.block.id or 0
+        place = of_block[block_id] if column.option is None else of_option[column.option.id]
+        cells_of[block_id].append((place, style.has_types and column.kind != Kind.TEXT))
+    for coded_id, place in of_codes.items():
+        cells_of[coded_id or 0].append((place, style.has_types))
+
+    def cells(row: Sequence[Any]) -> list[Cell]:
+        row_cells, mark_of = answer_cells(row), missing(row)
+        for block_id, places in cells_of.items():
+            if all(row_cells[place] is None for place, _ in places) and (mark := mark_of(block_id)):
+                for place, is_number in places:
+                    row_cells[place] = mark.number if is_number else mark.text
+        return row_cells
+
+    return cells
 
 
 def _derived_columns(
@@ -214,11 +260,11 @@ def _described(
             continue
         yield replace(described, codes=place)
         place += 1
-        choices = {n: option.display_text for n, option in enumerate(column.block.options, 1)}
+        choices = {option.code or 0: option.display_text for option in column.block.options}
         yield TableColumn(f"{text}.code", Kind.INTEGER, column.name, column.text(size), choices)
 
 
-def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
+def _columns(project: Project, stored: StoredScript, *, own_values: bool) -> Iterator[ExportColumn]:
     rows = statements.fetch_rows(_ANSWERED_BLOCKS, [project.pk, list(MULTI_COLUMN_TYPES)])
     archived = {block_id for block_id, is_archived in rows if is_archived}
     retyped = {block_id for block_id, is_archived in rows if not is_archived}
@@ -226,7 +272,7 @@ def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
     for block in blocks:
         if not block.asks:
             continue
-        complete = with_removed_options(block, stored)
+        complete = with_removed_options(block, stored, own_values=own_values)
         if block.type not in MULTI_COLUMN_TYPES or block.id in retyped:
             yield ExportColumn(complete)
         if block.type in MULTI_COLUMN_TYPES:
@@ -234,10 +280,15 @@ def _columns(project: Project, stored: StoredScript) -> Iterator[ExportColumn]:
                 yield ExportColumn(complete, option)
 
 
-def with_removed_options(block: Block, stored: StoredScript) -> Block:
-    """The block with the options that it no longer has, but that were chosen, at the end."""
-    removed = (stored.archived_options or {}).get(block.id or 0, ())
-    return replace(block, options=(*block.options, *removed)) if removed else block
+def with_removed_options(block: Block, stored: StoredScript, *, own_values: bool = False) -> Block:
+    """The block with the options that it no longer has, but that were chosen, at the end.
+
+    With `own_values` options have no labels, so that their values show.
+    """
+    complete = stored.with_removed_options(block)
+    if not own_values:
+        return complete
+    return replace(complete, options=tuple(replace(option, label=None) for option in complete.options))
 
 
 def part_size(columns: int) -> int:
@@ -297,11 +348,11 @@ def _cells_of(
     style: CellStyle,
 ) -> Callable[[Sequence[Any]], list[Cell]]:
     of_block, of_option, of_codes = _places(columns, codes)
-    positions = {
-        option.id: NumberText(n)
+    code_of = {
+        option.id: NumberText(option.code)
         for column in columns
         if column.block.id in of_codes
-        for n, option in enumerate(column.block.options, 1)
+        for option in column.block.options
     }
     type_of = {column.block.id: column.block.type for column in columns}
     shown = {option_id: style.text(label) for option_id, label in labels.items()}
@@ -328,7 +379,7 @@ def _cells_of(
                 if place is not None:  # None for a block that was added after the columns were determined
                     row_cells[place] = single_cell(block_id, option_id, text, row_cells[place])
                     if block_id in of_codes:
-                        row_cells[of_codes[block_id]] = positions.get(option_id)
+                        row_cells[of_codes[block_id]] = code_of.get(option_id)
                 continue
             if row_cells[place] is None:
                 for other in choices.get(block_id, ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import IO, Any
 
@@ -59,13 +59,16 @@ class FileOptions:
     """How a file is written.
 
     Whether CSV begins with a byte order mark, whether scores and calculated results are included, whether a
-    table has the codes of options beside their labels, whether it has a row for each answer, and whether its
-    headers are names of blocks.
+    table has the codes of options beside their labels, whether it has their own values in place of the
+    labels, whether it marks missing answers, whether it has a row for each answer, and whether its headers
+    are names of blocks.
     """
 
     with_bom: bool = False
     solutions: bool = True
     codes: bool = False
+    own_values: bool = False
+    marks_missing: bool = False
     is_long: bool = False
     by_name: bool = False
 
@@ -78,6 +81,8 @@ def export(
     with_bom: bool = False,
     solutions: bool = True,
     codes: bool = False,
+    own_values: bool = False,
+    marks_missing: bool = False,
     is_long: bool = False,
     by_name: bool = False,
     note: Progress | None = None,
@@ -85,16 +90,19 @@ def export(
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
     With `solutions` it includes scores and calculated results, which reveal the right answers. Tables have
-    the codes of options beside their labels with `codes`, a row for each answer if `is_long`, and names of
-    blocks as headers if `by_name`.
+    the codes of options beside their labels with `codes`, the options' own values in place of labels with
+    `own_values`, a row for each answer if `is_long`, and names of blocks as headers if `by_name`.
+    `marks_missing` tells skipped questions from those that were not shown, in tables of a row for each
+    response.
 
     `note` is called from time to time with the number of responses written so far, and at the end.
     Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of an SPSS file that
     would be too large is refused.
     """
     filters = _filters(selection)
-    rows = _noted(responses.batches(project=project, filters=filters), note)
-    options = FileOptions(with_bom, solutions, codes, is_long, by_name)
+    batches = responses.batches(project=project, filters=filters, with_course=marks_missing)
+    rows = _noted(batches, note)
+    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
     )
@@ -134,9 +142,17 @@ def _filters(selection: Selection) -> Mapping[str, object]:
 
 def _table(project: Project, options: FileOptions, style: CellStyle) -> ResponseTable:
     if options.is_long:
-        return answer_rows.answer_table(project, codes=options.codes, style=style)
+        return answer_rows.answer_table(
+            project, codes=options.codes, own_values=options.own_values, style=style
+        )
     return export_columns.response_table(
-        project, solutions=options.solutions, codes=options.codes, by_name=options.by_name, style=style
+        project,
+        solutions=options.solutions,
+        codes=options.codes,
+        own_values=options.own_values,
+        marks_missing=options.marks_missing,
+        by_name=options.by_name,
+        style=style,
     )
 
 
@@ -201,7 +217,7 @@ def _parquet(project: Project, rows: Rows, options: FileOptions) -> Chunks:
 def _sav(project: Project, rows: Rows, options: FileOptions) -> Chunks:
     from surveys.services.exports import spss  # noqa: PLC0415 - 60 MB of memory
 
-    table = export_columns.response_table(project, solutions=options.solutions, codes=True, style=TYPED)
+    table = _table(project, replace(options, codes=True, is_long=False, by_name=False), TYPED)
     cells = (each for row in rows for each in table.rows(row))
     return file_chunks(lambda: spss.spss_file(table.columns, cells))
 

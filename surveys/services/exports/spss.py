@@ -60,9 +60,15 @@ def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) ->
             path,
             column_labels=[_cut(each.column.label or each.column.header, MAX_LABEL) for each in variables],
             variable_value_labels={
-                each.name: {code: _cut(text, MAX_VALUE_LABEL) for code, text in each.column.choices.items()}
+                each.name: {code: _cut(text, MAX_VALUE_LABEL) for code, text in labels.items()}
                 for each in variables
-                if each.column.choices
+                if (labels := {**each.column.choices, **each.column.marks})
+            },
+            missing_ranges={each.name: list(each.column.marks) for each in variables if each.column.marks},
+            variable_format={
+                each.name: _format(each.column, frame[each.name])
+                for each in variables
+                if each.column.kind == Kind.INTEGER
             },
             variable_measure={each.name: _measure(each.column) for each in variables},
             row_compress=True,
@@ -144,6 +150,13 @@ def _cut(text: str, size: int) -> str:
 
 
 def _measure(column: TableColumn) -> str:
-    if column.kind == Kind.TEXT or column.choices:
+    """Choices are names. The points of a scale measure, also where they have labels."""
+    if column.kind == Kind.TEXT or (column.choices and not column.measured):
         return "nominal"
     return "scale"
+
+
+def _format(column: TableColumn, numbers: Any) -> str:
+    """The format of whole numbers: as wide as the widest one, and as the codes that have a label."""
+    codes = [*column.choices, *column.marks, *numbers.dropna().unique()]
+    return f"F{max((len(str(int(code))) for code in codes), default=1)}.0"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from surveys.engine import packing
-from surveys.engine.script import Script
+from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
@@ -50,16 +50,17 @@ def conversation_of(
     )
 
 
-def new_response(conversation: Conversation, script: Script, state: State) -> NewResponse:
-    """The conversation with its state, and the rows of its answers."""
+def new_response(
+    conversation: Conversation, script: Script, complete_blocks: Mapping[int, Block], state: State
+) -> NewResponse:
+    """The conversation with its state, and the rows of its answers, which may be of removed blocks too."""
     conversation.state = loading.storable_state(script, state, conversation.project)
-    conversation.packed = packing.pack(state.replies)
-    replies = sorted(state.replies.items())
-    blocks = script.blocks
+    conversation.packed = packing.pack(state.counted)
+    replies = sorted(state.counted.items())
     rows = [
         (block_id, row)
         for block_id, reply in replies
-        for row in answers.rows(blocks[script.index_by_id[block_id]], reply)
+        for row in answers.rows(complete_blocks[block_id], reply)
     ]
     return NewResponse(conversation, rows)
 

@@ -21,7 +21,7 @@ from communities.errors import Conflict, InvalidRequest, NotFound, ViolationJson
 from communities.services import members
 from communities.services.members import LockedMember
 from communities.transactions import in_transaction
-from surveys.engine.script import Script
+from surveys.engine.script import Block, Script
 from surveys.engine.walk.replay import Replay
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
@@ -70,7 +70,9 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
         raise Conflict(message, retry_after=1)
     found = _checked_people(walked, project, options)
     known = people.lock_and_create(project=project, people=found)
-    _Import(project, walked.script, walked.sent, walked.walks, known, options, at).store(actor)
+    _Import(
+        project, walked.script, walked.complete_blocks, walked.sent, walked.walks, known, options, at
+    ).store(actor)
 
 
 def _refuse(violations: Sequence[ViolationJson]) -> None:
@@ -93,6 +95,7 @@ class _Import:
 
     project: Project
     script: Script
+    complete_blocks: Mapping[int, Block]
     sent: Sequence[SentResponse]
     walks: Sequence[Replay]
     people: Mapping[int, Person]
@@ -147,7 +150,7 @@ class _Import:
             state = walk.state if self.project.is_anonymous else replace(walk.state, earns=False)
         else:
             state = _give(recipient, self.script, walk)
-        return rows.new_response(conversation, self.script, state)
+        return rows.new_response(conversation, self.script, self.complete_blocks, state)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:
         """As a conversation has it: a nameless one that is completed is the first of somebody."""

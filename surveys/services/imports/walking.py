@@ -7,7 +7,7 @@ project is compared with its locked row before anything is stored (`WalkedImport
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,12 +15,12 @@ from threading import BoundedSemaphore
 
 from communities.actors import Actor
 from communities.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
-from surveys.engine.script import Script, Violation
+from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Project
 from surveys.services import access, lookup, metadata
 from surveys.services.imports.sent import MOST_VIOLATIONS, SentResponse
-from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import cache as script_cache
 
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
@@ -55,6 +55,7 @@ class WalkedImport:
 
     project: Project
     script: Script
+    complete_blocks: Mapping[int, Block]
     sent: Sequence[SentResponse]
     walks: Sequence[Replay]
     violations: Sequence[ViolationJson]
@@ -84,17 +85,22 @@ def walk(
     """
     project = lookup.one(Project.objects.in_community(actor.community_id), project_id)
     access.require_editor(actor=actor, project=project)
-    script = scripts.load(project_id=project_id, revision=project.revision)
+    stored = script_cache.get(project_id, project.revision).stored
+    script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")
     if len(violations) >= ENOUGH_VIOLATIONS:  # a refusal lists no more
-        return WalkedImport(project, script, sent, (), violations)
-    walks, own = _walks(project, script, sent, at)
-    return WalkedImport(project, script, sent, walks, [*violations, *own])
+        return WalkedImport(project, script, complete_blocks, sent, (), violations)
+    walks, own = _walks(project, script, complete_blocks, sent, at)
+    return WalkedImport(project, script, complete_blocks, sent, walks, [*violations, *own])
 
 
 def _walks(
-    project: Project, script: Script, sent: Sequence[SentResponse], at: datetime
+    project: Project,
+    script: Script,
+    complete_blocks: Mapping[int, Block],
+    sent: Sequence[SentResponse],
+    at: datetime,
 ) -> tuple[list[Replay], list[ViolationJson]]:
     walks, violations = list[Replay](), list[ViolationJson]()
     begun = time.thread_time()
@@ -104,7 +110,13 @@ def _walks(
         if time.thread_time() - begun > MOST_SECONDS:
             _refuse_length(len(walks), len(sent))
         fields = metadata.allowed(project, each.metadata)
-        done, wrong = replay(script, each.answers, is_completed=each.is_completed, fields=fields)
+        done, wrong = replay(
+            script,
+            each.answers,
+            is_completed=each.is_completed,
+            fields=fields,
+            complete_blocks=complete_blocks,
+        )
         walks.append(done)
         wrong = [*_violations_of_times(each, at), *wrong]
         violations += [each.violation(violation) for violation in wrong[:MOST_VIOLATIONS]]

@@ -41,6 +41,10 @@ COLUMNS = """
     c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
     c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields', a.blocks, a.options, a.texts
 """
+_COURSE = """
+    (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
+    ARRAY(SELECT jsonb_array_elements_text(c.state -> 'path')::bigint)
+"""
 ANSWERS = f"""
     LEFT JOIN LATERAL (
         SELECT array_agg(block_id ORDER BY block_id, ordinal) AS blocks,
@@ -186,15 +190,22 @@ def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
         last = rows[-1][0]
 
 
-def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequence[Sequence[Any]]]:
+def batches(
+    *, project: Project, filters: Mapping[str, object], with_course: bool = False
+) -> Iterator[Sequence[Sequence[Any]]]:
     """All responses in the order of the listing, as batches of rows for `response_serializer`.
 
+    `with_course` adds, at the end of each row, the script's revision at the last move, the index of the
+    current block, and the ids of the blocks that were shown before it.
     `filters` are as in `list_page`. Each batch is one statement that runs when the caller asks for it, so
     memory holds one batch, and no transaction stays open while the rows are sent. The size of a batch follows
     from how many rows fitted into the one before.
     """
     where, values = _where(project, filters)
-    sql = _up_to_a_size(f"SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s")
+    sql = _up_to_a_size(
+        f"SELECT * FROM surveys_conversation WHERE {where} AND id > %s ORDER BY id LIMIT %s",
+        more=f", {_COURSE}" if with_course else "",
+    )
     last, limit = uuid.UUID(int=0), FIRST_BATCH
     while rows := statements.fetch_rows(sql, [*values, last, limit, MAX_BATCH_BYTES]):
         yield [row[:-2] for row in rows]
@@ -203,15 +214,15 @@ def batches(*, project: Project, filters: Mapping[str, object]) -> Iterator[Sequ
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
 
 
-def _up_to_a_size(conversations: str, *, direction: str = "ASC") -> str:
+def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "") -> str:
     """The statement that reads these conversations with their answers until they exceed a number of bytes.
 
-    That number is its last parameter. The first row is always read. Each row ends with its size and the sum
-    up to it.
+    That number is its last parameter. The first row is always read. `more` are columns after COLUMNS. Each
+    row ends with its size and the sum up to it.
     """
     return f"""
         SELECT * FROM (
-            SELECT {COLUMNS}, a.size, sum(a.size) OVER (ORDER BY c.id {direction})::bigint AS upto
+            SELECT {COLUMNS}{more}, a.size, sum(a.size) OVER (ORDER BY c.id {direction})::bigint AS upto
             FROM ({conversations}) c {ANSWERS}
         ) part
         WHERE upto - size < %s

@@ -34,6 +34,11 @@ class PollResults:
     voters: int
     least_answers: int | None = None
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether votes may be there that are not shown yet."""
+        return bool(self.least_answers) and not self.voters
+
 
 def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
     """Whether somebody sees the results: `public` always, `voters_only` who voted, else once it is closed."""

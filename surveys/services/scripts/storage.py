@@ -48,8 +48,9 @@ _PLAIN = (
     "rank_top_n",
     "calculated_formula",
     "scores_ignored",
+    "last_code",
 )
-_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position")
+_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "code")
 _READ = """
     SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
@@ -70,6 +71,20 @@ class StoredScript:
     archived: tuple[Block, ...] = ()
     archived_options: Mapping[int, tuple[Option, ...]] | None = None
     size: int = 0
+
+    def with_removed_options(self, block: Block) -> Block:
+        """The block with the options that it no longer has, but that were chosen, at the end."""
+        removed = (self.archived_options or {}).get(block.id or 0, ())
+        return replace(block, options=(*block.options, *removed)) if removed else block
+
+    @property
+    def complete_blocks(self) -> dict[int, Block]:
+        """All blocks that may have answers, by id: removed ones too, each with its removed options."""
+        return {
+            block.id: self.with_removed_options(block)
+            for block in (*self.script.blocks, *self.archived)
+            if block.id is not None
+        }
 
 
 def read(project_id: int) -> StoredScript | None:
@@ -156,6 +171,7 @@ def _option_row(option: Option, block_id: int) -> Row:
         "block_id": block_id,
         "is_archived": False,
         "display_order": option.display_order,
+        "code": option.code,
         "value": option.value,
         "label": option.label,
         "emoji": option.emoji,
@@ -196,6 +212,28 @@ def with_ids(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(numbered)
 
 
+def with_codes(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
+    """The blocks with the codes of their options (decisions 17.5).
+
+    An option keeps its code, from `before` or, in a clone, from where it comes. New ones get the next codes
+    in order.
+    """
+    old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
+    return tuple(_with_codes(block, old_blocks.get(block.id)) for block in blocks)
+
+
+def _with_codes(block: Block, before: Block | None) -> Block:
+    old = {option.id: option.code for option in before.options} if before else {}
+    last = max(block.last_code, before.last_code if before else 0)
+    options = []
+    for option in block.options:
+        code = old.get(option.id) or option.code
+        if code is None:
+            code = last = last + 1
+        options.append(replace(option, code=code))
+    return replace(block, options=tuple(options), last_code=last)
+
+
 def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
     """Reserve new ids for these numbers of blocks and options, in one statement."""
     if not blocks and not options:
@@ -224,7 +262,7 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
         was = old_blocks.get(block.id)
         if was is None:
             new[0].append(_block_row(block, project_id))
-        elif replace(was, options=block.options, correct_answer_index=None) != block:
+        elif _differs(was, block):
             changed[0].append(_block_row(block, project_id))
         for option in block.options:
             kept_options.add(option.id)
@@ -241,6 +279,12 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
         blocks=[each for each in old_blocks if each not in kept_blocks and each is not None],
         options=[each for each in old_options if each not in kept_options and each is not None],
     )
+
+
+def _differs(was: Block, block: Block) -> bool:
+    """Whether the row of a block changes, whatever its options do."""
+    is_same = replace(was, options=block.options, correct_answer_index=None) == block
+    return not is_same or was.last_code != block.last_code
 
 
 def _insert(model: type[models.Model], rows: list[Row]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.script import PICTURE_FIELDS
-from surveys.engine.walk import presentation, runner
+from surveys.engine.walk import counting, presentation, runner
 from surveys.engine.walk.runner import State
 from tests.support.engine import script_builder
 
@@ -132,7 +132,31 @@ def test_an_answer_hidden_by_a_later_change_has_no_value():
     changed = runner.answer(script, state, {"option_ids": [10]})
 
     assert shown(changed) == 4
-    assert [block.id for block, _ in runner.hidden_replies(script, changed.state)] == [2]
+    assert counting.settled(script, changed.state).left == {2}
+
+
+def test_answers_ahead_count_until_the_other_answers_hide_them():
+    script = script_builder.script(
+        COLOUR,
+        {**TEXT, "precondition": 'Q0 = "red"'},
+        TEXT,
+        {**TEXT, "precondition": 'NOT(Q2 = "b")'},
+        {"type": "calculated_block", "calculated_formula": 'if [Q1] = "a" then 1 else 2'},
+        TEXT,
+    )
+    state = walked(script, {"option_ids": [11]}, {"text": "a"}, {"text": "b"}, {"text": "c"})
+    for _ in range(4):
+        state = counting.settled(script, runner.back(script, state).state)
+
+    at_first = counting.looked_ahead(script, state)
+    assert (state.left, at_first.path, at_first.results) == (frozenset(), (1, 2, 3, 4), {})
+    red = counting.settled(script, runner.answer(script, state, {"option_ids": [10]}).state)
+    assert (red.left, counting.looked_ahead(script, red).path) == ({2}, (1, 3, 4))
+    assert dict(red.counted) == {1: {"option_ids": [10]}, 3: {"text": "b"}, 4: {"text": "c"}}
+    assert runner.State.from_json(red.as_json()) == red
+
+    green = runner.answer(script, runner.back(script, red).state, {"option_ids": [11]}).state
+    assert counting.settled(script, green).left == frozenset()
 
 
 def test_the_latest_answer_is_the_last_that_was_no_skip():

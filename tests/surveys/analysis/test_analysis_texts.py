@@ -200,6 +200,37 @@ def test_themes_are_counted_by_us_and_told_by_their_number() -> None:
     assert told["sentiment"] == {"positive": 2, "neutral": 1, "negative": 2}
 
 
+def test_answers_that_nobody_could_judge_are_counted_apart_from_the_sentiments() -> None:
+    queue, pizza = TextTheme("Queue", ""), TextTheme("Pizza", "")
+    texts = [
+        TextReading(themes=("Queue",), sentiment=None),
+        TextReading(themes=("Queue", "Pizza"), sentiment=None),
+        TextReading(themes=("Queue",), sentiment="positive"),
+    ]
+
+    told = said_by(BatchReading([queue, pizza], texts), "eins", "zwei", "three")
+    unjudged = said_by(BatchReading([], texts[:2]), "eins", "zwei")
+
+    assert told["sentiment"] == {"positive": 1, "neutral": 0, "negative": 0}
+    assert (told["answer_count"], told["analysed_count"]) == (3, 3)
+    assert [(each["title"], each["count"], each["sentiment"]) for each in told["themes"]] == [
+        ("Queue", 3, "positive"),
+        ("Pizza", 1, None),
+    ]
+    assert (unjudged["sentiment"], unjudged["analysed_count"]) == (None, 2)
+
+
+def test_the_local_provider_judges_no_language_that_it_cannot_read() -> None:
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, *["Das war leider sehr schlecht, und die Schlange war zu lang"] * 3)
+
+    told = texts_of(analysed(caller, project))
+
+    assert (told["sentiment"], told["answer_count"], told["analysed_count"]) == (None, 3, 3)
+    assert "Their tone was not read, because they are not in English." in told["summary"]
+
+
 def test_a_percentage_has_two_decimals() -> None:
     told = said_by(by_marks, "#a", "#a", "#b")
 

@@ -4,7 +4,7 @@ import pytest
 
 from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, Option, Project
 from surveys.services import anonymity
 from surveys.services.conversations import admission, repository
 from surveys.services.conversations import service as conversations
@@ -114,17 +114,42 @@ def test_changing_an_answer_to_a_skip_takes_it_back():
     assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}
 
 
-def test_answers_that_became_hidden_stay_until_completion_and_are_dropped_then():
-    made = scenario.project(CHOICE, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
-    told = scenario.say(scenario.begin(made), 1, "secret")
+def test_answers_that_became_hidden_do_not_count_until_their_block_is_visible_again():
+    made = scenario.project(CHOICE, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT, TEXT)
+    told = scenario.begin(made)
+    for said in (1, "secret", "later"):
+        told = scenario.say(told, said)
+    for _ in range(3):
+        told = scenario.back(told)
+    all_rows = [("q0", 0, "green"), ("q1", 0, "secret"), ("q2", 0, "later")]
+    assert scenario.stored(told) == all_rows
+
+    told = scenario.say(told, 0)
+    assert scenario.stored(told) == [("q0", 0, "red"), ("q2", 0, "later")]
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 0, "listed": 1}
+    told = scenario.say(scenario.back(told), 1)
+    assert scenario.stored(told) == all_rows
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 3, "completed": 0, "listed": 1}
+
+    told = scenario.say(scenario.back(told), 0)
+    told = scenario.say(scenario.say(told, "later"), "end")
+
+    assert scenario.stored(told) == [("q0", 0, "red"), ("q2", 0, "later"), ("q3", 0, "end")]
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 3, "completed": 1, "listed": 1}
+    assert (len(told.conversation.state["answers"]), "left" in told.conversation.state) == (3, False)
+
+
+def test_an_answer_comes_back_only_if_its_option_is_still_there():
+    made = scenario.project(CHOICE, {**CHOICE, "precondition": 'Q0 = "red"'}, TEXT)
+    told = scenario.say(scenario.say(scenario.begin(made), 1), 1)
     told = scenario.say(scenario.back(scenario.back(told)), 0)
-    assert ("q1", 0, "secret") in scenario.stored(told)
+    Option.objects.filter(block__name="q1", value="green").delete()
+    Project.objects.filter(pk=made.pk).update(revision=2)
 
-    told = scenario.say(told, "end")
+    told = scenario.say(scenario.back(told), 1)
 
-    assert scenario.stored(told) == [("q0", 0, "red"), ("q2", 0, "end")]
-    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 2, "completed": 1, "listed": 1}
-    assert len(told.conversation.state["answers"]) == 2
+    assert (told.step.block.name, scenario.stored(told)) == ("q1", [("q0", 0, "green")])
+    assert scenario.counts(made) == scenario.recounted(made) == {"answered": 1, "completed": 0, "listed": 1}
 
 
 def test_back_passes_statements_one_by_one_and_stops_at_the_first_step():

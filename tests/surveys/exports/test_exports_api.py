@@ -146,6 +146,9 @@ def test_what_a_query_cannot_mean_is_refused(admin, made, query):
         ("format=ndjson&form=long", "form"),
         ("format=sav&form=long", "form"),
         ("values=numbers", "values"),
+        ("format=json&missing=marked", "missing"),
+        ("form=long&missing=marked", "missing"),
+        ("missing=all", "missing"),
         ("form=tall", "form"),
     ],
 )

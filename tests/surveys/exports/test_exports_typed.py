@@ -14,6 +14,8 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.exports import parquet as export_parquet
 from surveys.services.exports import spss
+from surveys.services.projects import cloning
+from tests.support.actors import actor
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import (
@@ -64,7 +66,7 @@ def test_codes_stand_beside_the_labels_of_a_single_punch_alone():
     assert in_sheet(made, codes=True)[1][:2] == ["green", 2]
 
 
-def test_removed_options_are_counted_after_the_others():
+def test_options_keep_their_codes_and_none_gets_that_of_a_removed_one():
     made = scenario.project(SINGLE)
     answered(made, 0)
     answered(made, 1)
@@ -74,7 +76,53 @@ def test_removed_options_are_counted_after_the_others():
         made, {"id": block.id, "type": "single_punch", "prompt": "P", "options": [kept, {"value": "blue"}]}
     )
 
-    assert questions(made, codes=True) == [["P", "P.code"], ["Red", "3"], ["green", "1"]]
+    assert questions(made, codes=True) == [["P", "P.code"], ["Red", "1"], ["green", "2"]]
+    assert codes_of(made) == {"green": 2, "blue": 3}
+
+    blue = {"id": scenario.script(made).blocks[0].options[1].id, "value": "blue"}
+    raw = {"id": block.id, "type": "single_punch", "prompt": "P"}
+    write_again(made, {**raw, "options": [kept]})  # nobody chose blue, so its row is gone
+    write_again(made, {**raw, "options": [{"value": "lime"}, {"value": "blue"}, kept]})
+
+    assert blue["id"] not in [option.id for option in scenario.script(made).blocks[0].options]
+    assert codes_of(made) == {"lime": 4, "blue": 5, "green": 2}
+    assert questions(made, codes=True)[1:] == [["Red", "1"], ["green", "2"]]
+    assert [row[-1] for row in lines(content(made, is_long=True, codes=True))[1:]] == ["1", "2"]
+
+
+def codes_of(made):
+    return {option.value: option.code for option in scenario.script(made).blocks[0].options}
+
+
+def test_a_clone_keeps_the_codes():
+    made = scenario.project(SINGLE)
+    block = scenario.script(made).blocks[0]
+    green = {"id": block.options[1].id, "value": "green"}
+    write_again(made, {"id": block.id, "type": "single_punch", "prompt": "P", "options": [green]})
+
+    an_admin = actor(user_id=scenario.member().user_id, community_id=made.community_id)
+    clone = cloning.clone_project(actor=an_admin, project_id=made.pk, at=LUNCHTIME)
+
+    assert codes_of(clone) == {"green": 2}
+    assert scenario.script(clone).blocks[0].last_code == 2
+
+
+# The options' own values.
+
+
+def test_values_stand_in_place_of_labels_in_each_table(tmp_path):
+    made = scenario.project(SINGLE, MULTI, RANKING)
+    answered(made, 0, [0, 1], [0, 1])
+
+    headers, cells = questions(made, own_values=True)
+
+    assert headers[:2] == ["Prompt 0.", "Prompt 1.: r"]
+    assert (headers[4], cells[0]) == ("Prompt 2.: a", "r")
+    assert in_sheet(made, own_values=True)[1][0] == "r"
+    long = [row[len(FIXED) + 3 :][:2] for row in lines(content(made, is_long=True, own_values=True))[1:]]
+    assert long == [["", "r"], ["", "r"], ["", "green"], ["a", "1"], ["pear", "2"]]
+    assert from_parquet(made, own_values=True)["Prompt 0."].tolist() == ["r"]
+    assert from_sav(made, tmp_path, own_values=True)[1].variable_value_labels["q0"] == {1: "r", 2: "green"}
 
 
 def test_a_question_headed_like_a_code_is_told_apart():
@@ -242,6 +290,9 @@ def test_spss_has_codes_with_labels_and_prompts(tmp_path):
     assert meta.variable_value_labels["q0"] == {1: "Red", 2: "green"}
     assert meta.variable_value_labels["q1_1"] == {0: "Not chosen", 1: "Chosen"}
     assert meta.variable_value_labels["q3"] == {n: f"Point {n}" for n in range(1, 6)}
+    measures = [meta.variable_measure[name] for name in ("q0", "q1_1", "q3", "q4", "q5")]
+    assert measures == ["nominal", "nominal", "scale", "scale", "nominal"]
+    assert [meta.original_variable_types[name] for name in ("q0", "q1_1", "q3")] == ["F1.0"] * 3
     labels = meta.column_names_to_labels
     assert (labels["q0"], labels["q1_1"]) == ("Prompt 0.", "Prompt 1.: Red")
     assert labels["Ou_est_il"] == "é" * 127

@@ -2,8 +2,8 @@
 
 import pytest
 
+from communities import words
 from surveys.engine.script import Block, Option, Script
-from surveys.pages import words
 from surveys.pages.results import charts, solutions
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
@@ -38,7 +38,7 @@ def chosen(id, value, count, percentage):
     ],
 )
 def test_a_share_is_never_rounded_to_none_or_all(percentage, text):
-    assert words.share(percentage) == text
+    assert words.percent(percentage) == text
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,33 @@ def test_a_ranking_is_drawn_best_first_and_what_nobody_ranked_last():
     drawn = card("ranking", ranking=[item("a", 2.5, 0, 4), item("b", None, 0, 0), item("c", 1.0, 4, 4)])
 
     assert [(bar.text, bar.share, bar.width) for bar in drawn.places] == [
-        ("c", "1.00", "100.00"),
-        ("a", "2.50", "50.00"),
-        ("b", "–", "0"),
+        ("c", "12", "100.00"),
+        ("a", "6", "50.00"),
+        ("b", "0", "0.00"),
     ]
-    assert "lower is better" in drawn.note
+    assert drawn.places[0].note == "first for 4, ranked by 4, average rank 1.00"
+    assert drawn.note.startswith("Points, most first: each answer gives 3 points to its first place")
+    assert drawn.table.rows[0] == ("c", "12", "1.00", "4", "4")
+
+
+def test_an_item_that_few_put_first_does_not_stand_above_one_that_all_have_placed():
+    ranking = [
+        item("few", 1.0, 2, 2),
+        item("all", 1.8, 2, 10),
+        item("none", None, 0, 0),
+        item("rest", 2.0, 6, 8),
+    ]
+    block = Block("ranking", rank_top_n=2)
+
+    drawn = card("ranking", block, ranking=ranking, response_count=10)
+
+    assert [(bar.text, bar.share, bar.width) for bar in drawn.places] == [
+        ("all", "12", "60.00"),
+        ("rest", "8", "40.00"),
+        ("few", "4", "20.00"),
+        ("none", "0", "0.00"),
+    ]
+    assert "gives 2 points to its first place" in drawn.note
 
 
 def test_numbers_all_alike_and_none_at_all_can_be_drawn():

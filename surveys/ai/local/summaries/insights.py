@@ -196,9 +196,12 @@ def _observe_ranking(block: AnalysisBlock) -> Observation | None:
 def _observe_texts(block: AnalysisBlock) -> Observation | None:
     texts = block["open_text"]
     sentiment = texts["sentiment"] if texts else None
-    read_count = sum(sentiment.values()) if sentiment else 0
-    if not sentiment or not read_count:
+    judged_count = sum(sentiment.values()) if sentiment else 0
+    if not sentiment or not judged_count:
         return None
+    read_count = texts.get("analysed_count", judged_count)
+    if judged_count < read_count:
+        return _observe_tone_in_english(block, sentiment, judged_count, read_count)
     answers, verb = ("The one answer", "is") if read_count == 1 else ("The answers", "are")
     themes = sorted(texts.get("themes") or (), key=_count, reverse=True)
     sentence = f"{answers} to {quote(block['prompt'])} {verb} {describe_tone(sentiment)}"
@@ -209,6 +212,14 @@ def _observe_texts(block: AnalysisBlock) -> Observation | None:
     emotional = (sentiment["positive"] + sentiment["negative"]) / read_count
     balance = abs(sentiment["positive"] - sentiment["negative"]) / read_count
     return Observation(0.3 + 0.4 * emotional + 0.2 * balance, f"{sentence}.")
+
+
+def _observe_tone_in_english(
+    block: AnalysisBlock, sentiment: Mapping[str, int], judged_count: int, read_count: int
+) -> Observation:
+    """The tone of some of the answers, which says less than that of all."""
+    of_all = f"{judged_count:,} of {read_count:,} answers to {quote(block['prompt'])} are in English"
+    return Observation(0.3, f"{of_all}: {describe_tone(sentiment)}.")
 
 
 OBSERVERS: Mapping[str, Callable[[AnalysisBlock], Observation | None]] = {

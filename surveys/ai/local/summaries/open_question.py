@@ -18,14 +18,14 @@ def summarize_texts(figures: TextFigures) -> str:
     prompt = quote(figures.prompt)
     if not figures.answer_count:
         return f"There are no answers to {prompt} yet."
-    read_count = sum(figures.sentiment.values())
+    read_count = sum(figures.sentiment.values()) + figures.unjudged_count
     if not read_count:
         return f"{_there_are_answers(figures.answer_count)} to {prompt}, and none could be read."
-    was_or_were, it_is_or_they_are = ("was", "It is") if read_count == 1 else ("were", "They are")
+    was_or_were = "was" if read_count == 1 else "were"
     sentences = [
         f"{_answers_read(figures.answer_count, read_count)} to {prompt} {was_or_were} read.",
         _themes(figures.themes, read_count=read_count),
-        f"{it_is_or_they_are} {describe_tone(figures.sentiment)}{_sentiment_counts(figures)}.",
+        *_tone(figures, read_count=read_count),
         _theme_against_the_tone(figures),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -76,6 +76,22 @@ def _tied_themes(leading: Sequence[CountedTheme], *, read_count: int) -> str:
 def _count_and_share(theme: CountedTheme, read_count: int, *, each: str = "") -> str:
     # `theme.percentage` is rounded already: rounding 19.047 twice would give 19.1.
     return f"{plural(theme.count, 'answer')}{each}, {format_share(theme.count, read_count)}"
+
+
+def _tone(figures: TextFigures, *, read_count: int) -> list[str]:
+    """The tone of the answers in English, and how many there are in other languages."""
+    others, judged = figures.unjudged_count, read_count - figures.unjudged_count
+    tone = f"{describe_tone(figures.sentiment)}{_sentiment_counts(figures)}." if judged else ""
+    if not others:
+        return [f"{'It is' if judged == 1 else 'They are'} {tone}"]
+    if not judged:
+        its_or_their, it_is_or_they_are = ("Its", "it is") if others == 1 else ("Their", "they are")
+        return [f"{its_or_their} tone was not read, because {it_is_or_they_are} not in English."]
+    in_english = "The one in English is" if judged == 1 else f"The {judged:,} in English are"
+    return [
+        f"{in_english} {tone}",
+        f"The tone of {plural(others, 'answer')} in other languages was not read.",
+    ]
 
 
 def _sentiment_counts(figures: TextFigures) -> str:

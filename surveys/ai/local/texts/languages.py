@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -50,6 +51,26 @@ def language_of(text: str) -> str | None:
         return None
     (best, most), *others = votes.most_common(2)
     return None if others and others[0][1] == most else best
+
+
+def is_english(text: str, *, others: str | None) -> bool:
+    """Whether a text is probably English. `others` is the language of the answers beside it.
+
+    Its common words decide; without any, and where they are as common in another language, `others` does. Its
+    letters must be Latin too, because languages such as Japanese have no list of common words. A text without
+    letters, such as an emoji, is of every language.
+    """
+    letters = [sign for sign in text[:MAX_READ_LENGTH] if sign.isalpha()]
+    if not letters:
+        return True
+    latin = sum(unicodedata.name(sign, "").startswith(("LATIN", "FULLWIDTH LATIN")) for sign in letters)
+    if 2 * latin <= len(letters):
+        return False
+    votes = _votes(text)
+    likely = {language for language, count in votes.items() if count == max(votes.values())}
+    if likely == {ENGLISH}:
+        return True
+    return (not likely or ENGLISH in likely) and (others or ENGLISH) == ENGLISH
 
 
 def most_common_language(languages: Iterable[str | None], *, locale: str | None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from surveys.ai.local.texts.discovery import discover_themes
-from surveys.ai.local.texts.languages import ENGLISH, language_of, most_common_language
+from surveys.ai.local.texts.languages import is_english, language_of, most_common_language
 from surveys.ai.local.texts.quotes import quote_around
 from surveys.ai.local.texts.sentiment import sentiment_of
 from surveys.ai.local.texts.themes import ThemeMatcher, TokenizedAnswer, matcher_for, matching_themes
@@ -64,8 +64,9 @@ def _tokenize(text: str, tokenizer: Tokenizer, language: str | None) -> Tokenize
 
 def _read(answer: TokenizedAnswer, matchers: list[ThemeMatcher], *, language: str | None) -> TextReading:
     span = matchers[0].find_in(answer) if matchers else None
+    is_judged = is_english(answer.text, others=language)
     return TextReading(
         themes=tuple(_title(matcher) for matcher in matchers),
-        sentiment=sentiment_of(answer.text, is_english=(answer.language or language or ENGLISH) == ENGLISH),
+        sentiment=sentiment_of(answer.text) if is_judged else None,
         quote=quote_around(answer.text, span) if span else None,
     )

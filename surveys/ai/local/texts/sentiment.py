@@ -22,7 +22,6 @@ from surveys.ai.local.texts.tokens import is_no_answer
 from surveys.ai.provider import Sentiment
 
 _THRESHOLD = 0.05  # as advised by the authors of VADER
-_LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 # As in `Nothing, I loved it!`
 _OPENING_NO = regex.compile(r"^\s*(?:no|nope|none|nothing|nah)\s*[,.;:!–—-]+\s+", regex.IGNORECASE)
 
@@ -84,12 +83,15 @@ _EXTRA_IDIOMS = {
 _ANALYZER = SentimentIntensityAnalyzer(extra_lexicon=_EXTRA_WORDS, multiword={**MULTIWORD, **_EXTRA_IDIOMS})
 
 
-def sentiment_of(answer: str, *, is_english: bool) -> Sentiment:
-    """Return the sentiment of an answer. In languages other than English, only emojis count."""
+def sentiment_of(answer: str) -> Sentiment:
+    """Return the sentiment of an answer in English, or of one without words, by its emojis.
+
+    Answers in other languages must not be asked for: the lexicon knows none of their words, and would find
+    nearly all of them neutral.
+    """
     if is_no_answer(answer):
         return "neutral"
-    text = mask_noise(answer[:MAX_READ_LENGTH])
-    text = _OPENING_NO.sub("", text, count=1) if is_english else _LETTERS.sub(" ", text)
+    text = _OPENING_NO.sub("", mask_noise(answer[:MAX_READ_LENGTH]), count=1)
     score = _ANALYZER.polarity_scores(text)["compound"]
     if score >= _THRESHOLD:
         return "positive"

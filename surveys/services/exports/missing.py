@@ -1,0 +1,66 @@
+"""Why a cell of a question has no answer: it was skipped, or not shown (decisions 17.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+from surveys.engine.script import Script
+from surveys.models import Project
+from surveys.services.exports.cells import NumberText
+
+COMPLETED_AT = 2  # where a row of `responses.batches` holds these; the course only if it was asked for
+COURSE = slice(14, 17)
+
+
+class Missing(Enum):
+    """A reason, as it stands in columns of texts and in columns of numbers."""
+
+    SKIPPED = ("[skipped]", -99)
+    NOT_SHOWN = ("[not shown]", -98)
+
+    @property
+    def text(self) -> str:
+        return self.value[0]
+
+    @property
+    def number(self) -> NumberText:
+        return NumberText(self.value[1])
+
+
+LABELS = {each.value[1]: each.text for each in Missing}
+
+
+def missing_answers(
+    project: Project, script: Script
+) -> Callable[[Sequence[Any]], Callable[[int], Missing | None]]:
+    """For each row of a response, a function from a block without an answer to the reason.
+
+    There is none where a partial response has not come yet, and for responses whose course is not known.
+    """
+    index = script.index_by_id
+
+    def reached(is_completed: bool, revision: int | None, at: int, path: Sequence[int]) -> int:
+        """How many blocks of the script the response has passed, shown or not."""
+        if is_completed:
+            return len(script.blocks)
+        if revision == project.revision:
+            return at
+        return max((index[block_id] + 1 for block_id in path if block_id in index), default=0)
+
+    def of_row(row: Sequence[Any]) -> Callable[[int], Missing | None]:
+        is_completed = row[COMPLETED_AT] is not None
+        revision, at, path = row[COURSE]
+        shown = frozenset(path)
+        end = 0 if at is None else reached(is_completed, revision, at, path)
+        place_of_removed = 0 if is_completed else len(script.blocks)
+
+        def reason(block_id: int) -> Missing | None:
+            if block_id in shown:
+                return Missing.SKIPPED
+            return Missing.NOT_SHOWN if index.get(block_id, place_of_removed) < end else None
+
+        return reason
+
+    return of_row

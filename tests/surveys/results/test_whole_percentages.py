@@ -1,0 +1,176 @@
+"""Whole percentages of one whole add up to 100 wherever they are shown (decisions 17.6)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surveys.chat import results as chat_results
+from surveys.engine.script import Block, Option, Script
+from surveys.pages.respondent.bars import draw_results
+from surveys.pages.results import charts, fields, scores, segments
+from surveys.services.results.figures import Figures
+from surveys.services.results.poll import PollResults
+
+ROOT = Path(__file__).parents[3]
+# Percentages that stand alone, or of which one person may be in several.
+ALONE = {
+    ("surveys/admin/header.py", "completion_rate"),  # of those who began
+    ("surveys/admin/jobs.py", "_state"),  # how far a job has come
+    ("surveys/chat/results.py", "with_percents"),  # several choices
+    ("surveys/pages/respondent/bars.py", "_bar"),  # several choices; `_adding_up` writes the others
+    ("surveys/pages/results/charts.py", "_bar"),  # several choices; `with_shares` writes the others
+    ("surveys/pages/results/overview.py", "facts_of"),  # completed, of those who began
+    ("surveys/pages/results/overview.py", "funnel_of"),  # who remains after each question
+    ("surveys/pages/results/texts.py", "text_analysis"),  # an answer may have several themes
+}
+BLOCK = Block("single_punch", options=tuple(Option(value, n) for n, value in enumerate("abc", start=1)))
+SCALE = Block("rating", min=1, max=3)
+THIRDS = ["34%", "33%", "33%"]
+
+
+def calls(path: Path) -> Iterator[tuple[str, str]]:
+    """The functions that format a percentage on their own: by `percent`, or by a format."""
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef):
+            source = ast.unparse(function)
+            if re.search(r"\bpercent\(|:\.0%|:\.0f\}%", source):
+                yield str(path.relative_to(ROOT)), function.name
+
+
+def test_no_other_place_rounds_a_percentage_by_itself() -> None:
+    paths = [path for name in ("surveys", "communities", "xp") for path in (ROOT / name).rglob("*.py")]
+    found = {each for path in paths for each in calls(path)}
+
+    assert found - {("communities/words.py", "percent")} == ALONE
+
+
+def entry(type: str, **figures: Any) -> dict[str, Any]:
+    known = {"block_id": 1, "block_type": type, "prompt": "P?", "response_count": 3, "is_archived": False}
+    return {**known, "distribution": None, "stats": None, "nps": None, "ranking": None, **figures}
+
+
+def one_each(*keys: Any, of_option: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "option_id": n if of_option else None,
+            "value": key,
+            "label": None,
+            "from": None,
+            "to": None,
+            "count": 1,
+            "percentage": 33.33,
+        }
+        for n, key in enumerate(keys, start=1)
+    ]
+
+
+def shares_of_choices() -> list[str]:
+    choice = entry("single_punch", distribution=one_each(*"abc", of_option=True))
+    return [bar.share for bar in charts.draw_card(choice, BLOCK, script=Script(()), number=1).bars]
+
+
+def shares_of_a_scale() -> list[str]:
+    stats = {"count": 3, "mean": 2.0, "min": 1, "max": 3}
+    scale = entry("rating", distribution=one_each("1", "2", "3", of_option=False), stats=stats)
+    return [column.share for column in charts.draw_card(scale, SCALE, script=Script(()), number=1).columns]
+
+
+def shares_of_a_promoter_score() -> list[str]:
+    return [part.share for part in charts.nps_parts({"detractors": 1, "passives": 1, "promoters": 1})]
+
+
+def shares_of_segments() -> list[str]:
+    part = {**entry("single_punch", distribution=one_each(*"abc", of_option=True)), "count": 3}
+    legend = [segments.Series("A", "All", 3, 3, "s1")]
+    compared = segments.compare({**part, "segments": [part]}, BLOCK, legend)
+    assert compared is not None
+    return [group.bars[0].bar.share for group in compared.groups]
+
+
+def shares_of_a_field() -> list[str]:
+    field = {"name": "team", "count": 3, "other_values": 1, "other_count": 1}
+    counted = Figures(**figures(fields=[{**field, "distribution": one_each(*"ab", of_option=False)}]))
+    [card] = fields.field_cards(counted, divided_by=None, is_filtered=False)
+    return [bar.share for bar in card.bars]
+
+
+def shares_of_scores() -> list[str]:
+    facts = {"mean": 2.0, "min": 1, "max": 3, "max_score": 3, "score_correct": None}
+    score = {"name": "Score", "count": 3, "distribution": one_each(1, 2, 3, of_option=False), **facts}
+    [card] = scores.score_cards(Figures(**figures(scores=[score])), is_filtered=False)
+    return [column.share for column in card.columns]
+
+
+def figures(**known: Any) -> dict[str, Any]:
+    counts = {"conversation_count": 3, "completion_count": 3, "response_count": 3, "blocks": []}
+    return {**counts, **known}
+
+
+def shares_on_the_page_of_a_poll() -> list[str]:
+    votes = PollResults({1: 1, 2: 1, 3: 1}, {}, 3)
+    return [bar.share for bar in draw_results(BLOCK, votes, own=None, is_over=False).bars]
+
+
+def shares_on_the_page_of_a_poll_with_a_scale() -> list[str]:
+    votes = PollResults({}, {1: 1, 2: 1, 3: 1}, 3)
+    return [bar.share for bar in draw_results(SCALE, votes, own=None, is_over=False).bars]
+
+
+def shares_in_chat() -> list[str]:
+    votes = PollResults({1: 1, 2: 1, 3: 1}, {}, 3)
+    return [tally.percent for tally in chat_results.tallies(BLOCK, votes)]
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        shares_of_choices,
+        shares_of_a_scale,
+        shares_of_a_promoter_score,
+        shares_of_segments,
+        shares_of_a_field,
+        shares_of_scores,
+        shares_on_the_page_of_a_poll,
+        shares_on_the_page_of_a_poll_with_a_scale,
+        shares_in_chat,
+    ],
+    ids=lambda each: each.__name__,
+)
+def test_thirds_add_up_to_100(shares: Any) -> None:
+    assert shares() == THIRDS
+
+
+def test_several_choices_of_one_person_need_not_add_up() -> None:
+    several = Block("multi_punch", options=BLOCK.options)
+    votes = PollResults({1: 3, 2: 1, 3: 1}, {}, 3)
+
+    assert [bar.share for bar in draw_results(several, votes, own=None, is_over=False).bars] == [
+        "100%",
+        "33%",
+        "33%",
+    ]
+    assert [tally.percent for tally in chat_results.tallies(several, votes)] == ["100%", "33%", "33%"]
+
+
+@pytest.mark.parametrize(
+    ("votes", "is_over", "summary"),
+    [
+        (PollResults({}, {}, 0, least_answers=5), False, "Shown once there are 5 votes"),
+        (PollResults({}, {}, 0, least_answers=5), True, "Not shown, because there are fewer than 5 votes"),
+        (PollResults({}, {}, 0), False, "No votes yet"),
+        (PollResults({}, {}, 0), True, "Nobody voted"),
+    ],
+)
+def test_votes_that_are_not_shown_are_no_votes_for_nothing(
+    votes: PollResults, is_over: bool, summary: str
+) -> None:
+    drawn = draw_results(BLOCK, votes, own=None, is_over=is_over)
+
+    assert drawn.summary == summary
+    assert len(drawn.bars) == (0 if votes.least_answers else 3)
