@@ -84,3 +84,23 @@ def test_a_name_that_would_be_a_variable_is_put_in_title_case() -> None:
 def test_filling_with_nothing_known_and_renaming_nothing_change_nothing(text: str) -> None:
     assert fill(text, lambda name: None) == text
     assert rename(text, {}) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("Thanks [UserName|there]!", "Thanks there!"),
+        ("Thanks [known|there]!", "Thanks Ann!"),
+        ("You like [ empty | nothing ].", "You like nothing."),
+        ("From [field.team|*nowhere*]", "From *nowhere*"),
+        ("[empty|]|[empty]", "|"),
+        ("[other|there]", "[other|there]"),
+        ("[empty|a|b] [empty|[known]]", "[empty|a|b] [empty|Ann]"),
+    ],
+)
+def test_the_text_after_the_bar_stands_for_an_empty_value(text: str, filled: str) -> None:
+    values = {"UserName": "", "known": "Ann", "empty": "", "field.team": ""}
+
+    assert fill(text, values.get, escape=str.upper) == filled.replace("Ann", "ANN")
+    assert rename("[Known|there]", {"Known": "First name"}, variables=()) == "[First name|there]"
+    assert tokens("[known|there] [x]") == ("known", "x")

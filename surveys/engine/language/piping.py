@@ -1,4 +1,6 @@
-"""Piping: [tokens] in prompts and feedback → text (decisions 6.10, 14.19 and 18.9).
+"""Piping: [tokens] in prompts and feedback → text (decisions 6.10, 14.19, 17.21 and 18.9).
+
+The text after a bar is used where the value is empty: `Hello [UserName|there]`.
 
 Each value and each filled text has a limit, because their product would have none: a prompt holds a thousand
 tokens, and an answer ten thousand characters.
@@ -29,12 +31,12 @@ PROMPT_VARIABLES = frozenset(
 MAX_VALUE = 500  # characters of a value that are inserted
 MAX_FILLED = 8_000  # characters of a text once its tokens are filled in
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
-_TOKEN = regex.compile(rf"\[\s*+({FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)\]")
+_TOKEN = regex.compile(rf"\[\s*+({FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)(\|[^\[\]|]*+)?\]")
 
 
 def tokens(text: str) -> tuple[str, ...]:
     """The names in [brackets] as written, in the order of the text. Brackets without a name are no token."""
-    return tuple(name.rstrip() for name in _TOKEN.findall(text))
+    return tuple(match[1].rstrip() for match in _TOKEN.finditer(text))
 
 
 def fill(
@@ -42,7 +44,8 @@ def fill(
 ) -> str:
     """Replace tokens by their values, in one pass: brackets inside a value stay.
 
-    A token for which `text_of` returns None stays as written. A value ends after MAX_VALUE characters, and
+    A token for which `text_of` returns None stays as written; the text after its bar stands for an empty
+    value. A value ends after MAX_VALUE characters, and
     the text at MAX_FILLED, each with an ellipsis. `text_of` is called at most once for each token. `escape`
     takes the markup out of each value. Without it the result is plain text: pages must escape it.
     """
@@ -61,6 +64,7 @@ def fill(
         value = value_of(match[1].rstrip())
         if value is None:
             continue
+        value = value or (match[2] or "|")[1:].strip()
         pieces += text[end : match.start()], value
         length += match.start() - end + len(value)
         end = match.end()
@@ -90,7 +94,7 @@ def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] 
         if names.is_position(name) or _is_variable(name, variables):
             return match[0]
         new = renames.get(title_case(name))
-        return match[0] if new is None else f"[{token_form(new)}]"
+        return match[0] if new is None else f"[{token_form(new)}{match[2] or ''}]"
 
     return _TOKEN.sub(renamed, text)
 
