@@ -314,7 +314,7 @@ def test_a_long_prompt_is_cut_between_words():
 # --- Texts ----------------------------------------------------------------------------------------
 
 
-def theme(title, count, read, sentiment: Sentiment = "neutral"):
+def theme(title, count, read, sentiment: Sentiment | None = "neutral"):
     return CountedTheme(
         title=title, description="", count=count, percentage=round(100 * count / read, 2), sentiment=sentiment
     )

@@ -180,7 +180,8 @@ class QuestionThemes:
                 self.themes.setdefault(key, new[key])
             if key in self.themes:
                 themes.append(self.themes[key])
-        for counted in (self, *themes):
+        everything: list[QuestionThemes | TrackedTheme] = [self, *themes]
+        for counted in everything:
             if read.sentiment is None:
                 counted.unjudged += 1
             else:

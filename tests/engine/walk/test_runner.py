@@ -151,7 +151,7 @@ def test_answers_ahead_count_until_the_other_answers_hide_them():
     at_first = counting.looked_ahead(script, state)
     assert (state.left, at_first.path, at_first.results) == (frozenset(), (1, 2, 3, 4), {})
     red = counting.settled(script, runner.answer(script, state, {"option_ids": [10]}).state)
-    assert (red.left, counting.looked_ahead(script, red).path) == ({2}, (1, 3, 4))
+    assert (red.left, counting.looked_ahead(script, red).path) == (frozenset({2}), (1, 3, 4))
     assert dict(red.counted) == {1: {"option_ids": [10]}, 3: {"text": "b"}, 4: {"text": "c"}}
     assert runner.State.from_json(red.as_json()) == red
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pandas
 import pyreadstat
@@ -33,7 +34,7 @@ def made():
 
 
 def test_cells_without_an_answer_say_why(made) -> None:
-    expected = [
+    expected: list[list[Any]] = [
         ["green", SKIPPED, SKIPPED, SKIPPED, "all shown"],
         ["red", NOT_SHOWN, NOT_SHOWN, NOT_SHOWN, SKIPPED],
         ["green", 1, 0, None, None],
