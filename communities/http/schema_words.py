@@ -95,8 +95,10 @@ as much as requests at the full rate with responses of 2 KiB. The response to a 
 that nothing is ever done twice.
 
 **Lists** contain `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
-`per_page` is 1 to 100 and 25 by default. A page past the end is empty. An unknown query parameter is refused,
-so that a misspelt filter does not return everything.
+`per_page` is 1 to 100 and 25 by default. A page past the end is empty. Some lists also take `after`, the id
+of the last object that you have: the page starts after it, and `page` is absent. In the order of ids, what
+changes meanwhile neither repeats objects nor leaves out others. An unknown query parameter is refused, so
+that a misspelt filter does not return everything.
 
 **Fields.** Read-only fields are accepted and ignored, so an object that was read can be sent back. Unknown
 fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of
