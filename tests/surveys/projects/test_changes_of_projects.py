@@ -20,31 +20,14 @@ from surveys.services.projects import removal, schedule, sharing
 from tests.factories import CommunityFactory, ProjectFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.moments import NOON
-from tests.support.routes import routed_actions
-from tests.test_every_write_is_recorded import Scene, scene
 from webhooks.models import Event
 
-__all__ = ["scene"]
 pytestmark = pytest.mark.django_db
 
 SURVEYS = Path(__file__).parents[3] / "surveys"
 HIDDEN = {"updated_at", "was_open_to_web"}  # nothing of them is returned
 COLUMNS = [field for field in Project._meta.concrete_fields if not field.primary_key]
 LATER = datetime.fromisoformat("2999-01-01T00:00:00Z")
-
-# What each write of a project or its script announces.
-ANNOUNCED = {
-    "project.create": "project.created",
-    "project.update": "project.updated",
-    "project.partial_update": "project.updated",
-    "project.destroy": "project.deleted",
-    "project.open": "project.opened",
-    "project.close": "project.closed",
-    "project.clone": "project.created",
-    "script.update": "project.updated",
-    "script.patch_block": "project.updated",
-    "script.put_block": "project.updated",
-}
 
 
 def changed_at(project_id: object) -> datetime:
@@ -94,48 +77,6 @@ def test_a_write_that_changes_nothing_does_not_count() -> None:
     Project.objects.filter(pk=project.pk).update(name=project.name, updated_at=LATER)
 
     assert changed_at(project.pk) == NOON
-
-
-def test_the_table_of_announcements_holds_every_write_of_projects_and_scripts() -> None:
-    writes = {route.permission for route in routed_actions() if route.is_write}
-
-    assert set(ANNOUNCED) == {each for each in writes if each.split(".")[0] in ("project", "script")}
-
-
-@pytest.mark.parametrize("action", ANNOUNCED)
-def test_each_write_of_a_project_counts_and_is_announced_once(scene: Scene, action: str) -> None:
-    changes = {
-        project_id: changed_at(project_id) for project_id in Project.objects.values_list("pk", flat=True)
-    }
-    known = set(Event.objects.values_list("pk", flat=True))
-
-    answer = scene.write(action)
-
-    assert answer.status_code < 300, answer.content
-    [event] = [json.loads(each.body or "") for each in Event.objects.exclude(pk__in=known)]
-    assert event["type"] == ANNOUNCED[action]
-    told = event["data"]["project"]
-    if event["type"] == "project.deleted":
-        assert not Project.objects.filter(pk=told["id"]).exists()
-        return
-    assert told == scene.caller.get(f"/projects/{told['id']}").json()
-    others = {pk: before for pk, before in changes.items() if pk != int(told["id"])}
-    assert {pk: changed_at(pk) for pk in others} == others
-    assert changed_at(told["id"]) != changes.get(int(told["id"]))
-
-
-@pytest.mark.parametrize(
-    "action", ["response.create", "response.destroy", "link.create", "conversation.answer"]
-)
-def test_what_respondents_give_changes_no_project(scene: Scene, action: str) -> None:
-    before = changed_at(scene.places["project"])
-    known = announced(scene.places["project"])
-
-    answer = scene.write(action)
-
-    assert answer.status_code < 300, answer.content
-    assert changed_at(scene.places["project"]) == before
-    assert announced(scene.places["project"]) == known
 
 
 def test_a_write_that_changes_nothing_announces_nothing() -> None:
