@@ -292,11 +292,11 @@ ANNOUNCED = {
 }
 
 
-def changed_at(project_id: object) -> datetime:
+def changed_at(project_id: str | int) -> datetime:
     return Project.with_deleted.values_list("updated_at", flat=True).get(pk=project_id)
 
 
-def announced(project_id: object) -> list[str]:
+def announced(project_id: str | int) -> list[str]:
     """The types of the events about a project, in the order of being written."""
     bodies = [json.loads(event.body or "") for event in Event.objects.order_by("created_at", "pk")]
     return [each["type"] for each in bodies if each["data"].get("project", {}).get("id") == str(project_id)]

@@ -30,11 +30,11 @@ COLUMNS = [field for field in Project._meta.concrete_fields if not field.primary
 LATER = datetime.fromisoformat("2999-01-01T00:00:00Z")
 
 
-def changed_at(project_id: object) -> datetime:
+def changed_at(project_id: str | int) -> datetime:
     return Project.with_deleted.values_list("updated_at", flat=True).get(pk=project_id)
 
 
-def announced(project_id: object) -> list[str]:
+def announced(project_id: str | int) -> list[str]:
     """The types of the events about a project, in the order of being written."""
     bodies = [json.loads(event.body or "") for event in Event.objects.order_by("created_at", "pk")]
     return [each["type"] for each in bodies if each["data"].get("project", {}).get("id") == str(project_id)]
@@ -115,7 +115,7 @@ def test_a_scheduled_opening_counts_at_once_and_is_announced_when_it_takes_place
 def test_what_staff_do_is_announced_too() -> None:
     caller = Caller()
     made = caller.make(TEXT)
-    who = {"actor": caller.actor, "project_id": int(made["id"]), "at": timezone.now()}
+    who: dict[str, Any] = {"actor": caller.actor, "project_id": int(made["id"]), "at": timezone.now()}
     sent = [{**block, "key": str(block["id"])} for block in made["script"]["blocks"]]
 
     sharing.renew_results_address(**who)

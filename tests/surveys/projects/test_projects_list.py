@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_what_a_member_does_not_see_is_not_found_and_what_they_see_is_forbidden(
 
 def walked(caller, query, between=lambda read: None):
     """The names of all projects, read page by page from the last one on. `between` runs after each page."""
-    read = []
+    read: list[dict[str, Any]] = []
     while True:
         after = f"&after={read[-1]['id']}" if read else ""
         page = caller.get(f"/projects?per_page=2&{query}{after}").json()
