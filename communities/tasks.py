@@ -1,7 +1,15 @@
 from celery import shared_task
 from django.utils import timezone
 
-from communities.services import audit, housekeeping, identities, invitations, mails, platform_members
+from communities.services import (
+    audit,
+    housekeeping,
+    identities,
+    invitations,
+    mails,
+    member_changes,
+    platform_members,
+)
 from communities.services.chat import installations, outbox
 from communities.services.pictures import copies, fetching, tidying
 
@@ -28,6 +36,12 @@ def forget_audit_entries(**_later: object) -> None:
 def send_mails(**_later: object) -> None:
     """Send the mails that are due: after each that is written, and every few seconds."""
     mails.send_due(at=timezone.now())
+
+
+@shared_task(name="communities.announce_members")
+def announce_members(**_later: object) -> None:
+    """Every two seconds: write the events of members who have changed and are not announced yet."""
+    member_changes.announce_due(at=timezone.now())
 
 
 @shared_task(name="communities.forget_mails")

@@ -29,6 +29,7 @@ before_task_publish.connect(queues.add_publication_time)
 INTERVALS = {
     "surveys.open_and_close": 2,
     "webhooks.sweep": 2,
+    "communities.announce_members": 2,
     "surveys.take_up_jobs": 5,
     "surveys.delete_overdue_projects": 30,
     "surveys.delete_due_responses": 10,

@@ -35,6 +35,7 @@ IN_PLACE = {
     "communities/redis_connection.py:_client_of": "By the setting REDIS_URL.",
     "communities/services/chat/overview.py:_kinds": REGISTRY,
     "communities/services/identities.py:_merges": REGISTRY,
+    "communities/services/member_changes.py:_announcers": REGISTRY,
     "communities/services/mails.py:_kinds": REGISTRY,
     "communities/services/places.py:_by_city": ONCE,
     "communities/services/places.py:common_time_zones": ONCE,

@@ -5,7 +5,9 @@ Refused and repeated requests leave none, and neither does what respondents do.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -13,11 +15,12 @@ from django.db import connection
 
 from communities.audit_actions import Action
 from communities.models import AuditEntry, User
+from surveys.models import Project
 from surveys.services import events
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.routes import routed_actions
-from webhooks.models import Delivery
+from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db
 
@@ -270,3 +273,72 @@ def _column(sql: str) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         return [row[0] for row in cursor.fetchall()]
+
+
+# --- What writes of projects announce (decisions 17.8) ---------------------------------------------
+
+# What each write of a project or its script announces.
+ANNOUNCED = {
+    "project.create": "project.created",
+    "project.update": "project.updated",
+    "project.partial_update": "project.updated",
+    "project.destroy": "project.deleted",
+    "project.open": "project.opened",
+    "project.close": "project.closed",
+    "project.clone": "project.created",
+    "script.update": "project.updated",
+    "script.patch_block": "project.updated",
+    "script.put_block": "project.updated",
+}
+
+
+def changed_at(project_id: str | int) -> datetime:
+    return Project.with_deleted.values_list("updated_at", flat=True).get(pk=project_id)
+
+
+def announced(project_id: str | int) -> list[str]:
+    """The types of the events about a project, in the order of being written."""
+    bodies = [json.loads(event.body or "") for event in Event.objects.order_by("created_at", "pk")]
+    return [each["type"] for each in bodies if each["data"].get("project", {}).get("id") == str(project_id)]
+
+
+def test_the_table_of_announcements_holds_every_write_of_projects_and_scripts() -> None:
+    writes = {route.permission for route in routed_actions() if route.is_write}
+
+    assert set(ANNOUNCED) == {each for each in writes if each.split(".")[0] in ("project", "script")}
+
+
+@pytest.mark.parametrize("action", ANNOUNCED)
+def test_each_write_of_a_project_counts_and_is_announced_once(scene: Scene, action: str) -> None:
+    changes = {
+        project_id: changed_at(project_id) for project_id in Project.objects.values_list("pk", flat=True)
+    }
+    known = set(Event.objects.values_list("pk", flat=True))
+
+    answer = scene.write(action)
+
+    assert answer.status_code < 300, answer.content
+    [event] = [json.loads(each.body or "") for each in Event.objects.exclude(pk__in=known)]
+    assert event["type"] == ANNOUNCED[action]
+    told = event["data"]["project"]
+    if event["type"] == "project.deleted":
+        assert not Project.objects.filter(pk=told["id"]).exists()
+        return
+    assert told == scene.caller.get(f"/projects/{told['id']}").json()
+    others = {pk: before for pk, before in changes.items() if pk != int(told["id"])}
+    assert {pk: changed_at(pk) for pk in others} == others
+    assert changed_at(told["id"]) != changes.get(int(told["id"]))
+
+
+@pytest.mark.parametrize(
+    "action", ["response.create", "response.destroy", "link.create", "conversation.answer"]
+)
+def test_what_respondents_give_changes_no_project(scene: Scene, action: str) -> None:
+    before = changed_at(scene.places["project"])
+    known = announced(scene.places["project"])
+
+    answer = scene.write(action)
+
+    assert answer.status_code < 300, answer.content
+    assert changed_at(scene.places["project"]) == before
+    assert announced(scene.places["project"]) == known

@@ -10,6 +10,7 @@ ALL = "*"  # in a webhook's `events`: every type
 
 class EventType(TextChoices):
     PROJECT_CREATED = "project.created"
+    PROJECT_UPDATED = "project.updated"
     PROJECT_OPENED = "project.opened"
     PROJECT_CLOSED = "project.closed"
     PROJECT_DELETED = "project.deleted"
@@ -18,6 +19,7 @@ class EventType(TextChoices):
     RESPONSE_DELETED = "response.deleted"
     ANALYSIS_COMPLETED = "analysis.completed"
     ANALYSIS_FAILED = "analysis.failed"
+    MEMBER_UPDATED = "member.updated"
     MEMBER_ERASED = "member.erased"
     WEBHOOK_PING = "webhook.ping"
 

@@ -17,6 +17,7 @@ DELIVERY_STATES = {
 }
 EVENT_MEANINGS = {
     EventType.PROJECT_CREATED: "A project was created",
+    EventType.PROJECT_UPDATED: "A project or its script changed",
     EventType.PROJECT_OPENED: "A project opened",
     EventType.PROJECT_CLOSED: "A project closed",
     EventType.PROJECT_DELETED: "A project was deleted",
@@ -25,6 +26,7 @@ EVENT_MEANINGS = {
     EventType.RESPONSE_DELETED: "A response was deleted",
     EventType.ANALYSIS_COMPLETED: "An analysis is finished",
     EventType.ANALYSIS_FAILED: "An analysis failed",
+    EventType.MEMBER_UPDATED: "A member joined, left or changed",
     EventType.MEMBER_ERASED: "A person's data was erased",
     EventType.WEBHOOK_PING: "A test message that you sent",
 }

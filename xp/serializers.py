@@ -35,6 +35,7 @@ MEMBER_EXAMPLE = {
     "achievements": [EARNED_EXAMPLE],
     "joined_at": "2025-05-01T09:00:00Z",
     "left_at": None,
+    "updated_at": "2026-01-31T09:30:00Z",
 }
 ENTRY_EXAMPLE = {
     "id": 91,
@@ -90,6 +91,11 @@ class MemberOut(serializers.Serializer[Any]):
     achievements = EarnedAchievementOut(many=True)
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
+    updated_at = serializers.DateTimeField(
+        help_text="When something here last changed, but for what members earn: `rank`, XP, level, "
+        "participation and achievements do not count. If it was noticed while the person came to an "
+        "anonymous project, rounded down to the hour, or to the day if its times are."
+    )
 
 
 @extend_schema_serializer(component_name="EntryOut")

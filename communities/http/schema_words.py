@@ -24,14 +24,17 @@ other order is promised. `.../events` lists the events of the last 30 days, also
 `{"id", "type", "timestamp", "api_version": "v1", "community_id", "data"}`, where `data` is the object as the
 interface returned it at that moment:
 
-- `project.created`, `project.opened`, `project.closed`, `project.deleted`: `{"project": Project}`. If the
-  project was opened or closed on schedule, `timestamp` is the scheduled time.
+- `project.created`, `project.updated`, `project.opened`, `project.closed`, `project.deleted`:
+  `{"project": Project}`. If the project was opened or closed on schedule, `timestamp` is the scheduled time.
+  `project.updated` is sent when fields or the script change, and not for responses.
 - `response.submitted`: `{"project_id", "response": Response}`, once, when the response is completed.
 - `response.updated`: `{"project_id", "response": Response}`, whenever an answer of a completed response is
   changed, such as a vote that may be changed. A vote that is taken back sends `response.deleted`.
 - `response.deleted`: `{"project_id", "response_id"}`, also for a partial response. Responses that are deleted
   with their project send no events of their own.
 - `analysis.completed`, `analysis.failed`: `{"project_id", "analysis": Analysis}`.
+- `member.updated`: `{"member": Member}`, when somebody joins or leaves, or when their name, nick, picture,
+  access or account on the chat platform changes. It is not sent for XP and ranks.
 - `member.erased`: `{"member_id"}`. Delete what you hold of that member. Their responses lose their name
   without a `response.updated`. If the member is in the middle of an anonymous project, the event follows at
   the end of the hour, or of the day if the project's times are rounded to it.
@@ -92,8 +95,10 @@ as much as requests at the full rate with responses of 2 KiB. The response to a 
 that nothing is ever done twice.
 
 **Lists** contain `data` and `pagination` (`page`, `per_page`, `total`, `has_more`). `page` counts from 1,
-`per_page` is 1 to 100 and 25 by default. A page past the end is empty. An unknown query parameter is refused,
-so that a misspelt filter does not return everything.
+`per_page` is 1 to 100 and 25 by default. A page past the end is empty. Some lists also take `after`, the id
+of the last object that you have: the page starts after it, and `page` is absent. In the order of ids, what
+changes meanwhile neither repeats objects nor leaves out others. An unknown query parameter is refused, so
+that a misspelt filter does not return everything.
 
 **Fields.** Read-only fields are accepted and ignored, so an object that was read can be sent back. Unknown
 fields are ignored too, and named in the response header `X-Ignored-Fields`, the first 4,096 characters of

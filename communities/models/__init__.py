@@ -7,6 +7,7 @@ from communities.models.identity import Identity, SourceCheck, SourceToken, Veri
 from communities.models.invitation import Invitation
 from communities.models.mail import Mail, MailRefusal, MailSum
 from communities.models.member import Member
+from communities.models.member_change import MemberChange
 from communities.models.picture import Picture
 from communities.models.user import User, unnamed
 
@@ -24,6 +25,7 @@ __all__ = [
     "MailRefusal",
     "MailSum",
     "Member",
+    "MemberChange",
     "Picture",
     "SourceCheck",
     "SourceToken",

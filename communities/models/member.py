@@ -8,11 +8,15 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q
+from django.db.models.functions import Now
 
 from communities.key_versions import AccessQuerySet
 from communities.models.community import Community
 from communities.models.user import User
+
+# When somebody joined, or never: nulls last, and comparable.
+JOINED_LAST = Func(F("joined_at"), template="coalesce(%(expressions)s, 'infinity'::timestamptz)")
 
 
 class Member(models.Model):
@@ -33,6 +37,12 @@ class Member(models.Model):
     avatar_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     joined_at = models.DateTimeField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+    updated_at = models.DateTimeField(
+        db_default=Now(),
+        editable=False,
+        help_text="When something last changed that the interface returns, but for what members earn. The "
+        "database keeps it.",
+    )
     role_ids = ArrayField(
         models.CharField(max_length=20),
         null=True,
@@ -71,6 +81,8 @@ class Member(models.Model):
                 fields=["community", "id"], condition=Q(left_at__isnull=False), name="member_who_left"
             ),
             models.Index(fields=["community", "-id"], name="member_newest"),
+            models.Index(fields=["community", "updated_at"], name="member_by_change"),
+            models.Index("community", JOINED_LAST, "id", name="member_by_joining"),
             models.Index(fields=["community", "access", "-id"], name="member_newest_by_access"),
             GinIndex(SearchVector("nick", config="simple"), name="member_by_words_of_nick"),
             models.Index(

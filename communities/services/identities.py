@@ -27,6 +27,7 @@ from communities import rounding
 from communities.errors import Conflict, NotFound
 from communities.models import Identity, User
 from communities.rounding import Rounding
+from communities.services import member_changes
 from communities.sources import platforms
 from communities.statements import fetch_rows, prepared
 from communities.transactions import in_transaction
@@ -86,12 +87,16 @@ def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Iden
 
 
 @in_transaction
-def note_acting(*, community_id: int, platform_id: str, name: str, at: datetime) -> int:
+def note_acting(
+    *, community_id: int, platform_id: str, name: str, at: datetime, rounded_to: Rounding | None = None
+) -> int:
     """The user of an account that has just acted in a community's chat, as the platform signs.
 
     A new user of this community if nobody has signed in with it and the community has not written it down.
-    Acting in one community proves nothing to others, nor about a browser.
+    Acting in one community proves nothing to others, nor about a browser. `rounded_to` is for people who come
+    to an anonymous project: no stored time is finer.
     """
+    at = rounding.down(at, rounded_to)
     provider = Identity.Provider.CHAT
     _lock_account(provider, platform_id)
     identity = _proven(provider, platform_id) or _written(provider, platform_id, community_id=community_id)
@@ -106,7 +111,8 @@ def note_acting(*, community_id: int, platform_id: str, name: str, at: datetime)
     elif identity.proven_at is None:
         identity.proven_at = at
         identity.save(update_fields=["proven_at"])
-        User.objects.filter(pk=identity.user_id, name="").update(name=name)
+        with member_changes.times_rounded(rounded_to):
+            User.objects.filter(pk=identity.user_id, name="").update(name=name)
     return identity.user_id
 
 
@@ -218,7 +224,7 @@ def disconnect(*, user_id: int, identity_id: int) -> None:
     if not _has_another_way(user, identity):
         raise Conflict("This is your only way to sign in. First set a password, or connect another account.")
     SocialAccount.objects.filter(provider=identity.provider, uid=identity.platform_id).delete()
-    identity.delete()
+    identity.delete()  # `member_changes.announce_due` tells the communities
 
 
 def belongs_to(*, user_id: int, provider: str, platform_id: str) -> bool:
@@ -293,4 +299,5 @@ def _prove(identity: Identity, *, name: str, at: datetime) -> Identity:
         uid=identity.platform_id,
         defaults={"user_id": identity.user_id, "extra_data": {"name": name}},
     )
+    member_changes.announce(user_ids=[identity.user_id], at=at)
     return identity

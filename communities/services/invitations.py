@@ -23,7 +23,15 @@ from communities.audit_actions import Action
 from communities.errors import Conflict, Forbidden, NotFound
 from communities.mail_addresses import keyed_hash
 from communities.models import Community, Invitation, Mail, Member, User
-from communities.services import audit, identities, invitation_letters, mail_sums, mails, recipients
+from communities.services import (
+    audit,
+    identities,
+    invitation_letters,
+    mail_sums,
+    mails,
+    member_changes,
+    recipients,
+)
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import in_transaction
 
@@ -314,6 +322,7 @@ def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Membe
         before=before,
         after={"access": member.access, "present": True},
     )
+    member_changes.announce(member_ids=[member.pk], at=at)
     return member
 
 

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.models import CommunitySettings, Identity, Member, User
-from communities.services import audit, identities
+from communities.services import audit, identities, member_changes
 from communities.services.audit import Subject
 from communities.statements import columns_of, instance_of, prepared
 from communities.transactions import in_transaction
@@ -398,4 +398,5 @@ def create_member(*, community_id: int, name: str, access: str, at: datetime) ->
         at=at,
         after={"access": access},
     )
+    member_changes.announce(member_ids=[member.pk], at=at)
     return member

@@ -18,7 +18,7 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import Community, Identity, Member, User
-from communities.services import audit, identities, mails
+from communities.services import audit, identities, mails, member_changes
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import in_transaction
 
@@ -70,6 +70,7 @@ def add_members(*, actor: Actor, people: Sequence[NewMember], at: datetime) -> l
         )
         _note_added(member, actor=actor, at=at)
         added.append(AddedMember(member.pk, is_new=True))
+    member_changes.announce(member_ids=[each.member_id for each in added if each.is_new], at=at)
     return added
 
 
@@ -122,6 +123,7 @@ def add_member(*, actor: Actor, nick: str, access: str, at: datetime) -> Member:
         community_id=actor.community_id, user=User.objects.create(), nick=nick, access=access, joined_at=at
     )
     _note_added(member, actor=actor, at=at)
+    member_changes.announce(member_ids=[member.pk], at=at)
     return member
 
 
@@ -138,8 +140,9 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
+    before = member.access
     if "access" in changes:
-        change_access(actor=actor, member_id=member_id, access=changes["access"], at=at)
+        _change_access(member, actor=actor, access=changes["access"], at=at)
     changed = []
     if "nick" in changes and changes["nick"] != member.nick:
         Member.objects.filter(pk=member.pk).update(nick=changes["nick"])
@@ -154,6 +157,8 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
             at=at,
             after=dict.fromkeys(changed, "changed"),
         )
+    if changed or member.access != before:
+        member_changes.announce(member_ids=[member.pk], at=at)
 
 
 def _change_account(member: Member, platform_id: str | None) -> bool:
@@ -187,8 +192,16 @@ def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) ->
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
+    if member.access != access:
+        _change_access(member, actor=actor, access=access, at=at)
+        member_changes.announce(member_ids=[member.pk], at=at)
+    return member
+
+
+def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -> None:
+    """Change what a locked member may do. Refuses (Conflict) as `change_access` does."""
     if member.access == access:
-        return member
+        return
     if is_only_admin(member):
         raise Conflict("A community needs an admin: make somebody else an admin first.")
     before, member.access = member.access, access
@@ -201,7 +214,6 @@ def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) ->
         before={"access": before},
         after={"access": access},
     )
-    return member
 
 
 @in_transaction

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,7 +25,7 @@ from communities.chat_platform import client
 from communities.chat_platform.client import PlatformError, Refused
 from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
 from communities.rounding import Rounding
-from communities.services import audit, bots, source_tokens
+from communities.services import audit, bots, member_changes, source_tokens
 from communities.sources import chat
 from communities.sources.chat import GuildMember
 from communities.sources.failures import SourceUnavailable, TokenRefused
@@ -35,6 +36,7 @@ AGAIN = timedelta(minutes=10)  # before the worker asks about the same member ag
 AT_ONCE = 50
 SECONDS_AT_SIGN_IN = 4.0  # then no other community is asked about: with the last answer, about 6 s
 REFRESH = "communities.refresh_members"
+_SHOWN = ("nick", "avatar_url", "joined_at", "left_at")  # what the platform tells and the interface returns
 _GONE = frozenset({10007, 10013})  # codes of the platform: no such member, no such account
 
 log = structlog.get_logger("colloquy.sources")
@@ -280,15 +282,16 @@ def _note_presence(listed: GuildMember, asked: _Asked) -> Member | None:
     member = _note_if_member(listed, asked)
     if member is not None:  # another process was faster; the lock on the user keeps the next one away
         return member
-    member = Member.objects.create(
-        community_id=asked.community_id,
-        user_id=asked.user_id,
-        nick=listed.nick or None,
-        avatar_url=listed.avatar_url,
-        joined_at=listed.joined_at or asked.stored_at,
-        role_ids=list(listed.role_ids),
-        roles_told_at=asked.stored_at,
-    )
+    with member_changes.times_rounded(asked.rounded_to):
+        member = Member.objects.create(
+            community_id=asked.community_id,
+            user_id=asked.user_id,
+            nick=listed.nick or None,
+            avatar_url=listed.avatar_url,
+            joined_at=listed.joined_at or asked.stored_at,
+            role_ids=list(listed.role_ids),
+            roles_told_at=asked.stored_at,
+        )
     audit.record(
         actor=None,
         action=Action.MEMBER_CREATED,
@@ -297,6 +300,7 @@ def _note_presence(listed: GuildMember, asked: _Asked) -> Member | None:
         after={"access": member.access},
         rounded_to=asked.rounded_to,
     )
+    _announce(member, asked)
     return member
 
 
@@ -305,6 +309,7 @@ def _note_if_member(listed: GuildMember, asked: _Asked) -> Member | None:
     member = _lock(asked)
     if member is None or _is_newer(member, asked.at) or (member.left_at and not member.left_server):
         return member
+    was = copy(member)
     member.nick, member.avatar_url = listed.nick or member.nick, listed.avatar_url
     member.role_ids, member.roles_told_at = list(listed.role_ids), _told_at(member, asked)
     fields = ["nick", "avatar_url", "role_ids", "roles_told_at"]
@@ -314,7 +319,7 @@ def _note_if_member(listed: GuildMember, asked: _Asked) -> Member | None:
     if member.joined_at is None and listed.joined_at:
         member.joined_at = listed.joined_at
         fields += ["joined_at"]
-    member.save(update_fields=fields)
+    _save(member, was, fields, asked)
     return member
 
 
@@ -325,13 +330,27 @@ def _note_absence(asked: _Asked) -> Member | None:
         return member
     if member.left_at and not member.left_server:
         return member
+    was = copy(member)
     member.role_ids, member.roles_told_at = [], _told_at(member, asked)
     fields = ["role_ids", "roles_told_at"]
     if member.left_at is None:
         member.left_at, member.left_server = asked.stored_at, True
         fields += ["left_at", "left_server"]
-    member.save(update_fields=fields)
+    _save(member, was, fields, asked)
     return member
+
+
+def _save(member: Member, was: Member, fields: list[str], asked: _Asked) -> None:
+    with member_changes.times_rounded(asked.rounded_to):
+        member.save(update_fields=fields)
+    if any(getattr(member, name) != getattr(was, name) for name in _SHOWN):
+        _announce(member, asked)
+
+
+def _announce(member: Member, asked: _Asked) -> None:
+    """Announce a member who has changed. Beside anonymous answers that waits for the end of the hour."""
+    if asked.rounded_to is None:
+        member_changes.announce(member_ids=[member.pk], at=asked.at)
 
 
 def _lock(asked: _Asked) -> Member | None:

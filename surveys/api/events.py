@@ -11,6 +11,7 @@ from surveys.api import analysis_job_examples, conversation_examples, examples
 from surveys.api.blocks import ref
 from webhooks.api.examples import WEBHOOK
 from webhooks.events import API_VERSION, EventType
+from xp.serializers import MEMBER_EXAMPLE
 
 Schema = dict[str, Any]
 
@@ -37,6 +38,15 @@ EVENTS: dict[EventType, EventDescription] = {
         "The project is new or a copy.",
         _PROJECT,
         {"project": examples.PROJECT},
+    ),
+    EventType.PROJECT_UPDATED: EventDescription(
+        "A project was changed",
+        "Its fields, its script or the address of its shared results. Sent once for each request that "
+        "changes something. Opening and closing have events of their own, when they take place. What was "
+        "deleted in the admin and is brought back sends it too. Nothing is sent for responses, or if the "
+        "author is erased or renamed. For the script, read `.../script`.",
+        _PROJECT,
+        {"project": examples.UPDATED_PROJECT},
     ),
     EventType.PROJECT_OPENED: EventDescription(
         "A project was opened",
@@ -88,6 +98,17 @@ EVENTS: dict[EventType, EventDescription] = {
         f"Contains the `error`. The credits have been returned. {_ROUNDED}",
         _ANALYSIS,
         {"project_id": "7", "analysis": analysis_job_examples.FAILED},
+    ),
+    EventType.MEMBER_UPDATED: EventDescription(
+        "A member joined, left or changed",
+        "Something in the member changed that `updated_at` covers: their name, nick, picture, access, "
+        "account on the chat platform, joining or leaving. Sent once for each change by a request, by the "
+        "person or by the chat platform. Nothing is sent for what members earn (XP, level, achievements) or "
+        "for ranks. What is noticed while somebody comes to an anonymous project is sent at the end of the "
+        "hour, or of the day if its times are rounded to days, with that time as `timestamp`. When two "
+        "members turn out to be one person, one of them is sent, and the other is gone.",
+        {"member": ref("MemberOut")},
+        {"member": MEMBER_EXAMPLE},
     ),
     EventType.MEMBER_ERASED: EventDescription(
         "A member was erased",

@@ -63,6 +63,7 @@ PROJECT: dict[str, Any] = {
     "info": {
         "type": "convo",
         "created_at": "2026-01-31T09:30:00Z",
+        "updated_at": "2026-01-31T09:45:00Z",
         "block_count": 2,
         "is_cloneable": True,
         "author_id": "3",

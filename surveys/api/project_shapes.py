@@ -17,7 +17,7 @@ from communities.http.fields import (
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.pagination import PageIn
+from communities.http.pagination import KeysetIn
 from communities.http.paths import MAX_ID
 from communities.sent_text import sent_text
 from surveys.ai.provider import MAX_INTENT
@@ -34,6 +34,7 @@ from surveys.engine.language import names
 from surveys.engine.script import Bucket
 from surveys.models import Project
 from surveys.services import metadata
+from surveys.services.projects import listing
 
 PRIVACY_MODES = Project.PrivacyMode.values
 MAX_SMALL = 2**31 - 1
@@ -401,14 +402,21 @@ class CloneIn(serializers.Serializer[Any]):
     name = StrictTextField(max_length=200, required=False, help_text="Defaults to `Copy of ...`.")
 
 
-class ListIn(PageIn):
+class ListIn(KeysetIn):
     """Query parameters of the project list."""
+
+    sort_with_after = "id"
+    sort_without_after = "-created_at"
 
     status = StrictChoiceField(Project.Status.values, required=False)
     type = StrictChoiceField(Project.Type.values, required=False)
     search = StrictTextField(max_length=200, required=False, help_text="Part of the name; case is ignored.")
     author_id = serializers.IntegerField(min_value=1, max_value=MAX_ID, required=False)
-    sort = StrictChoiceField(["created_at", "-created_at", "name"], default="-created_at")
+    sort = StrictChoiceField(
+        list(listing.ORDER),
+        required=False,
+        help_text="Newest first without it (`-created_at`); with `after`, in the order of ids (`id`).",
+    )
 
 
 # --- Out ------------------------------------------------------------------------------------------
@@ -417,6 +425,10 @@ class ListIn(PageIn):
 class InfoOut(serializers.Serializer[Any]):
     type = StrictChoiceField(Project.Type.values)
     created_at = UtcDateTimeField(allow_null=True)
+    updated_at = UtcDateTimeField(
+        help_text="When the project last changed: its fields, its state or its script. Responses do not "
+        "change it, and neither does the name of its author."
+    )
     block_count = StrictIntegerField(help_text="Blocks of the script, without the outro.")
     is_cloneable = StrictBooleanField(help_text="Whether other communities may clone it.")
     author_id = StrictTextField(allow_null=True)

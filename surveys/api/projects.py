@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from django.db.models.functions import Lower
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.actors import Role
-from communities.errors import Conflict, InvalidRequest, refuse_all
+from communities.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, once
+from communities.http.pagination import page_after
 from communities.http.views import CommunityViewSet
 from communities.services.chat import guilds
 from surveys.api import examples
@@ -30,7 +30,7 @@ from surveys.api.project_shapes import (
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
 from surveys.services import access, generation, lookup
-from surveys.services.projects import cloning, opening
+from surveys.services.projects import cloning, listing, opening
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
@@ -40,11 +40,6 @@ from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import templates
 
 TAG = "Projects"
-_ORDER: Mapping[str, tuple[str | Lower, ...]] = {
-    "created_at": ("created_at", "pk"),
-    "-created_at": ("-created_at", "-pk"),
-    "name": (Lower("name"), "pk"),
-}
 _changes = partial(
     extend_schema,
     tags=[TAG],
@@ -94,20 +89,37 @@ class ProjectViewSet(OwnWorkViewSet):
         operation_id="projects_list",
         tags=[TAG],
         summary="List projects",
-        description="Newest first, unless `sort` says otherwise. A member's key sees only active projects.",
+        description=(
+            "Newest first, unless `sort` or `after` says otherwise. A member's key sees only active "
+            "projects. To keep a copy, read all with `sort=id`, going on with the last id as `after`. Later, "
+            "read what has changed with `updated_after`, from a minute before your last reading on: the time "
+            "is that of the change, which others see a little later. Deleted projects are not listed: see "
+            "the event `project.deleted`."
+        ),
         parameters=[ListIn],
         responses=ProjectOut(many=True),
         examples=[OpenApiExample("One project", examples.PROJECT, response_only=True)],
     )
     def list(self, request: Request) -> Response:
         query = self.query(ListIn)
-        matches = _filtered(self.visible(), query, live=self.visible().live_at(self.at))
-        ordered = matches.order_by(*_ORDER[query["sort"]])
+        visible, sort = self.visible(), query["sort"]
+        matches = listing.matching(visible, query, at=self.at)
+        if "after" in query:
+            return self._page_after(query, matches)
 
         def rows(offset: int, length: int) -> Sequence[dict[str, Any]]:
-            return self._all_as_json(lookup.load_page(ordered, offset, length))
+            return self._all_as_json(listing.page(matches, offset, length, sort=sort))
 
         return self.page(rows, query, as_json=dict, total=matches.count())
+
+    def _page_after(self, query: Mapping[str, Any], matches: ProjectQuerySet) -> Response:
+        length, sort = query["per_page"] + 1, query["sort"]
+        try:
+            rows = listing.page_after(matches, query["after"], length, sort=sort, visible=self.visible())
+        except NotFound:
+            refuse("after", "not_found", "`after` must be the id of a project that you may read.")
+        page, pagination = page_after(rows, query, total=matches.count())
+        return Response({"data": self._all_as_json(page), "pagination": pagination})
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
         """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
@@ -370,22 +382,6 @@ class ProjectViewSet(OwnWorkViewSet):
         totals = steps.totals(projects=in_steps)
         rendered = [(each.pk, project_as_json(each, at=self.at)) for each in projects]
         return [{**told, "info": {**told["info"], **totals.get(pk, {})}} for pk, told in rendered]
-
-
-def _filtered(
-    matches: ProjectQuerySet, query: Mapping[str, Any], *, live: ProjectQuerySet
-) -> ProjectQuerySet:
-    if query.get("status") == "active":
-        matches = live
-    elif query.get("status") == "inactive":
-        matches = matches.exclude(pk__in=live.values("pk"))
-    if "type" in query:
-        matches = matches.filter(type=query["type"])
-    if "author_id" in query:
-        matches = matches.filter(author_id=query["author_id"])
-    if "search" in query:
-        matches = matches.filter(name__icontains=query["search"])
-    return matches
 
 
 def _with_template(fields: dict[str, Any]) -> tuple[dict[str, Any], object]:

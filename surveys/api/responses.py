@@ -21,7 +21,7 @@ from communities.errors import Conflict
 from communities.http import bodies
 from communities.http.fields import StrictStringField, StrictTextField, UtcDateTimeField
 from communities.http.idempotency import Claim, is_settled, once
-from communities.http.pagination import MAX_PAGE, PageIn, PerPageIn
+from communities.http.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
@@ -36,7 +36,7 @@ from surveys.services.responses.changes import ChangesPage
 TAG = "Responses"
 
 
-class ResponsesIn(field_filters.FilteredByFields, PageIn):
+class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     """Filters and paging of the listing."""
 
     page = serializers.IntegerField(
@@ -92,12 +92,7 @@ class ResponsesIn(field_filters.FilteredByFields, PageIn):
                 {"session_number": "`session_number` needs `user_id`: it counts the sessions of one person."},
                 code="required",
             )
-        if "after" in attrs and "page" in self.initial_data:
-            raise serializers.ValidationError(
-                {"after": "`after` cannot be sent with `page`: it already says where the page starts."},
-                code="conflicting",
-            )
-        return attrs
+        return super().validate(attrs)
 
 
 class AnswerOut(serializers.Serializer[Any]):

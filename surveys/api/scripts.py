@@ -18,8 +18,8 @@ from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.projects import OwnWorkViewSet
 from surveys.services import access, lookup
+from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
-from surveys.services.scripts import editing as scripts
 from surveys.services.scripts.editing import Written
 
 TAG = "Scripts"
@@ -112,7 +112,7 @@ class ScriptViewSet(OwnWorkViewSet):
     )
     @once
     def update(self, request: Request, project_id: int) -> Response:
-        written = scripts.replace_script(
+        written = script_writes.replace_script(
             actor=self.actor,
             project_id=project_id,
             body=self.body,
@@ -141,7 +141,7 @@ class ScriptViewSet(OwnWorkViewSet):
         return self._patch_block(request, project_id, block_id)
 
     def _patch_block(self, request: Request, project_id: int, block_id: int) -> Response:
-        written = scripts.patch_block(
+        written = script_writes.patch_block(
             actor=self.actor,
             project_id=project_id,
             block_id=block_id,

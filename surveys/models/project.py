@@ -14,7 +14,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models import F, Func, Q, Value
-from django.db.models.functions import Coalesce, Lower
+from django.db.models.functions import Coalesce, Lower, Now
 from django.db.models.lookups import Contains
 
 from communities import word_matches
@@ -123,6 +123,11 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     type = models.CharField(max_length=5, choices=Type)
     created_at = models.DateTimeField()
+    updated_at = models.DateTimeField(
+        db_default=Now(),
+        editable=False,
+        help_text="When its settings, state or script last changed. The database keeps it.",
+    )
     is_cloneable = models.BooleanField(
         default=True, help_text="Whether other communities may clone this project."
     )
@@ -233,6 +238,8 @@ class Project(models.Model):
         ]
         indexes = [
             models.Index(fields=["community", "-created_at", "-id"], name="project_newest_in_community"),
+            models.Index(fields=["community", "updated_at"], name="project_by_change"),
+            models.Index(fields=["community", "id"], name="project_by_id"),
             # For lists of staff: each filter and each order finds its first rows without reading others.
             # This one has the names too, so that a search reads no rows until it has found a page.
             models.Index(

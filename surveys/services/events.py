@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from surveys.models import Analysis, Conversation, Project
+from surveys.services import lookup
 from surveys.services.anonymity import rounding_of
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.project import project_as_json
@@ -13,6 +14,7 @@ from surveys.services.representations.response import StoredAnswers, response_se
 from webhooks.events import EventType
 from webhooks.services import outbox
 from webhooks.services.outbox import Happening
+from xp.services import members
 
 
 def project_changed(
@@ -32,6 +34,15 @@ def project_changed(
         project_id=project.pk,
         person_id=project.author_id,
     )
+
+
+def project_updated(project: Project, *, at: datetime) -> None:
+    """Emit the event of a project that has just been changed, with the project as it is now.
+
+    Creating, opening, closing and deleting have events of their own.
+    """
+    stored = lookup.get(community_id=project.community_id, project_id=project.pk)
+    project_changed(EventType.PROJECT_UPDATED, stored, at=at)
 
 
 def response_submitted(conversation: Conversation, stored: StoredAnswers, *, at: datetime) -> None:
@@ -109,6 +120,22 @@ def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> Non
         about=f"analysis {analysis.pk}",
         project_id=project.pk,
         rounded_to=rounding_of(project),
+    )
+
+
+def members_updated(
+    *, community_id: int, member_ids: Collection[int], at: datetime, happened_at: datetime | None = None
+) -> None:
+    """Emit an event with each of these members as they are now, by one statement. Leaves out who is gone."""
+    rows = members.of_ids(list(member_ids), community_id=community_id, at=at)
+    outbox.emit_many(
+        community_id=community_id,
+        type=EventType.MEMBER_UPDATED,
+        happenings=[
+            Happening(f"member {row['id']}", {"member": row}, person_id=int(row["user_id"])) for row in rows
+        ],
+        at=at,
+        happened_at=happened_at,
     )
 
 

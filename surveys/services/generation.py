@@ -37,7 +37,7 @@ from surveys import ai
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
-from surveys.services import jobs
+from surveys.services import events, jobs
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject, ProjectPlan
 from surveys.services.scripts import editing as scripts
@@ -339,6 +339,7 @@ def deliver(*, generation_id: int, at: datetime) -> None:
         _end_as_failed(generation, error)
     project.generation = _as_json(generation.status, generation)
     project.save(update_fields=["generation"])
+    events.project_updated(project, at=at)
     generation.delete()
 
 

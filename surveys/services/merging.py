@@ -28,7 +28,7 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.rounding import Rounding
-from communities.services import audit, identities, members
+from communities.services import audit, identities, member_changes, members
 from communities.services import people as membership_data
 from communities.transactions import in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
@@ -91,6 +91,13 @@ def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Roundin
     `rounded_to` rounds the time in the audit trail, beside anonymous responses. Refuses (Conflict) users who
     are inactive or have just gone, and to drop a superuser.
     """
+    with member_changes.times_rounded(rounded_to):
+        _merge_users(keep_id, drop_id, at, rounded_to)
+    if rounded_to is None:
+        member_changes.announce(user_ids=[keep_id], at=at)
+
+
+def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None:
     # A mode that lets others refer to the users meanwhile: a conversation that begins holds its member, whom
     # we wait for below.
     rows = User.objects.select_for_update(no_key=True).filter(pk__in=[keep_id, drop_id]).order_by("pk")

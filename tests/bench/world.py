@@ -210,6 +210,9 @@ def members_with_xp(database_url: str, count: int) -> None:
         FROM communities_user WHERE username LIKE 'measured %%'
         """,
         """
+        DELETE FROM communities_memberchange  -- nobody is told of them
+        """,
+        """
         INSERT INTO xp_standing (member_id, community_id, xp_total, month, xp_in_month, participation)
         SELECT id, community_id, 1 + hashint8(id) & 4095, date_trunc('month', now() AT TIME ZONE 'UTC'),
             1 + hashint8(id) & 255, 3

@@ -43,7 +43,7 @@ class StoredEvent:
 
 
 def read_events() -> dict[str, StoredEvent]:
-    """All events by id, which is also their `webhook-id`."""
+    """All events by id, which is also their `webhook-id`; members were made before any webhook listened."""
     return {
         str(event.pk): StoredEvent(
             type=event.type,
@@ -52,7 +52,7 @@ def read_events() -> dict[str, StoredEvent]:
             created_at=event.created_at,
             is_rounded=event.rounding is not None,
         )
-        for event in Event.objects.all()
+        for event in Event.objects.exclude(type="member.updated")
     }
 
 

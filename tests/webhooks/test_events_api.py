@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -111,6 +113,54 @@ def test_equal_times_are_in_order_of_ids_and_none_is_lost_between_pages(caller: 
     assert seen == sorted(emitted, reverse=True)
 
 
+def test_events_are_listed_oldest_first_if_asked(caller: Caller) -> None:
+    in_order = emit_at(caller, 3, 1, 2)
+    in_order = [in_order[1], in_order[2], in_order[0]]
+
+    assert ids(caller, "?order=asc") == in_order
+    assert ids(caller, "?order=desc") == ids(caller) == in_order[::-1]
+    assert ids(caller, f"?order=asc&after={in_order[0]}") == in_order[1:]
+    assert ids(caller, f"?order=asc&after={in_order[2]}") == []
+
+
+def test_a_reader_who_polls_oldest_first_gets_each_event_once(caller: Caller) -> None:
+    emitted = emit_at(caller, *[1] * 5)
+    seen: list[str] = []
+    since = NOW.strftime("%Y-%m-%dT%H:%M:%SZ")
+    query = f"since={since}"
+
+    for round in range(4):
+        while True:
+            read = page(caller, f"?order=asc&per_page=2&{query}")
+            seen += [each["id"] for each in read["data"]]
+            query = f"after={seen[-1]}"
+            if not read["pagination"]["has_more"]:
+                break
+        emitted += emit_at(caller, round + 2, round + 2, round + 2)
+
+    seen += ids(caller, f"?order=asc&{query}")
+    assert len(seen) == len(set(seen))
+    assert set(seen) == set(emitted)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_page_in_either_order_is_read_from_an_index_alone(caller: Caller, order: str) -> None:
+    emitted = emit_at(caller, *range(30))
+
+    with CaptureQueriesContext(connection) as queries:
+        page(caller, f"?per_page=2&after={emitted[15]}&order={order}")
+
+    listing = queries.captured_queries[-1]["sql"]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+        cursor.execute(f"EXPLAIN {listing}")
+        plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "event_newest_of_community" in plan
+    assert "Sort" not in plan
+    assert "created_at" in plan.split("Index Cond")[1].split("\n")[0]
+
+
 def test_events_are_filtered_by_type(caller: Caller) -> None:
     emit_at(caller, 1, 3)
     closed = emit_at(caller, 2, 4, type=EventType.PROJECT_CLOSED)
@@ -187,6 +237,8 @@ def test_a_community_lists_its_own_events(caller: Caller) -> None:
         ("until=2026-01-31T10:00:00", ("until", "invalid")),
         ("after=0190a5d2-7c1e-7b3a-9f00-2f6b1c9d8e7a", ("after", "not_found")),
         ("after=17", ("after", "invalid")),
+        ("order=asc&after=0190a5d2-7c1e-7b3a-9f00-2f6b1c9d8e7a", ("after", "not_found")),
+        ("order=oldest", ("order", "invalid_choice")),
         ("page=2", ("page", "not_allowed")),
         ("per_page=0", ("per_page", "too_small")),
         ("per_page=101", ("per_page", "too_large")),

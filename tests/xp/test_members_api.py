@@ -23,6 +23,11 @@ def admin():
     return caller
 
 
+def changed_at(member):
+    member.refresh_from_db()
+    return f"{member.updated_at:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def test_a_members_json_has_all_that_they_earned(admin):
     ann = member(
         admin,
@@ -76,6 +81,7 @@ def test_a_members_json_has_all_that_they_earned(admin):
         ],
         "joined_at": "2025-05-01T09:00:00Z",
         "left_at": None,
+        "updated_at": changed_at(ann),
     }
 
 
@@ -98,6 +104,7 @@ def test_a_new_members_json_has_zeros_and_nulls(admin):
         "achievements": [],
         "joined_at": None,
         "left_at": None,
+        "updated_at": changed_at(own),
     }
 
 

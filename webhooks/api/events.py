@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from communities.actors import Role
 from communities.errors import NotFound, refuse
-from communities.http.fields import UtcDateTimeField
+from communities.http.fields import StrictChoiceField, UtcDateTimeField
 from communities.http.pagination import PerPageIn
 from communities.http.views import CommunityViewSet
 from webhooks.api import examples
@@ -23,7 +23,12 @@ class EventsIn(PerPageIn):
     """Filters and paging of the list."""
 
     after = serializers.UUIDField(
-        required=False, help_text="An event's id: the page starts after it, at one cost at any depth."
+        required=False,
+        help_text="An event's id: the page starts after it in the order of this list, at one cost at any "
+        "depth.",
+    )
+    order = StrictChoiceField(
+        choices=["asc", "desc"], default="desc", help_text="Oldest first, or newest first."
     )
     type = serializers.ChoiceField(choices=EventType.values, required=False)
     since = UtcDateTimeField(required=False, help_text="Emitted then or later.")
@@ -54,9 +59,19 @@ class EventViewSet(CommunityViewSet):
         tags=["Events"],
         summary="List events",
         description=(
-            "Every event of the last 30 days, newest first by the time at which it was emitted and, at equal "
-            "times, by id; whether a webhook listened or not. The elements are the bodies that webhooks "
-            "receive. To continue where an earlier call stopped, send the last id as `after`.\n\n"
+            "Every event of the last 30 days, whether a webhook listened or not; by the time at which it was "
+            "emitted and, at equal times, by id, newest first unless `order` says otherwise. The elements "
+            "are the bodies that webhooks receive. To continue where an earlier call stopped, send the last "
+            "id as `after`, with the same `order`.\n\n"
+            "To read new events without a webhook, poll with `order=asc`: begin with `since`, then send the "
+            "id of the last event that you have as `after`, at once while `has_more` is true. An event is "
+            "listed once the request that caused it is committed, with the time at which that request came: "
+            "an event may still appear before one that you have read. To miss none, read the last minutes "
+            "once more by `since` from time to time, and skip the ids that you know. (An event on schedule, "
+            "such as an opening, is listed by the time at which it was emitted; its `timestamp` may be "
+            "earlier.) For responses, `.../responses/changes` promises that nothing appears behind its "
+            "cursor. If `after` is no longer kept, it is `400 invalid_request`: begin again with "
+            "`since`.\n\n"
             "Events about responses to anonymous projects have random ids, and times rounded down to the "
             "hour, or to the day if the project rounds to days, so their order reveals nothing. `since` and "
             "`until` compare with the rounded time, so such an event may be listed behind events that you "
@@ -77,6 +92,7 @@ class EventViewSet(CommunityViewSet):
                 since=query.get("since"),
                 until=query.get("until"),
                 after=query.get("after"),
+                oldest_first=query["order"] == "asc",
                 per_page=query["per_page"],
                 at=self.at,
             )

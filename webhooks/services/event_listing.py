@@ -32,24 +32,26 @@ def page(
     since: datetime | None = None,
     until: datetime | None = None,
     after: uuid.UUID | None = None,
+    oldest_first: bool = False,
     per_page: int,
     at: datetime,
 ) -> EventPage:
-    """A page of a community's events of the last 30 days, newest first; it costs the same at any depth.
+    """A page of a community's events of the last 30 days; it costs the same at any depth.
 
-    `since` is inclusive, `until` is not. With `after`, the page starts after that event. Raises NotFound if
-    there is no such event.
+    Newest first, or `oldest_first`. `since` is inclusive, `until` is not. With `after`, the page starts after
+    that event in the same order. Raises NotFound if there is no such event.
     """
     events = _kept(community_id, at)
     if after is not None:
-        events = _older_than(events, after)
+        events = _beyond(events, after, oldest_first=oldest_first)
     if type is not None:
         events = events.filter(type=type)
     if since is not None:
         events = events.filter(created_at__gte=since)
     if until is not None:
         events = events.filter(created_at__lt=until)
-    rows = list(events.order_by("-created_at", "-pk")[: per_page + 1])
+    order = ("created_at", "pk") if oldest_first else ("-created_at", "-pk")
+    rows = list(events.order_by(*order)[: per_page + 1])
     return EventPage([_as_json(row) for row in rows[:per_page]], has_more=len(rows) > per_page)
 
 
@@ -57,13 +59,16 @@ def _kept(community_id: int, at: datetime) -> QuerySet[Event]:
     return Event.objects.filter(community_id=community_id, created_at__gt=at - BODY_LIFETIME)
 
 
-def _older_than(events: QuerySet[Event], event_id: uuid.UUID) -> QuerySet[Event]:
+def _beyond(events: QuerySet[Event], event_id: uuid.UUID, *, oldest_first: bool) -> QuerySet[Event]:
+    """The events that come after this one in the order of the list."""
     created_at = events.filter(pk=event_id).values_list("created_at", flat=True).first()
     if created_at is None:
         raise NotFound("There is no such event.")
-    # The first condition is implied by the second; the index is entered by it.
+    side = "gt" if oldest_first else "lt"
     return events.filter(
-        Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=event_id), created_at__lte=created_at
+        Q(**{f"created_at__{side}": created_at}) | Q(**{f"pk__{side}": event_id}, created_at=created_at),
+        # Implied by the condition before; the index is entered by it.
+        **{f"created_at__{side}e": created_at},
     )
 
 

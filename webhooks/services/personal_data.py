@@ -15,6 +15,7 @@ from django.db import connection
 from communities import wire
 from communities.statements import fetch_rows
 from communities.transactions import in_transaction
+from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 
 Json = dict[str, object]
@@ -70,6 +71,10 @@ def erase(*, community_id: int, user_id: int) -> None:
 
 def _without_names(body: str) -> str:
     event = orjson.loads(body)
+    if event["type"] == EventType.MEMBER_UPDATED:  # nothing in it is about anybody else
+        member = event["data"]["member"]
+        data = {"member": {key: value if key == "id" else None for key, value in member.items()}}
+        return wire.render({**event, "data": data}).decode()
     return wire.render({**event, "data": _with_nulls(event["data"])}).decode()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,11 @@ from communities.actors import Role
 from communities.errors import refuse
 from communities.http.fields import StrictChoiceField, StrictListField, StrictTextField
 from communities.http.idempotency import once
-from communities.http.pagination import PageIn
+from communities.http.pagination import KeysetIn, PageIn, page_after
 from communities.http.views import CommunityViewSet
 from communities.models import Member
 from communities.services import memberships
+from communities.services.members import NoSuchMember
 from communities.services.memberships import NewMember
 from xp.serializers import ABOUT_MEMBERS, MEMBER_EXAMPLE, TAG, MemberOut
 from xp.services import leaderboard, members
@@ -92,8 +93,12 @@ class MembersOut(serializers.Serializer[Any]):
     data = MemberOut(many=True)  # type: ignore[assignment]
 
 
-class MembersIn(PageIn):
+class MembersIn(KeysetIn):
     """Query parameters of the member list."""
+
+    sort_with_after = "id"
+    sort_without_after = "rank"
+    sorts_that_move = frozenset({"rank"})
 
     access = StrictChoiceField(choices=Member.Access.values, required=False)
     search = StrictTextField(
@@ -108,11 +113,13 @@ class MembersIn(PageIn):
         required=False, max_length=128, help_text="The member with this account on the chat platform."
     )
     sort = StrictChoiceField(
-        choices=["rank", "name", "joined_at"],
-        default="rank",
+        choices=list(members.SORTS),
+        required=False,
         help_text=(
-            "`rank`: most XP first, members who have left last. `name`: by nick, or by name if there is no "
-            "nick, ignoring case. `joined_at`: earliest first. Null values come last."
+            "`rank`: most XP first, members who have left last; meant without it, and not with `after`. "
+            "`name`: by nick, or by name if there is no nick, ignoring case. `joined_at`: earliest first. "
+            "`id`: in the order of ids, meant with `after`. Null values come last, equal ones in the order "
+            "of ids."
         ),
     )
 
@@ -140,7 +147,14 @@ class MemberViewSet(CommunityViewSet):
         operation_id="members_list",
         tags=[TAG],
         summary="List members",
-        description=f"All members, including those who have left (see `left_at`). {ABOUT_MEMBERS}",
+        description=(
+            f"All members, including those who have left (see `left_at`). {ABOUT_MEMBERS}\n\n"
+            "In the order of ranks, members change places while you read, so pages may repeat some and leave "
+            "out others. To keep a copy, read all with `sort=id`, going on with the last id as `after`. "
+            "Later, read who has changed with `updated_after`, from a minute before your last reading on: "
+            "the time is that of the change, which others see a little later, and beside anonymous projects "
+            "it is rounded down. Erased members are not listed: see the event `member.erased`."
+        ),
         parameters=[MembersIn],
         responses=MemberOut(many=True),
         examples=[OpenApiExample("One member", MEMBER_EXAMPLE, response_only=True)],
@@ -148,9 +162,20 @@ class MemberViewSet(CommunityViewSet):
     def list(self, request: Request, **kwargs: Any) -> Response:
         query = self.query(MembersIn)
         selection: dict[str, Any] = {"community_id": self.actor.community_id, "filters": query}
+        if "after" in query:
+            return self._page_after(query, selection)
         rows = partial(members.page, **selection, sort=query["sort"], at=self.at)
         total = members.count(**selection)
         return self.page(rows, query, as_json=dict, total=total)
+
+    def _page_after(self, query: Mapping[str, Any], selection: Mapping[str, Any]) -> Response:
+        length, sort = query["per_page"] + 1, query["sort"]
+        try:
+            rows = members.page_after(query["after"], length, **selection, sort=sort, at=self.at)
+        except NoSuchMember:
+            refuse("after", "not_found", "`after` must be the id of a member of this community.")
+        page, pagination = page_after(rows, query, total=members.count(**selection))
+        return Response({"data": page, "pagination": pagination})
 
     @extend_schema(
         operation_id="members_get",

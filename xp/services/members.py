@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from communities import services as communities
-from communities.services.members import NoSuchMember
+from communities.services.members import NoSuchMember, get_membership
 from communities.statements import fetch_rows
 from xp import levels
 from xp.services import achievements, ranks
@@ -27,16 +27,21 @@ _MEMBERS = """
     LEFT JOIN communities_user AS person ON person.id = member.user_id
     LEFT JOIN xp_standing AS standing ON standing.member_id = member.id
 """
-_ORDER = {
-    "rank": "member.left_at IS NOT NULL, coalesce(standing.xp_total, 0) DESC, member.id",
-    "name": "lower(coalesce(nullif(member.nick, ''), nullif(person.name, ''))), member.id",
-    "joined_at": "member.joined_at, member.id",
+_NAME = "lower(coalesce(nullif(member.nick, ''), nullif(person.name, '')))"
+_BY_RANK = "member.left_at IS NOT NULL, coalesce(standing.xp_total, 0) DESC, member.id"
+# The other orders by what no member has null, so that two rows can be compared. Missing values come last.
+_PLACES = {
+    "name": f"{_NAME} IS NULL, coalesce({_NAME}, ''), member.id",
+    "joined_at": "coalesce(member.joined_at, 'infinity'::timestamptz), member.id",  # as its index
+    "id": "member.id",
 }
+_ORDER = {"rank": _BY_RANK, **_PLACES}
+SORTS = tuple(_ORDER)
 _COLUMNS = """
     member.id, member.user_id, account.platform_id, person.name, member.nick, member.avatar_url,
     member.access, coalesce(standing.xp_total, 0),
     CASE WHEN standing.month = %s THEN standing.xp_in_month ELSE 0 END,
-    coalesce(standing.participation, 0), member.joined_at, member.left_at
+    coalesce(standing.participation, 0), member.joined_at, member.left_at, member.updated_at
 """
 _ACCOUNT = """
     LEFT JOIN LATERAL (
@@ -57,13 +62,13 @@ def count(*, community_id: int, filters: Mapping[str, Any]) -> int:
 def page(
     offset: int, length: int, *, community_id: int, filters: Mapping[str, Any], sort: str, at: datetime
 ) -> list[MemberJson]:
-    """A page of the members, including those who have left, sorted by `rank`, `name` or `joined_at`.
+    """A page of the members, including those who have left, in one of the orders SORTS.
 
-    `filters` may have `access`, `user_id`, `platform_id` (an account on the chat platform), and `search`: a
-    part of the nick or name, or a member's id.
+    `filters` may have `access`, `user_id`, `platform_id` (an account on the chat platform), `updated_after`,
+    and `search`: a part of the nick or name, or a member's id.
     """
     where, values = _where(community_id, filters)
-    names = ("access", "search", "user_id", "platform_id")
+    names = ("access", "search", "user_id", "platform_id", "updated_after")
     is_unfiltered = all(filters.get(name) is None for name in names)
     if sort == "rank" and is_unfiltered and offset + length <= INDEX_SCAN_LIMIT:
         # Members with XP come first in this order, and an index has them sorted.
@@ -73,6 +78,27 @@ def page(
     rows = fetch_rows(
         f"SELECT member.id {_MEMBERS} WHERE {where} ORDER BY {_ORDER[sort]} LIMIT %s OFFSET %s",
         [*values, length, offset],
+    )
+    return _ranked([row[0] for row in rows], community_id=community_id, at=at)
+
+
+def page_after(
+    after: int, length: int, *, community_id: int, filters: Mapping[str, Any], sort: str, at: datetime
+) -> list[MemberJson]:
+    """The members who follow one in an order, any but `rank`, as `page` returns them.
+
+    That member need not match the filters, and may have left. Raises `NoSuchMember` if there is none.
+    """
+    get_membership(community_id=community_id, member_id=after)
+    where, values = _where(community_id, filters)
+    places = _PLACES[sort]
+    rows = fetch_rows(
+        f"""
+        SELECT member.id {_MEMBERS}
+        WHERE {where} AND ({places}) > (SELECT {places} {_MEMBERS} WHERE member.id = %s)
+        ORDER BY {places} LIMIT %s
+        """,
+        [*values, after, length],
     )
     return _ranked([row[0] for row in rows], community_id=community_id, at=at)
 
@@ -143,6 +169,9 @@ def _where(community_id: int, filters: Mapping[str, Any]) -> tuple[str, list[Any
             " AND platform_id = %s AND (community_id IS NULL OR community_id = member.community_id))"
         )
         values.append(platform_id)
+    if (changed := filters.get("updated_after")) is not None:
+        conditions.append("member.updated_at >= %s")
+        values.append(changed)
     if search := filters.get("search"):
         conditions.append(
             "(strpos(lower(member.nick), lower(%s)) > 0 OR strpos(lower(person.name), lower(%s)) > 0"
@@ -166,6 +195,7 @@ def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
         participation,
         joined_at,
         left_at,
+        updated_at,
     ) = row
     return {
         "id": str(member_id),
@@ -183,4 +213,5 @@ def _as_json(row: Sequence[Any], earned: list[dict[str, Any]]) -> MemberJson:
         "achievements": earned,
         "joined_at": joined_at,
         "left_at": left_at,
+        "updated_at": updated_at,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from communities import queue, rounding
+from communities import queue
 from communities.rounding import Rounding
 from communities.services import identities, members, platform_members
 from communities.services.members import COLUMNS_OF_PERSON, KnownPerson, person_of
@@ -73,7 +73,8 @@ def known(
                 community_id=community_id,
                 platform_id=platform_id,
                 name=name,
-                at=rounding.down(at, rounded_to),
+                at=at,
+                rounded_to=rounded_to,
             )
         platform_members.note_listed(
             listed=listed, community_id=community_id, user_id=user_id, at=at, rounded_to=rounded_to

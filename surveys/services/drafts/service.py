@@ -27,6 +27,7 @@ from surveys.models import Project, ScriptDraft
 from surveys.services import access, lookup
 from surveys.services.drafts import checking, collisions, keys
 from surveys.services.drafts.collisions import Collision
+from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
@@ -165,7 +166,7 @@ def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedD
         _require_unchanged(project, draft)
     checked = checking.dry_run(actor=actor, project=project, blocks=draft.blocks, at=at)
     checked.require_valid()
-    written = scripts.save_plan(actor=actor, project=project, plan=checked.plan, at=at)
+    written = script_writes.save_plan(actor=actor, project=project, plan=checked.plan, at=at)
     row.delete()
     blocks = script_json.all_blocks(project, written.script)
     return SavedDraft(project, keys.with_keys(blocks, sent=draft.blocks, ordered=checked.plan.ordered))

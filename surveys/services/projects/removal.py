@@ -16,7 +16,7 @@ from communities.errors import Conflict, NotFound
 from communities.transactions import in_transaction
 from communities.undo_period import UNDO_PERIOD
 from surveys.models import Project
-from surveys.services import access, history, lookup
+from surveys.services import access, events, history, lookup
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
 from surveys.services.projects.batches import change_each
@@ -55,6 +55,7 @@ def restore(*, actor: Actor, project_id: int, at: datetime) -> Project:
         raise Conflict("The ten minutes in which the project could be restored are over.")
     project.deleted_at = project.deleted_by = None
     project.save(update_fields=["deleted_at", "deleted_by"])
+    events.project_updated(project, at=at)  # a pending opening was cancelled
     history.record(Action.PROJECT_RESTORED, project, actor=actor, at=at)
     return project
 

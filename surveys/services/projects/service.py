@@ -158,6 +158,7 @@ def insert(
     project.revision = 1 if blocks else 0
     project.block_count = len(blocks)
     project.question_count = sum(block.asks for block in blocks)
+    project.updated_at = project.created_at
     project.save(force_insert=True)
     script = scripts.add(project.pk, blocks, outro=outro, like=like)
     scripts.add_buckets(project.pk, bucket_names)
@@ -207,6 +208,8 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     pictures.want_new(project, was=was)
     updated = lookup.get(community_id=actor.community_id, project_id=project_id)
     public_messages.ask(updated, at=at)
+    if _differs(updated, was):
+        events.project_changed(EventType.PROJECT_UPDATED, updated, at=at)
     history.record_change(
         Action.PROJECT_UPDATED,
         updated,
@@ -218,6 +221,15 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         ),
     )
     return updated
+
+
+def _differs(updated: Project, was: Project) -> bool:
+    """Whether a change of a project is one that readers see; buckets and the outro raise the revision."""
+    return any(
+        getattr(updated, field.attname) != getattr(was, field.attname)
+        for field in Project._meta.concrete_fields
+        if field.name not in ("updated_at", "was_open_to_web")
+    )
 
 
 def _update_outro(project: Project, was: Project) -> None:

@@ -25,6 +25,7 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
         "info": {
             "type": project.type,
             "created_at": field_groups.as_text(project.created_at),
+            "updated_at": field_groups.as_text(project.updated_at),
             "block_count": project.block_count,
             "is_cloneable": project.is_cloneable,
             "author_id": None if project.author_id is None else str(project.author_id),

@@ -52,11 +52,15 @@ _EMPTY = Script(blocks=())
 
 @dataclass(frozen=True)
 class Written:
-    """A script as it stands after a write. `ignored` are paths of fields that nobody knows."""
+    """A script as it stands after a write, and whether the write changed anything.
+
+    `ignored` are paths of fields that nobody knows.
+    """
 
     project: Project
     script: Script
     ignored: tuple[str, ...] = ()
+    is_changed: bool = False
 
 
 def load(*, project_id: int, revision: int) -> Script:
@@ -148,11 +152,12 @@ def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime
     plan.require_valid()
     revision = project.revision
     script = _save(project, plan.before, plan.script, plan.new_buckets)
-    if project.revision != revision:
+    is_changed = project.revision != revision
+    if is_changed:
         history.record_script_write(
             project, plan.before, script, actor=actor, new_buckets=plan.new_buckets, at=at
         )
-    return Written(project, script, plan.ignored)
+    return Written(project, script, plan.ignored, is_changed)
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:

@@ -20,8 +20,9 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
     assert (made["name"], made["status"], made["credits_used"]) == ("Opening moves", "inactive", 0)
     info = made["info"]
     assert info["web_url"].split("/s/")[1] == Project.objects.get(pk=made["id"]).slug
+    assert info["updated_at"] == info["created_at"]
     assert info["created_at"].endswith("Z")
-    assert {key: info[key] for key in info if key not in ("web_url", "created_at")} == {
+    assert {key: info[key] for key in info if key not in ("web_url", "created_at", "updated_at")} == {
         "type": "convo",
         "block_count": 2,
         "is_cloneable": True,

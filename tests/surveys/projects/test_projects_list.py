@@ -1,8 +1,10 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from surveys.models import Project
+from tests.factories import ProjectFactory
 from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.moments import NOON
 
@@ -74,6 +76,10 @@ def test_projects_are_sorted_as_asked(sort, expected):
         ("sort=size", "sort"),
         ("author_id=me", "author_id"),
         ("page=0", "page"),
+        ("after=1&page=1", "after"),
+        ("after=0", "after"),
+        ("after=9223372036854775808", "after"),
+        ("updated_after=2026-01-31T10:00:00", "updated_after"),
         ("per_page=101", "per_page"),
     ],
 )
@@ -172,3 +178,83 @@ def test_what_a_member_does_not_see_is_not_found_and_what_they_see_is_forbidden(
     ]
 
     assert statuses == [404, 403]
+
+
+# --- From a project on ----------------------------------------------------------------------------
+
+
+def walked(caller, query, between=lambda read: None):
+    """The names of all projects, read page by page from the last one on. `between` runs after each page."""
+    read: list[dict[str, Any]] = []
+    while True:
+        after = f"&after={read[-1]['id']}" if read else ""
+        page = caller.get(f"/projects?per_page=2&{query}{after}").json()
+        read += page["data"]
+        if not page["pagination"]["has_more"]:
+            return [project["name"] for project in read]
+        between(read)
+
+
+@pytest.mark.parametrize("sort", ["id", "created_at", "-created_at", "name"])
+def test_nobody_is_lost_or_doubled_while_others_come_and_go(sort):
+    caller = Caller()
+    rows = [ProjectFactory.create(community=caller.community, name=name) for name in "ccaabbbaD"]
+    Project.objects.filter(pk__in=[each.pk for each in rows[:3]]).update(created_at=NOON - timedelta(days=1))
+    expected = [project["name"] for project in caller.get(f"/projects?sort={sort}").json()["data"]]
+    others = Project.objects.filter(name__in=["0", "z"])
+
+    def come_and_go(read):
+        if len(read) < 7:
+            others.exclude(pk=read[-1]["id"]).delete()
+            for name, days in (("0", timedelta(days=-9)), ("z", timedelta(days=9))):
+                ProjectFactory.create(community=caller.community, name=name, created_at=NOON + days)
+
+    names_read = walked(caller, f"sort={sort}", come_and_go)
+
+    assert [name for name in names_read if name not in ("0", "z")] == expected
+
+
+def test_a_page_after_a_project_is_in_the_order_of_ids_unless_sorted():
+    caller = Caller()
+    a, b, c = (ProjectFactory.create(community=caller.community, name=name) for name in "cab")
+
+    answer = caller.get(f"/projects?after={a.pk}")
+
+    assert names(answer) == [b.name, c.name] == ["a", "b"]
+    assert answer.json()["pagination"] == {"per_page": 25, "total": 3, "has_more": False}
+    assert names(caller.get(f"/projects?after={c.pk}&sort=name")) == ["c"]
+    assert names(caller.get(f"/projects?after={c.pk}")) == []
+
+
+def test_a_page_after_a_project_keeps_the_filters():
+    caller = Caller()
+    first = ProjectFactory.create(community=caller.community, type="poll")
+    for name in ("Chess", "Go", "Chess again"):
+        ProjectFactory.create(community=caller.community, name=name)
+
+    answer = caller.get(f"/projects?after={first.pk}&search=chess&type=convo")
+
+    assert names(answer) == ["Chess", "Chess again"]
+    assert answer.json()["pagination"]["total"] == 2
+
+
+def test_only_a_project_that_is_there_for_the_reader_is_a_place():
+    caller = Caller()
+    draft, gone = (ProjectFactory.create(community=caller.community) for _ in range(2))
+    Project.objects.filter(pk=gone.pk).update(deleted_at=NOON)
+    theirs = ProjectFactory.create()
+
+    for reader, after in ((caller, gone), (caller, theirs), (caller.beside("member"), draft)):
+        for sort in ("", "&sort=name"):
+            answer = reader.get(f"/projects?after={after.pk}{sort}")
+            assert refusal(answer) == (400, "invalid_request")
+            assert faults(answer) == {("after", "not_found")}
+
+
+def test_projects_are_filtered_by_their_last_change():
+    caller = Caller()
+    for n, name in enumerate("abc"):
+        ProjectFactory.create(community=caller.community, name=name, updated_at=NOON + timedelta(hours=n))
+
+    assert names(caller.get("/projects?sort=id&updated_after=2026-01-31T13:00:00Z")) == ["b", "c"]
+    assert names(caller.get("/projects?sort=id&updated_after=2026-01-31T13:00:01Z")) == ["c"]

@@ -1,0 +1,23 @@
+"""Members whose change has not been announced yet."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class MemberChange(models.Model):
+    """A member who has changed, until the event of it is written (`services.member_changes`).
+
+    The database writes it in the transaction of the change, whoever makes it. There is no foreign key: it
+    would lock the member once more.
+    """
+
+    member_id = models.BigIntegerField(primary_key=True)
+    community_id = models.BigIntegerField()
+    due_at = models.DateTimeField(help_text="Beside anonymous answers, the end of the hour or day.")
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="member_change_due")]
+
+    def __str__(self) -> str:
+        return f"Change of member {self.member_id}"

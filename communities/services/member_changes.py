@@ -1,0 +1,103 @@
+"""Members who have changed, announced as events (decisions 17.8).
+
+The database notes in the transaction of a change that a member has changed, whoever makes the change: see the
+migration `note_changes_of_members`. Services that change members call `announce` in the same transaction.
+`announce_due` announces, seconds later, what other writers changed, and what was rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import groupby
+from typing import Protocol
+
+from django.db import connection
+
+from communities.rounding import Rounding
+from communities.transactions import in_transaction
+
+BATCH = 500  # members in one transaction
+# Rows that are due at a time. Their order is that of ids, so that concurrent writers never wait in a circle.
+_TAKE = """
+    DELETE FROM communities_memberchange WHERE member_id IN (
+        SELECT member_id FROM communities_memberchange WHERE {where} ORDER BY member_id {limit}
+    ) RETURNING community_id, due_at, member_id
+"""
+_OF_USERS = "SELECT id FROM communities_member WHERE user_id = ANY(%(users)s)"
+_NOW = _TAKE.format(
+    where=f"due_at <= clock_timestamp() AND (member_id = ANY(%(members)s) OR member_id IN ({_OF_USERS}))",
+    limit="FOR UPDATE",
+)
+_DUE = _TAKE.format(where="due_at <= %(at)s", limit="LIMIT %(most)s FOR UPDATE SKIP LOCKED")
+
+
+class Announce(Protocol):
+    """Writes an event for each of these members who still exists."""
+
+    def __call__(
+        self, *, community_id: int, member_ids: Collection[int], at: datetime, happened_at: datetime | None
+    ) -> None: ...
+
+
+_announcers: list[Announce] = []
+
+
+def announce_by(announce: Announce) -> None:
+    """Register what writes the events: the app that knows members with their XP, and events, does so."""
+    _announcers[:] = [announce]
+
+
+@in_transaction
+def announce(*, at: datetime, member_ids: Collection[int] = (), user_ids: Collection[int] = ()) -> None:
+    """Write an event for those of these members, or of these users' members, who have changed.
+
+    Members whose times are rounded wait for the end of the hour or day.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_NOW, {"members": list(member_ids), "users": list(user_ids)})
+        rows = cursor.fetchall()
+    for community_id, members in groupby(sorted(rows), key=lambda row: row[0]):
+        _announce(community_id, [row[2] for row in members], at=at, happened_at=None)
+
+
+def announce_due(*, at: datetime) -> int:
+    """Write the events of all changes that are due and not announced yet. Returns how many members changed.
+
+    Runs may overlap: each skips the rows that another holds.
+    """
+    announced = 0
+    while True:
+        with in_transaction:
+            with connection.cursor() as cursor:
+                cursor.execute(_DUE, {"at": at, "most": BATCH})
+                rows = cursor.fetchall()
+            for (community_id, due_at), members in groupby(sorted(rows), key=lambda row: row[:2]):
+                _announce(community_id, [row[2] for row in members], at=at, happened_at=due_at)
+        announced += len(rows)
+        if len(rows) < BATCH:
+            return announced
+
+
+def _announce(
+    community_id: int, member_ids: Collection[int], *, at: datetime, happened_at: datetime | None
+) -> None:
+    for announcer in _announcers:
+        announcer(community_id=community_id, member_ids=member_ids, at=at, happened_at=happened_at)
+
+
+@contextmanager
+def times_rounded(rounded_to: Rounding | None) -> Iterator[None]:
+    """Inside, no time is finer that the database notes of a change: it happens beside anonymous answers."""
+    if rounded_to is None:
+        yield
+        return
+    _round(rounded_to.value)
+    yield
+    _round("")
+
+
+def _round(precision: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('colloquy.rounded_to', %s, true)", [precision])

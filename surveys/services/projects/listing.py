@@ -1,0 +1,69 @@
+"""The list of projects: filtered, in one of several orders, by page or from a project on (decisions 17.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Q
+from django.db.models.functions import Lower
+
+from communities.errors import NotFound
+from surveys.models import Project, ProjectQuerySet
+from surveys.services import access, lookup
+
+# What each order sorts by, and whether it descends. Equal values are in the order of ids.
+ORDER: Mapping[str, tuple[F | Lower, bool]] = {
+    "created_at": (F("created_at"), False),
+    "-created_at": (F("created_at"), True),
+    "name": (Lower("name"), False),
+    "id": (F("pk"), False),
+}
+
+
+def matching(visible: ProjectQuerySet, filters: Mapping[str, Any], *, at: datetime) -> ProjectQuerySet:
+    """The projects that match those of `status`, `type`, `author_id`, `search` and `updated_after` given."""
+    matches, live = visible, visible.live_at(at)
+    if filters.get("status") == "active":
+        matches = live
+    elif filters.get("status") == "inactive":
+        matches = matches.exclude(pk__in=live.values("pk"))
+    if "type" in filters:
+        matches = matches.filter(type=filters["type"])
+    if "author_id" in filters:
+        matches = matches.filter(author_id=filters["author_id"])
+    if "search" in filters:
+        matches = matches.filter(name__icontains=filters["search"])
+    if "updated_after" in filters:
+        matches = matches.filter(updated_at__gte=filters["updated_after"])
+    return matches
+
+
+def page(matches: ProjectQuerySet, offset: int, length: int, *, sort: str) -> list[Project]:
+    """Projects at an offset of an order, with everything that their JSON shows."""
+    return lookup.load_page(_ordered(matches, sort), offset, length)
+
+
+def page_after(
+    matches: ProjectQuerySet, after: int, length: int, *, sort: str, visible: ProjectQuerySet
+) -> list[Project]:
+    """The projects that follow one in an order; it costs the same at any depth.
+
+    That project must be visible, and need not match. Raises NotFound if it is not.
+    """
+    expression, descends = ORDER[sort]
+    place = visible.filter(pk=after).values_list(expression, flat=True).first()
+    if place is None:
+        raise NotFound(access.NO_PROJECT)
+    side = "lt" if descends else "gt"
+    beyond = Q(**{f"place__{side}": place}) | Q(**{f"pk__{side}": after}, place=place)
+    # The second condition is implied by the first; the index is entered by it.
+    following = matches.alias(place=expression).filter(beyond, **{f"place__{side}e": place})
+    return lookup.load_page(_ordered(following, sort), 0, length)
+
+
+def _ordered(matches: ProjectQuerySet, sort: str) -> ProjectQuerySet:
+    expression, descends = ORDER[sort]
+    places = (expression, F("pk"))
+    return matches.order_by(*(each.desc() if descends else each.asc() for each in places))
