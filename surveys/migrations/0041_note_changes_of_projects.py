@@ -33,7 +33,7 @@ DROP FUNCTION surveys_note_change_of_project();
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("surveys", "0038_separate_people_of_unproven_accounts"),
+        ("surveys", "0040_describe_pictures"),
     ]
 
     operations = [

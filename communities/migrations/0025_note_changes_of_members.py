@@ -143,7 +143,7 @@ DROP FUNCTION communities_rounding();
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("communities", "0022_keep_copies_of_pictures"),
+        ("communities", "0024_hash_recovery_codes"),
     ]
 
     operations = [
