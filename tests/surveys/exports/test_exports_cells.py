@@ -100,10 +100,10 @@ HOSTILE = [
     "1e5",
     "TRUE",
     "#N/A",
-    "\x01\x02\x08\x0b\x1f\x7f",
+    "a\x01\x02\x08\x0b\x1f\x7fb",
     "\ufffe\uffff",
     "مرحبا \u202eabc",
-    "👩‍👩‍👧‍👦 é e\u0301",
+    "👩‍👩‍👧‍👦 é \u00e9",
 ]
 
 

@@ -45,11 +45,11 @@ def test_each_kind_of_question_has_its_columns(block, said, headers, cells):
     assert questions(made) == [["" if cell is None else str(cell) for cell in line] for line in in_cells]
 
 
-def test_a_number_stands_as_it_was_given():
+def test_a_number_stands_in_its_shortest_form_with_every_digit():
     made = scenario.project({"type": "open_numeric"}, {"type": "open_numeric"})
     answered(made, "-4.50", "0.1234567890123456789")
 
-    assert questions(made)[1] == ["-4.50", "0.1234567890123456789"]
+    assert questions(made)[1] == ["-4.5", "0.1234567890123456789"]
 
 
 def test_content_and_action_blocks_have_no_column_and_a_calculated_one_its_own_at_the_end():

@@ -18,7 +18,7 @@ from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, 
 from tests.support.engine.violations import ONE_OF_EACH, Raw
 
 COMPONENTS = blocks.components()
-NEVER_SENT = {"scores_ignored"}  # what is remembered of a write, not a part of it
+NEVER_SENT = {"scores_ignored", "code", "last_code"}  # what is remembered of a write, not a part of it
 
 
 def validator(name: str) -> Draft202012Validator:
