@@ -169,8 +169,8 @@ def _condition() -> Schema:
                     {"type": "null"},
                 ],
                 "description": (
-                    'Texts must not contain a double quote. (A `precondition` can: inside its strings `""` '
-                    "stands for one.)"
+                    "Texts must not contain a double quote. Those of a `precondition` can: inside its "
+                    'strings `""` stands for one.'
                 ),
                 "examples": ["Chess"],
             },

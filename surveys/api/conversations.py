@@ -414,7 +414,10 @@ class ConversationViewSet(OwnWorkViewSet):
         ),
         request=MoveIn,
         responses=ConversationOut,
-        examples=[OpenApiExample("Back at the first step", ACTIVE, response_only=True)],
+        examples=[
+            OpenApiExample("From this block", {"block_id": 42}, request_only=True),
+            OpenApiExample("Back at the first step", ACTIVE, response_only=True),
+        ],
     )
     @once
     def back(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
@@ -434,7 +437,10 @@ class ConversationViewSet(OwnWorkViewSet):
         ),
         request=MoveIn,
         responses=ConversationOut,
-        examples=[OpenApiExample("The next step", ACTIVE, response_only=True)],
+        examples=[
+            OpenApiExample("Past this block", {"block_id": 40}, request_only=True),
+            OpenApiExample("The next step", ACTIVE, response_only=True),
+        ],
     )
     @once
     def go_on(self, request: Request, /, conversation_id: uuid.UUID, **kwargs: Any) -> Response:
