@@ -1,9 +1,20 @@
-"""Transactions of services, and why they set no savepoints."""
+"""Transactions of services, why they set no savepoints, and what runs again after a deadlock."""
 
 from __future__ import annotations
 
-from django.db import DEFAULT_DB_ALIAS
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import structlog
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 from django.db.transaction import Atomic
+from psycopg.errors import DeadlockDetected, SerializationFailure
+
+ATTEMPTS = 3
+P = ParamSpec("P")
+R = TypeVar("R")
+log = structlog.get_logger("colloquy.transactions")
 
 
 class InTransaction(Atomic):
@@ -21,3 +32,25 @@ that leaves the block therefore dooms the whole transaction: Django refuses furt
 the end. Refusals usually leave the outermost block too. Code that catches an exception and continues in the
 same transaction wraps the part that may fail in Django's `transaction.atomic()`, which sets a savepoint.
 """
+
+
+def again_after_deadlock(service: Callable[P, R]) -> Callable[P, R]:
+    """Decorator for a service that locks rows: it runs again if a deadlock has ended its transaction.
+
+    Such a transaction has changed nothing. The third deadlock in a row is raised. Inside the caller's
+    transaction nothing runs again, because that one is lost as a whole.
+    """
+
+    @functools.wraps(service)
+    def attempted(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(ATTEMPTS - 1):
+            try:
+                return service(*args, **kwargs)
+            except OperationalError as error:
+                is_lost = isinstance(error.__cause__, DeadlockDetected | SerializationFailure)
+                if not is_lost or connection.in_atomic_block:
+                    raise
+                log.warning("transactions.deadlock", service=service.__qualname__)
+        return service(*args, **kwargs)
+
+    return attempted

@@ -28,6 +28,7 @@ from communities.models import unnamed
 from communities.services import identities, mails
 from communities.services.letters import compose
 from communities.sources import connections, platforms
+from communities.transactions import in_transaction
 
 _FACTORS = "second factors"
 
@@ -104,10 +105,11 @@ class AccountAdapter(DefaultAccountAdapter):
         return user if user is not None and user.is_active else None
 
     def set_password(self, user: Any, password: str) -> None:
-        identities.leave_unproven(user_id=user.pk)
         with sign_in.hashing_slot():
             user.set_password(password)
-        user.save(update_fields=["password"])
+        with in_transaction:
+            identities.leave_unproven(user_id=user.pk)
+            user.save(update_fields=["password"])
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         with sign_in.hashing_slot():

@@ -22,7 +22,7 @@ from communities.accounts.forms import InvitedSignUp
 from communities.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.models import Invitation, Member, User
 from communities.services import identities, invitation_letters, invitations
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 
 GONE = 410
 CAN = {
@@ -108,9 +108,10 @@ def _sign_up(request: HttpRequest, token: str, values: dict[str, Any]) -> HttpRe
     return response
 
 
+@again_after_deadlock
 @in_transaction
 def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
-    invitation = invitations.lock(token=token, at=at)
+    invitation = invitations.take(token=token, at=at)
     known = invitation.member.user if invitation.member else None
     user = known or fresh
     if known is not None:
@@ -119,7 +120,7 @@ def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
     user.save()
     EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed them
     EmailAddress.objects.create(user=user, email=invitation.email, verified=True, primary=True)
-    invitations.accept(token=token, user=user, at=at)
+    invitations.admit(invitation, user=user, at=at)
     return user, invitation
 
 

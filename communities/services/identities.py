@@ -4,6 +4,9 @@ What a community writes about an account, and what its chat shows of one, holds 
 user of that community's (decisions 18.1). The owner's first sign-in makes the account theirs everywhere, and
 joins to them what all communities wrote (`join_written`).
 
+A user is locked before their accounts, several users in the order of their ids (`lock_owners`). Proving an
+account and accepting an invitation both lock the account's user, so each sees what the other has done.
+
 The table Identity is the truth. django-allauth's SocialAccount mirrors the accounts with which people signed
 in, in the same transaction. Nobody is found by an e-mail address.
 """
@@ -20,17 +23,17 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.internal.auth import WebAuthn
 from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from communities import rounding
 from communities.errors import Conflict, NotFound
-from communities.models import Identity, User
+from communities.models import Identity, Member, User
 from communities.rounding import Rounding
 from communities.services import member_changes
 from communities.sources import platforms
 from communities.statements import fetch_rows, prepared
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 
 JOIN = "communities.join_written"
 _LOCKS = "communities.identities.lock_account"
@@ -44,6 +47,12 @@ _WRITTEN = """
         AND (%(community)s::bigint IS NULL OR written.community_id = %(community)s) AND person.is_active
         AND NOT person.is_staff
     ORDER BY written.user_id
+"""
+# A row that is proven while this statement waits for it stays.
+_LEAVE = """
+    DELETE FROM communities_identity
+    WHERE user_id = %(user)s AND provider <> 'web' AND community_id IS NOT NULL
+        AND (%(community)s::bigint IS NULL OR community_id = %(community)s)
 """
 
 log = structlog.get_logger("colloquy.sources")
@@ -72,6 +81,28 @@ class BelongsToAnother(Conflict):
         self.user_id = identity.user_id
 
 
+def lock_owners(*user_ids: int) -> dict[int, User]:
+    """Lock users until the transaction ends, in the order of their ids. Returns those who are still there.
+
+    Users come before their accounts, memberships and invitations. Others may refer to them meanwhile.
+    """
+    rows = User.objects.select_for_update(no_key=True).filter(pk__in=user_ids).order_by("pk")
+    return {user.pk: user for user in rows}
+
+
+def lock_owner_of(*, community_id: int, member_id: int) -> int | None:
+    """Lock the user of a member, whom a merge may change while we wait. None if there is no such member."""
+    rows = Member.objects.filter(community_id=community_id, pk=member_id).values_list("user_id", flat=True)
+    user_id = rows.first()
+    while user_id is not None:
+        lock_owners(user_id)
+        locked_id, user_id = user_id, rows.first()
+        if user_id == locked_id:
+            break
+    return user_id
+
+
+@again_after_deadlock
 @in_transaction
 def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """The identity with which somebody has just proven to be its owner, with its user.
@@ -79,13 +110,14 @@ def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Iden
     If nobody has signed in with it before, its user is the first one for whom a community wrote it down, else
     a new one. `join_written` joins what other communities wrote.
     """
-    _lock_account(provider, platform_id)
-    identity = _proven(provider, platform_id) or _written(provider, platform_id)
+    lock_account(provider, platform_id)
+    identity = _locked(provider, platform_id)
     if identity is None:
         identity = Identity(user=_new_user(name), provider=provider, platform_id=platform_id)
     return _prove(identity, name=name, at=at)
 
 
+@again_after_deadlock
 @in_transaction
 def note_acting(
     *, community_id: int, platform_id: str, name: str, at: datetime, rounded_to: Rounding | None = None
@@ -98,8 +130,8 @@ def note_acting(
     """
     at = rounding.down(at, rounded_to)
     provider = Identity.Provider.CHAT
-    _lock_account(provider, platform_id)
-    identity = _proven(provider, platform_id) or _written(provider, platform_id, community_id=community_id)
+    lock_account(provider, platform_id)
+    identity = _locked(provider, platform_id, community_id=community_id)
     if identity is None:
         identity = Identity.objects.create(
             user=_new_user(name),
@@ -116,11 +148,14 @@ def note_acting(
     return identity.user_id
 
 
+@again_after_deadlock
 @in_transaction
 def connect(*, user_id: int, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
     """Give a user the account that they have just proven to own. Raises BelongsToAnother."""
-    _lock_account(provider, platform_id)
-    identity = _proven(provider, platform_id)
+    lock_account(provider, platform_id)
+    lock_owners(user_id)
+    own = Identity.objects.filter(provider=provider, platform_id=platform_id, community__isnull=True)
+    identity = own.select_related("user").first()
     if identity is None:
         user = User.objects.get(pk=user_id)
         identity = Identity(user=user, provider=provider, platform_id=platform_id)
@@ -145,23 +180,26 @@ def join_written(
             log.warning("identities.not_joined", cause=refusal.message)
 
 
+@again_after_deadlock
 def _join(
     user_id: int, written_id: int, values: dict[str, Any], at: datetime, rounded_to: Rounding | None
 ) -> None:
     with transaction.atomic():
-        # In the order of `merge_users`. A change of a written account locks the user first, too.
-        list(User.objects.select_for_update(no_key=True).filter(pk__in=[user_id, written_id]).order_by("pk"))
+        lock_owners(user_id, written_id)
         if (written_id,) in {tuple(row) for row in fetch_rows(_WRITTEN, values)}:
             _merges[0](keep_id=user_id, drop_id=written_id, at=at, rounded_to=rounded_to)
 
 
-def leave_unproven(*, user_id: int) -> None:
-    """Take from a user the accounts that only a community wrote down, before they get a way to sign in.
+@in_transaction
+def leave_unproven(*, user_id: int, community_id: int | None = None) -> None:
+    """Take from a user the accounts that communities, or only this one, wrote down.
 
-    Otherwise a person with that way to sign in would count as the account's owner (decisions 18.3).
+    Call it before the user gets a way to sign in, in the same transaction. Otherwise a person with that way
+    to sign in would count as the account's owner (decisions 18.3).
     """
-    unproven = Identity.objects.filter(user_id=user_id, community__isnull=False)
-    unproven.exclude(provider=Identity.Provider.WEB).delete()
+    lock_owners(user_id)
+    with prepared() as cursor:
+        cursor.execute(_LEAVE, {"user": user_id, "community": community_id})
 
 
 def can_sign_in(*, user_id: int) -> bool:
@@ -211,13 +249,15 @@ def asked_about(*, community_id: int) -> Collection[str]:
     return {Identity.Provider.CHAT.value, *(row[0] for row in rows)}
 
 
+@again_after_deadlock
 @in_transaction
 def disconnect(*, user_id: int, identity_id: int) -> None:
     """Take an account away from its user, with its token. Raises NotFound.
 
     Refuses (Conflict) the last way to sign in.
     """
-    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+    lock_owners(user_id)
+    user = User.objects.get(pk=user_id)
     identity = next((each for each in connected(user_id=user_id) if each.pk == identity_id), None)
     if identity is None:
         raise NotFound("There is no such account.")
@@ -249,31 +289,34 @@ def _has_another_way(user: User, identity: Identity) -> bool:
     return any(WebAuthn(each).is_passwordless for each in passkeys)
 
 
-def _lock_account(provider: str, platform_id: str) -> None:
-    """Have others who sign in or act with this account wait until the transaction ends.
+def lock_account(provider: str, platform_id: str) -> None:
+    """Have others who sign in or act with this account, or write it down, wait until the transaction ends.
 
-    The key is a keyed hash, because PostgreSQL shows who holds which lock.
+    It comes before all locks on users. The key is a keyed hash, because PostgreSQL shows who holds which
+    lock.
     """
     digest = salted_hmac(_LOCKS, f"{provider} {platform_id}", algorithm="sha256").digest()
     with prepared() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest[:8], "big", signed=True)])
 
 
-def _proven(provider: str, platform_id: str) -> Identity | None:
-    return _locked(provider, platform_id).filter(community__isnull=True).first()
+def _locked(provider: str, platform_id: str, *, community_id: int | None = None) -> Identity | None:
+    """An account with which somebody has signed in, else what a community wrote about it or saw acting.
 
-
-def _written(provider: str, platform_id: str, *, community_id: int | None = None) -> Identity | None:
-    """What a community, this one or the first, wrote about an account or saw acting in its chat."""
-    rows = _locked(provider, platform_id).filter(community__isnull=False, user__is_staff=False)
+    That is this community, or the first. Locks the user and then the account. A merge, or a change by the
+    community, may give the account another user while we wait; then we look again.
+    """
+    account = Identity.objects.filter(provider=provider, platform_id=platform_id).select_related("user")
+    written = account.filter(community__isnull=False, user__is_staff=False).order_by("user_id")
     if community_id is not None:
-        rows = rows.filter(community_id=community_id)
-    return rows.order_by("user_id").first()
-
-
-def _locked(provider: str, platform_id: str) -> QuerySet[Identity]:
-    rows = Identity.objects.select_for_update(of=("self",)).select_related("user")
-    return rows.filter(provider=provider, platform_id=platform_id)
+        written = written.filter(community_id=community_id)
+    proven = account.filter(community__isnull=True)
+    while found := proven.first() or written.first():
+        lock_owners(found.user_id)
+        rows = (written if found.community_id else proven).filter(pk=found.pk, user_id=found.user_id)
+        if locked := rows.select_for_update(of=("self",)).first():
+            return locked
+    return None
 
 
 def _new_user(name: str) -> User:

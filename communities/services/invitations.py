@@ -3,7 +3,7 @@
 invite(actor=…, email=…)            an admin invites an address; the mail holds the only copy of the token
 invite_all(actor=…, emails=…)       the same for several, all or none
 accept(token=…, user=…)             the reader becomes a member, exactly once
-lock(token=…)                       before an account is made or merged for it
+take(token=…), admit(…)             the same in two steps: between them, an account is made or merged for it
 join(community_id=…, user=…)        somebody who is signed in joins an open community
 await_confirmation, admit_confirmed the same for a new account, once its address is confirmed
 """
@@ -33,7 +33,7 @@ from communities.services import (
     recipients,
 )
 from communities.services.members import NoSuchMember, subject_of
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 
 VALID_FOR = timedelta(days=14)
 KEPT_FOR = timedelta(days=30)  # once they are over
@@ -211,37 +211,54 @@ def find(*, token: str, at: datetime) -> Invitation:
 
 
 @in_transaction
-def lock(*, token: str, at: datetime) -> Invitation:
-    """Return the open invitation of a token; nobody else accepts it until this transaction ends.
+def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
+    """Accept the open invitation of a token for a user, or for one that the caller makes; `admit` follows.
 
-    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) one for a known member who has found
-    another way to sign in since: whoever reads the mail must not get into their account.
+    Nothing is given to anybody before. The database refuses a known member who has an account (migration
+    0026), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
+    InvitationOver. Refuses (Conflict) one for a known member who has found another way to sign in since:
+    whoever reads the mail must not get into their account.
     """
-    rows = Invitation.objects.select_for_update(no_key=True, of=("self",)).filter(digest=_digest(token))
-    invitation = _usable(rows.select_related("community", "member__user").first(), at)
-    if invitation.member is not None and not may_be_invited(invitation.member):
+    rows = Invitation.objects.filter(digest=_digest(token))
+    known_id = rows.values_list("member__user_id", flat=True).first()
+    both = (known_id, user.pk if user else None)
+    identities.lock_owners(*(each for each in both if each is not None))
+    invitation = _usable(rows.select_for_update(no_key=True).first(), at)
+    member = invitation.member
+    is_theirs = member is None or (user is not None and member.user_id == user.pk)
+    is_same = (
+        member is not None and member.user_id == known_id
+    )  # or a merge has given the member another user
+    if member is not None and not is_theirs and not (is_same and may_be_invited(member)):
         raise Conflict("This invitation is for somebody who has an account by now. They can sign in with it.")
+    invitation.accepted_at, invitation.accepted_by = at, user
+    invitation.save(update_fields=["accepted_at", "accepted_by"])
     return invitation
 
 
 @in_transaction
-def accept(*, token: str, user: User, at: datetime) -> Member:
+def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     """Make a user a member, or give a present one the access that the invitation promises.
 
-    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) an invitation of a known member for
-    anybody else: their answers and XP belong to the account that is made from the invitation.
+    The caller has taken it. Refuses (Conflict) an invitation of a known member for anybody else: their
+    answers and XP belong to the account that is made from the invitation.
     """
-    rows = Invitation.objects.select_for_update(no_key=True).filter(digest=_digest(token))
-    invitation = _usable(rows.first(), at)
+    invitation.refresh_from_db(fields=["member"])
     if invitation.member is not None and invitation.member.user_id != user.pk:
         raise Conflict(
             "This invitation is for a member whom the community knows already: first make that member's "
             "answers and XP yours."
         )
-    member = _admit(user, invitation.community_id, access=invitation.access, at=at)
-    invitation.accepted_at, invitation.accepted_by = at, user
-    invitation.save(update_fields=["accepted_at", "accepted_by"])
-    return member
+    invitation.accepted_by = user
+    invitation.save(update_fields=["accepted_by"])
+    return _admit(user, invitation.community_id, access=invitation.access, at=at)
+
+
+@again_after_deadlock
+@in_transaction
+def accept(*, token: str, user: User, at: datetime) -> Member:
+    """Make a user a member, as `take` and `admit` do together. Refuses as they do."""
+    return admit(take(token=token, at=at, user=user), user=user, at=at)
 
 
 # --- Communities that let anybody sign up -------------------------------------------------------------
@@ -252,6 +269,7 @@ def open_community(*, community_id: int) -> Community | None:
     return Community.objects.filter(pk=community_id, settings__allow_sign_up=True).first()
 
 
+@again_after_deadlock
 @in_transaction
 def join(*, community_id: int, user: User, at: datetime) -> Member:
     """Make a user a member of an open community.
@@ -260,6 +278,7 @@ def join(*, community_id: int, user: User, at: datetime) -> Member:
     """
     if open_community(community_id=community_id) is None:
         raise Forbidden("This community is joined by invitation.")
+    identities.lock_owners(user.pk)
     if _was_removed(user, community_id):
         raise Forbidden("You were removed from this community. Ask its team to invite you.")
     return _admit(user, community_id, access=Member.Access.MEMBER, at=at)
@@ -278,9 +297,11 @@ def await_confirmation(*, community_id: int, user: User, email: str, at: datetim
     )
 
 
+@again_after_deadlock
 @in_transaction
 def admit_confirmed(*, user: User, email: str, at: datetime) -> None:
     """Make somebody who signed up with this address a member, where anybody still may."""
+    identities.lock_owners(user.pk)
     waiting = Invitation.objects.select_for_update(no_key=True).filter(
         accepted_by=user, accepted_at__isnull=True, email=email.lower(), expires_at__gt=at
     )

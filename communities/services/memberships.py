@@ -20,7 +20,7 @@ from communities.errors import Conflict
 from communities.models import Community, Identity, Member, User
 from communities.services import audit, identities, mails, member_changes
 from communities.services.members import NoSuchMember, subject_of
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,7 @@ def add_member(*, actor: Actor, nick: str, access: str, at: datetime) -> Member:
     return member
 
 
+@again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
     """Change the `access`, `nick` and `platform_id` of a present member, those that are given.
@@ -136,7 +137,9 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
     to what: it outlives the person's erasure.
     """
     if "platform_id" in changes:
-        _lock_user(actor.community_id, member_id)
+        if changes["platform_id"] is not None:  # its owner may act in the community's chat at this moment
+            identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
+        identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -170,9 +173,7 @@ def _change_account(member: Member, platform_id: str | None) -> bool:
     _require_ours(member)
     if known.filter(platform_id=platform_id).exists():
         raise Conflict("Another member of this community has this `platform_id`.")
-    Identity.objects.filter(
-        user_id=member.user_id, provider=Identity.Provider.CHAT, community_id=member.community_id
-    ).delete()
+    identities.leave_unproven(user_id=member.user_id, community_id=member.community_id)
     if platform_id is not None:
         Identity.objects.create(
             user_id=member.user_id,
@@ -261,15 +262,6 @@ def is_only_admin(member: Member) -> bool:
     )
     is_admin = member.access == Member.Access.ADMIN and member.belongs
     return is_admin and not admins.exclude(pk=member.pk).exists()
-
-
-def _lock_user(community_id: int, member_id: int) -> None:
-    """Have nobody join what is written about a member to the account's owner until the transaction ends.
-
-    The user comes before all other locks, as in a merge.
-    """
-    own = Member.objects.filter(community_id=community_id, pk=member_id)
-    list(User.objects.select_for_update(no_key=True).filter(pk__in=own.values("user_id")))
 
 
 def _lock(community_id: int, member_id: int) -> Member:

@@ -25,7 +25,7 @@ from communities.chat_platform import client
 from communities.chat_platform.client import PlatformError, Refused
 from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
 from communities.rounding import Rounding
-from communities.services import audit, bots, member_changes, source_tokens
+from communities.services import audit, bots, identities, member_changes, source_tokens
 from communities.sources import chat
 from communities.sources.chat import GuildMember
 from communities.sources.failures import SourceUnavailable, TokenRefused
@@ -277,7 +277,7 @@ def _note_presence(listed: GuildMember, asked: _Asked) -> Member | None:
     member = _note_if_member(listed, asked)
     if member is not None:
         return member
-    if not User.objects.select_for_update(no_key=True).filter(pk=asked.user_id):
+    if not identities.lock_owners(asked.user_id):
         return None
     member = _note_if_member(listed, asked)
     if member is not None:  # another process was faster; the lock on the user keeps the next one away

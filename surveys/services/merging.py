@@ -4,8 +4,8 @@ Everything of one user becomes the other's: memberships with XP, responses, limi
 accounts and addresses. What proves the dropped account alone goes: its password, second factors, sessions.
 The audit trail and events that were sent keep the dropped user's id, as they were.
 
-Locks are taken in this order: both users, then in each community projects, conversations and members, as by
-an erasure (`people`).
+Locks are taken in this order: both users by their ids, then in each community projects, conversations and
+members, as by an erasure (`people`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from communities.models import ApiKey, Community, Identity, Invitation, Mail, Me
 from communities.rounding import Rounding
 from communities.services import audit, identities, member_changes, members
 from communities.services import people as membership_data
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import anonymity, feed_order, people
 from xp.services import people as rewards
@@ -84,6 +84,7 @@ _MOVE_COMPLETIONS = """
 """
 
 
+@again_after_deadlock
 @in_transaction
 def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None = None) -> None:
     """Make everything of the user `drop_id` that of `keep_id`, and delete the former.
@@ -98,10 +99,9 @@ def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Roundin
 
 
 def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None:
-    # A mode that lets others refer to the users meanwhile: a conversation that begins holds its member, whom
-    # we wait for below.
-    rows = User.objects.select_for_update(no_key=True).filter(pk__in=[keep_id, drop_id]).order_by("pk")
-    users = {user.pk: user for user in rows}
+    # Others may refer to the users meanwhile: a conversation that begins holds its member, whom we wait for
+    # below.
+    users = identities.lock_owners(keep_id, drop_id)
     if len(users) < 2:
         raise Conflict("One of the two accounts is gone.")
     keep, drop = users[keep_id], users[drop_id]
@@ -122,6 +122,7 @@ def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding 
         raise people.StillReferredTo(drop_id)
 
 
+@again_after_deadlock
 @in_transaction
 def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: datetime) -> None:
     """Merge a user into another who has proven to own one of its accounts on other platforms.
@@ -129,7 +130,8 @@ def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: date
     Refuses as `merge_users` does, and (Conflict) if the account has moved since it was proven, or if the
     user to drop has a second factor, which the account alone does not prove.
     """
-    if not Identity.objects.select_for_update().filter(pk=identity_id, user_id=drop_id).exists():
+    identities.lock_owners(keep_id, drop_id)
+    if not Identity.objects.filter(pk=identity_id, user_id=drop_id, community__isnull=True).exists():
         raise Conflict("The account has changed its owner since you signed in with it. Please try again.")
     if Authenticator.objects.filter(user_id=drop_id).exists():
         raise Conflict("The other account has a second factor.")

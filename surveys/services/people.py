@@ -33,10 +33,10 @@ from psycopg.errors import LockNotAvailable
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
-from communities.services import audit, audit_listing, members
+from communities.services import audit, audit_listing, identities, members
 from communities.services import people as membership_data
 from communities.services.people import Person
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
 from surveys.services import anonymity, events, feed_order
 from surveys.services.conversations import drafting, gifts, repository, traces
@@ -174,6 +174,7 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     )
 
 
+@again_after_deadlock
 @in_transaction
 def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     """Erase a person. Their answers stay as those of a nameless respondent, everything else is deleted.
@@ -183,10 +184,12 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     in progress are waited for. Afterwards the person can neither begin nor earn anything, and their open
     conversations continue as nameless ones.
 
-    Locks are taken in the same order as by a respondent who answers: projects, conversations, the member,
-    other rows of the person, and webhook events last. Beginning a conversation locks the member too
-    (`members.lock_member`), so none begins and no event names the person after that.
+    The user is locked first, as by a merge. Then locks are taken in the same order as by a respondent who
+    answers: projects, conversations, the member, other rows of the person, and webhook events last. Beginning
+    a conversation locks the member too (`members.lock_member`), so none begins and no event names the person
+    after that.
     """
+    identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
     person = membership_data.get_person(community_id=actor.community_id, member_id=member_id)
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
@@ -197,6 +200,7 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
             membership_data.erase_from_history(person=each)
 
 
+@again_after_deadlock
 @in_transaction
 def erase_membership(*, user_id: int, community_id: int, at: datetime) -> None:
     """Erase a person from one community at their own request, as `erase` does. Their account stays.
@@ -204,15 +208,18 @@ def erase_membership(*, user_id: int, community_id: int, at: datetime) -> None:
     In the audit trail, staff leave under their pseudonym, members without one. Raises NotFound for somebody
     who is no member, and Conflict for the only admin of the community.
     """
+    identities.lock_owners(user_id)
     _erase(membership_data.leaving_person(user_id=user_id, community_id=community_id), actor=None, at=at)
 
 
+@again_after_deadlock
 @in_transaction
 def erase_account(*, user_id: int, at: datetime) -> None:
     """Erase a person from all communities, with their account, at their own request.
 
     Raises Conflict for the only admin of a community, for superusers, and as `erase` does.
     """
+    identities.lock_owners(user_id)
     answered = Conversation.objects.filter(user_id=user_id).values_list("project__community_id", flat=True)
     community_ids = {*membership_data.communities_of(user_id=user_id), *answered.distinct()}
     for community_id in sorted(community_ids):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
 from communities.errors import Conflict, InvalidRequest
 from communities.models import ApiKey, IdempotentRequest, User
-from communities.services import keys
+from communities.services import identities, keys
 from communities.services.keys import create_key
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
+from tests.factories import UserFactory
 from tests.support.caller import Caller, refusal
+from tests.support.concurrency import run_together
 
 IN_BOTH_WAYS = pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "one"}])
 
@@ -103,3 +106,51 @@ def test_an_exception_that_leaves_an_inner_block_dooms_the_transaction() -> None
             User.objects.exists()
 
     assert not User.objects.filter(name="Lost").exists()
+
+
+# --- Deadlocks ----------------------------------------------------------------------------------------------
+
+
+class Crossing:
+    """Two services that lock two users in opposite orders, and meet in the middle when they run first."""
+
+    def __init__(self) -> None:
+        self.ids = [UserFactory.create().pk for _ in range(2)]
+        self.runs = 0
+        self._middle = threading.Barrier(2)
+
+    @again_after_deadlock
+    def lock(self, *, is_forward: bool) -> str:
+        with in_transaction:
+            first, second = self.ids if is_forward else reversed(self.ids)
+            identities.lock_owners(first)
+            self.runs += 1
+            if self.runs <= 2:
+                self._middle.wait(30)
+            identities.lock_owners(second)
+            return "done"
+
+    def lock_inside(self, *, is_forward: bool) -> str:
+        with transaction.atomic():
+            return self.lock(is_forward=is_forward)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_service_runs_again_after_a_deadlock() -> None:
+    crossing = Crossing()
+
+    ends = run_together(lambda: crossing.lock(is_forward=True), lambda: crossing.lock(is_forward=False))
+
+    assert (ends, crossing.runs) == (["done", "done"], 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_runs_again_in_a_transaction_that_is_lost() -> None:
+    crossing = Crossing()
+
+    ends = run_together(
+        lambda: crossing.lock_inside(is_forward=True), lambda: crossing.lock_inside(is_forward=False)
+    )
+
+    assert crossing.runs == 2
+    assert [type(each) for each in ends if each != "done"] == [OperationalError]

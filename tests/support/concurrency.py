@@ -73,7 +73,7 @@ class BackgroundCall:
 
 
 @contextmanager
-def row_locked_elsewhere(table: str, key: UUID) -> Iterator[None]:
+def row_locked_elsewhere(table: str, key: UUID | int) -> Iterator[None]:
     """Another connection holds a row lock."""
     other = connection.copy()
     try:

@@ -18,7 +18,7 @@ from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.errors import Conflict, NotFound, Refusal
 from communities.models import User
 from communities.services import invitations
-from communities.transactions import in_transaction
+from communities.transactions import again_after_deadlock, in_transaction
 from surveys.services.merging import merge_users
 
 GONE = 410
@@ -50,10 +50,11 @@ def merge(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "account/invitation_merge.html", context, status=409 if refusal_text else 200)
 
 
+@again_after_deadlock
 @in_transaction
 def _join(token: str, user: User, at: datetime) -> None:
     """The invitation's member, who has no way to sign in, becomes part of a user."""
-    invitation = invitations.lock(token=token, at=at)
+    invitation = invitations.take(token=token, at=at, user=user)
     if invitation.member is not None and invitation.member.user_id != user.pk:
         merge_users(keep_id=user.pk, drop_id=invitation.member.user_id, at=at)
-    invitations.accept(token=token, user=User.objects.get(pk=user.pk), at=at)
+    invitations.admit(invitation, user=User.objects.get(pk=user.pk), at=at)
