@@ -61,8 +61,9 @@ class MomentField(forms.DateTimeField):
 
     def __init__(self, *, label: str, help_text: str = "") -> None:
         widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
-        options = {"required": False, "widget": widget, "validators": [check_moment]}
-        super().__init__(label=label, help_text=help_text, **options)
+        super().__init__(
+            label=label, help_text=help_text, required=False, widget=widget, validators=[check_moment]
+        )
 
     def prepare_value(self, value: Any) -> Any:
         try:

@@ -28,12 +28,12 @@ class Metadata(serializers.Field[Any, Any, Any, Any]):
         if len(data) > metadata.MAX_FIELDS:
             message = f"`metadata` can hold at most {metadata.MAX_FIELDS} texts."
             raise serializers.ValidationError(message, code="too_many")
-        data = {key: sent_text(value) if isinstance(value, str) else value for key, value in data.items()}
-        faults = {key: _fault_of_field(key, value) for key, value in data.items()}
+        sent = {key: sent_text(value) if isinstance(value, str) else value for key, value in data.items()}
+        faults = {key: _fault_of_field(key, value) for key, value in sent.items()}
         found = {key: fault for key, fault in faults.items() if fault}
         if found:
             raise serializers.ValidationError(found)
-        return data
+        return sent
 
     def to_representation(self, value: Any) -> Any:
         return value

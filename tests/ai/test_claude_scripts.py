@@ -331,7 +331,8 @@ def test_a_block_that_the_model_names_like_a_position_gets_another_name(
     )
     anthropic.queue(sent)
 
-    first, second, third = claude.draft_script(SURVEY).blocks
+    blocks: Any = claude.draft_script(SURVEY).blocks
+    first, second, third = blocks
 
     assert [block["name"] for block in (first, second, third)] == ["why_not", "Why", "why_not_2"]
     assert second["prompt"] == "So [why_not]?"

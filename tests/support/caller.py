@@ -72,7 +72,7 @@ class Caller:
         )
         if isinstance(answer, FileResponse):
             content = b"".join(answer)
-            for close in answer._resource_closers:  # Django leaves the file open after HEAD
+            for close in vars(answer)["_resource_closers"]:  # Django leaves the file open after HEAD
                 close()
             answer = HttpResponse(content, status=answer.status_code, headers=dict(answer.items()))
             answer.json = partial(orjson.loads, content)

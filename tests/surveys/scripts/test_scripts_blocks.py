@@ -43,13 +43,10 @@ def test_one_block_changes_by_the_fields_sent(method):
 def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
     caller = Caller()
     saying = [{"type": "content_block", "prompt": "." * 4_000}] * 188
-    choice = {
-        "type": "single_punch",
-        "prompt": "?",
-        "options": [{"value": f"{n}", "label": "." * 499} for n in range(49)],
-    }
+    options = [{"value": f"{n}", "label": "." * 499} for n in range(49)]
+    choice = {"type": "single_punch", "prompt": "?", "options": options}
     made = caller.make(*saying, *[choice] * 10)
-    longer = [each | {"value": f"{each['value']:.>400}"} for each in choice["options"]]
+    longer = [each | {"value": f"{each['value']:.>400}"} for each in options]
 
     *kept, refused = (caller.patch(block_path(made, n), {"options": longer}) for n in (188, 189, 190))
 
