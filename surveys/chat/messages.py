@@ -1,4 +1,7 @@
-"""Messages and windows of the chat platform as plain data. `as_json` clips what would be too long."""
+"""Messages and windows of the chat platform as plain data. `as_json` clips what would be too long.
+
+Buttons, menus, authors, footers and hints draw no server emoji: there the name stands for it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from communities.chat_platform import limits
-from surveys.chat.words import clip
+from surveys.chat.words import clip, plain
 
 EPHEMERAL = 64  # the flag of a message that one person sees
 PRIMARY, SECONDARY, SUCCESS, DANGER = 1, 2, 3, 4  # styles of buttons
@@ -28,7 +31,7 @@ class Button:
 
     def as_json(self) -> dict[str, Any]:
         sign = limits.emoji_of(self.emoji) if self.emoji else None
-        label = self.label.strip() or ("" if sign else "–")
+        label = plain(self.label).strip() or ("" if sign else "–")
         raw: dict[str, Any] = {
             "type": limits.BUTTON,
             "style": limits.LINK_STYLE if self.address else self.style,
@@ -57,7 +60,7 @@ class MenuOption:
     def as_json(self) -> dict[str, Any]:
         raw: dict[str, Any] = {
             "value": self.value,
-            "label": clip(self.label.strip() or "–", limits.OPTION_TEXT),
+            "label": clip(plain(self.label).strip() or "–", limits.OPTION_TEXT),
         }
         if self.emoji and (sign := limits.emoji_of(self.emoji)):
             raw["emoji"] = sign
@@ -85,7 +88,7 @@ class Menu:
             "max_values": self.most,
         }
         if self.placeholder:
-            raw["placeholder"] = clip(self.placeholder, limits.PLACEHOLDER)
+            raw["placeholder"] = clip(plain(self.placeholder), limits.PLACEHOLDER)
         return raw
 
 
@@ -114,11 +117,11 @@ class Embed:
         if self.colour is not None:
             raw["color"] = self.colour
         if self.author.strip():
-            raw["author"] = {"name": clip(self.author.strip(), limits.AUTHOR)}
+            raw["author"] = {"name": clip(plain(self.author).strip(), limits.AUTHOR)}
             if self.author_picture:
                 raw["author"]["icon_url"] = self.author_picture
         if self.footer.strip():
-            raw["footer"] = {"text": clip(self.footer.strip(), limits.FOOTER)}
+            raw["footer"] = {"text": clip(plain(self.footer).strip(), limits.FOOTER)}
         if self.picture:
             raw["image"] = {"url": self.picture}
         if self.thumbnail:
@@ -197,7 +200,7 @@ class Window:
             "component": field,
         }
         if self.hint:
-            labelled["description"] = clip(self.hint, limits.INPUT_HINT)
+            labelled["description"] = clip(plain(self.hint), limits.INPUT_HINT)
         parts = [labelled]
         if self.text.strip():
             parts.insert(0, {"type": limits.TEXT, "content": clip(self.text.strip(), limits.INPUT)})

@@ -59,7 +59,7 @@ def as_text(project: Project, block: Block, results: PollResults, *, own: Reply 
 
 
 def _line(tally: Tally, sign: str) -> str:
-    label = words.escape(words.clip(tally.label, _LABEL))
+    label = words.shown(words.clip(tally.label, _LABEL))
     mark = " ← your vote" if tally.is_own else ""
     bar = sign * round(_LENGTH * tally.share)
     figures = f"{percent(tally.share)} ({tally.votes:,})"
