@@ -15,6 +15,7 @@ from surveys.chat.words import clip, plain
 EPHEMERAL = 64  # the flag of a message that one person sees
 PRIMARY, SECONDARY, SUCCESS, DANGER = 1, 2, 3, 4  # styles of buttons
 FIELD_ID = "text"  # of the one field in a window
+_LEAST = 120  # characters of a text that is cut; ten embeds with them have room in a message
 NO_MENTIONS: dict[str, Any] = {"parse": []}
 
 
@@ -135,6 +136,11 @@ class Embed:
         return sum(min(len(text.strip()), most) for text, most in around)
 
     @property
+    def least_length(self) -> int:
+        """How many characters it keeps, however long the others of its message are."""
+        return self.length_around + min(len(self.text.strip()), _LEAST)
+
+    @property
     def is_empty(self) -> bool:
         return not (self.text.strip() or self.title.strip() or self.picture or self.thumbnail)
 
@@ -149,15 +155,17 @@ class Message:
     mentions: Sequence[str] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The message for the platform. Embeds share the platform's limit: the last is cut last."""
+        """The message for the platform. Embeds share the platform's limit: the last is cut last.
+
+        Each keeps the beginning of its text, so none is dropped without a word.
+        """
         left, embeds = limits.EMBED_TEXT, list[dict[str, Any]]()
         drawn = [embed for embed in self.embeds if not embed.is_empty][-limits.EMBEDS :]
+        kept = sum(embed.least_length for embed in drawn)  # for the embeds that are not drawn yet
         for embed in reversed(drawn):
-            raw = embed.as_json(left - embed.length_around)
-            length = embed.length_around + len(raw.get("description", ""))
-            if length > left:
-                break
-            left -= length
+            kept -= embed.least_length
+            raw = embed.as_json(left - kept - embed.length_around)
+            left -= embed.length_around + len(raw.get("description", ""))
             embeds.insert(0, raw)
         return {
             "content": clip(self.content, limits.CONTENT),

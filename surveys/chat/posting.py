@@ -195,11 +195,7 @@ def _wanted_channel(project: Project, row: PublicMessage) -> str:
 
 
 def _shows_votes(project: Project, at: datetime) -> bool:
-    return (
-        project.is_poll
-        and project.is_live_at(at)
-        and poll_results.may_be_seen(project=project, has_voted=False, at=at)
-    )
+    return project.is_poll and poll_results.may_be_seen(project=project, has_voted=False, at=at)
 
 
 def _changes(project_id: int) -> int:

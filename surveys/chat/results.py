@@ -52,7 +52,12 @@ def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
 
 
 def as_text(project: Project, block: Block, results: PollResults, *, own: Reply | None = None) -> str:
-    """Results as lines of text: each option above its bar, and how many voted."""
+    """Results as lines of text: each option above its bar, and how many voted.
+
+    Votes that are too few to be shown have one sentence, because rows of 0% would say what is not so.
+    """
+    if results.least_answers and not results.voters:
+        return f"_{voters(results)}_"
     sign = (project.presentation or {}).get("chart_emoji") or _BAR
     lines = [_line(tally, sign) for tally in tallies(block, results, own=own)]
     return "\n".join([*lines, f"_{voters(results)}_"])
@@ -78,5 +83,7 @@ def voters(results: PollResults) -> str:
     if results.voters:
         return plural(results.voters, "vote")
     return (
-        f"Shown once there are {results.least_answers} votes." if results.least_answers else "No votes yet."
+        f"The results are shown once there are {results.least_answers} votes."
+        if results.least_answers
+        else "No votes yet."
     )

@@ -19,7 +19,8 @@ REMOVE = "surveys.remove_public_message"
 
 ASKED_AGAIN = timedelta(hours=1)  # after the platform refused: each refusal counts against the bot
 
-# Messages that do not show what they should: a closing, another wording, votes. What waits is not hurried.
+# Messages that do not show what they should: a closing, another wording, votes, also votes of a closed poll
+# that were deleted. What waits is not hurried.
 # Votes of anonymous projects are shown once an hour, so that no time here tells when somebody voted.
 _IS_OUTDATED = """
     SELECT message.project_id, project.community_id
@@ -30,7 +31,7 @@ _IS_OUTDATED = """
     WHERE (
         message.is_open AND project.status <> 'active'
         OR project.status = 'active' AND message.revision <> project.revision
-        OR project.status = 'active' AND message.changes <> (
+        OR message.changes <> (
             SELECT coalesce(sum(tally.changes), 0) FROM surveys_tally tally
             WHERE tally.project_id = message.project_id
         ) AND (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s)

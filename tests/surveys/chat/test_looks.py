@@ -2,7 +2,9 @@
 
 import pytest
 
+from communities.chat_platform import limits
 from surveys.chat import words
+from surveys.chat.messages import Embed, Message
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.community import ChatCommunity
 
@@ -214,3 +216,14 @@ def test_server_emoji_are_drawn_in_results_and_named_where_the_platform_draws_no
 
 def test_no_text_is_cut_within_the_code_of_an_emoji():
     assert words.clip(f"Tower {ROOK} and more", 20) == "Tower…"
+
+
+def test_long_texts_are_cut_and_none_is_dropped():
+    texts = [letter * limits.DESCRIPTION for letter in "abcdefghij"]
+
+    raw = Message([Embed(text, title="Title", footer="Footer") for text in texts]).as_json()
+
+    shown = [embed["description"] for embed in raw["embeds"]]
+    assert [text[0] for text in shown] == list("abcdefghij")
+    assert all(text.endswith("…") for text in shown[:-1])
+    assert limits.check_message(raw) == []

@@ -1,11 +1,13 @@
 """Polls in chat: the public message, votes, changes and results."""
 
+
 import pytest
 from django.utils import timezone
 
 from communities.errors import InvalidRequest
-from surveys.models import Answer, PublicMessage
+from surveys.models import Answer, Conversation, PublicMessage
 from surveys.services.projects import opening
+from surveys.services.responses import service as responses
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
 
@@ -84,6 +86,32 @@ def test_hidden_results_are_shown_once_the_poll_is_closed(chat):
         summary["attachments"][0]["description"] == "Which colour do you play? (1 vote): White 100%, Black 0%"
     )
     assert chat.platform.files[0][1].startswith(b"\x89PNG")
+
+
+def test_an_anonymous_poll_with_few_votes_says_one_sentence(chat):
+    chat.open(COLOUR, type="poll", settings={**PUBLIC, "privacy_mode": "anonymous"})
+    marit = chat.agent()
+
+    marit.press("White", message=chat.message())
+
+    for shown in (text_of(chat.message()), marit.text):
+        assert "_The results are shown once there are 5 votes._" in shown
+        assert "0%" not in shown
+
+
+def test_closed_results_follow_deletions(chat):
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC)
+    for name, colour in (("Marit", "White"), ("Ola", "Black")):
+        chat.agent(name).press(colour, message=chat.message())
+    chat.close(project)
+    assert "**White**\n▰▰▰▰▰ 50% (1)" in text_of(chat.message())
+    response = Conversation.objects.filter(project=project).first()
+
+    responses.delete(response_id=response.pk, actor=chat.actor, at=timezone.now())
+    chat.work()
+
+    assert "1 vote" in text_of(chat.message())
+    assert "100% (1)" in text_of(chat.message())
 
 
 def test_the_results_of_a_survey_are_told_question_by_question(chat):
