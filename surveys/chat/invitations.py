@@ -20,6 +20,7 @@ from surveys.chat.results import as_text
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
+from surveys.services import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.scripts import editing as scripts
@@ -91,8 +92,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     embeds = [embed, *([Embed(votes, title="Results", colour=colour)] if votes else [])]
     if is_long and asked:  # what is asked stands right above its buttons, and is cut last
         embeds.append(Embed("\n\n".join(filter(None, asked)), colour=colour))
-    wanted = ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
-    roles = list(dict.fromkeys(wanted))
+    roles = list(dict.fromkeys(field_groups.pinged_roles(project.delivery)))
     return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
 
 

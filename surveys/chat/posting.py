@@ -18,6 +18,7 @@ from communities.services.chat import guilds
 from communities.services.chat.outbox import Abandoned, Again
 from communities.transactions import in_transaction
 from surveys.chat import charts, invitations, words
+from surveys.chat.messages import NO_MENTIONS
 from surveys.models import Project, PublicMessage, Tally
 from surveys.services import public_messages
 from surveys.services.results import poll as poll_results
@@ -119,6 +120,8 @@ def _post(project: Project, row: PublicMessage | None, raw: dict[str, Any], at: 
                 public_messages.remove(project, row, at=at)
             row.channel_id, row.message_id, row.posted_at = channel_id, "", at
             row.save()
+    if row.edited_at is not None:  # the project was posted before: people were notified then
+        raw = raw | {"allowed_mentions": NO_MENTIONS}
     nonce = _nonce(f"message:{project.pk}:{row.posted_at.isoformat() if row.posted_at else ''}")
     answer = _send("POST", f"/channels/{channel_id}/messages", raw | nonce)
     row.message_id = str(answer["id"])
@@ -128,7 +131,8 @@ def _post(project: Project, row: PublicMessage | None, raw: dict[str, Any], at: 
 def _edit(project: Project, row: PublicMessage, raw: dict[str, Any], at: datetime) -> PublicMessage | None:
     """Change the message; if it is gone, post it anew while the project is open."""
     try:
-        _send("PATCH", f"/channels/{row.channel_id}/messages/{row.message_id}", raw)
+        quiet = raw | {"allowed_mentions": NO_MENTIONS}
+        _send("PATCH", f"/channels/{row.channel_id}/messages/{row.message_id}", quiet)
     except Refused as refusal:
         if refusal.code not in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL):
             raise

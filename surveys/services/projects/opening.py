@@ -43,6 +43,7 @@ def open_project(
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
     if project.delivery is None:  # reads show from now on how it was delivered (decisions 15.1)
         violations += project_fields.apply_delivery(project, {}, at=at)
+    violations += access.ping_faults(actor=actor, after=project.delivery, before=before)
     if project.delivery and not violations:
         violations += field_groups.check_delivery(project.delivery, before=None, at=at)
     if violations:

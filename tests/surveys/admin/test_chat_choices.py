@@ -9,6 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from communities.models import Member
 from communities.services.chat import guilds
 from config.environment import chat_of
 from surveys.models import Project
@@ -84,6 +85,18 @@ def test_what_is_chosen_is_saved(chat: ChatCommunity, staff: Staff) -> None:
     assert (project.rewards or {})["discord_role_id"] == chat.helper.id
     assert (project.delivery or {})["audience"]["required_role_ids"] == [chat.helper.id]
     assert (project.delivery or {})["invitation"]["post_channel_id"] == chat.channel.id
+
+
+def test_admins_choose_whom_a_post_notifies(chat: ChatCommunity, staff: Staff) -> None:
+    project = chat.create(QUESTION)
+
+    assert _save(staff, project, "delivery", ping_role_ids=[chat.helper.id]).status_code == 302
+
+    project.refresh_from_db()
+    assert (project.delivery or {})["invitation"]["ping_role_ids"] == [chat.helper.id]
+    Member.objects.filter(user_id=staff.user.pk).update(access=Member.Access.CREATOR)
+    Project.objects.update(author_id=staff.user.pk)
+    assert "Roles to notify" not in _tab(staff, project, "delivery")
 
 
 def test_a_role_that_is_chosen_and_gone_stays_and_says_so(chat: ChatCommunity, staff: Staff) -> None:

@@ -1,6 +1,5 @@
 """Polls in chat: the public message, votes, changes and results."""
 
-
 import pytest
 from django.utils import timezone
 
