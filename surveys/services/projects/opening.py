@@ -71,7 +71,7 @@ def open_project(
     )
     if opened.opens_at is None:  # a scheduled opening is reported when its time comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
-        public_messages.ask(opened, at=at)
+        public_messages.ask_to_post(opened, at=at)
     return opened
 
 

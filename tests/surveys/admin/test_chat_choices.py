@@ -12,7 +12,7 @@ from django.utils import timezone
 from communities.models import Member
 from communities.services.chat import guilds
 from config.environment import chat_of
-from surveys.models import Project
+from surveys.models import Project, PublicMessage
 from surveys.services.projects import service as projects
 from tests.support.chat.community import ChatCommunity
 from tests.support.chat.server import Platform
@@ -85,6 +85,21 @@ def test_what_is_chosen_is_saved(chat: ChatCommunity, staff: Staff) -> None:
     assert (project.rewards or {})["discord_role_id"] == chat.helper.id
     assert (project.delivery or {})["audience"]["required_role_ids"] == [chat.helper.id]
     assert (project.delivery or {})["invitation"]["post_channel_id"] == chat.channel.id
+
+
+def test_a_post_that_was_deleted_is_posted_again_from_the_page(chat: ChatCommunity, staff: Staff) -> None:
+    project = chat.open(QUESTION)
+    assert "Post again" not in _tab(staff, project, "share")
+    PublicMessage.objects.update(is_deleted=True, message_id="", posted_at=None)
+
+    page = _tab(staff, project, "share")
+    assert "The post was deleted in the chat" in page
+    answer = staff.client.post(f"/admin/surveys/project/{project.pk}/share/post-again/")
+
+    assert answer.status_code == 302
+    chat.work()
+    assert len(chat.channel.messages) == 2
+    assert "Post again" not in _tab(staff, project, "share")
 
 
 def test_admins_choose_whom_a_post_notifies(chat: ChatCommunity, staff: Staff) -> None:

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from communities.errors import InvalidRequest
+from communities.errors import Conflict, InvalidRequest
 from surveys.models import Answer, Conversation, PublicMessage
-from surveys.services.projects import opening
+from surveys.services.projects import opening, sharing
 from surveys.services.responses import service as responses
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
@@ -164,15 +164,35 @@ def test_reopening_changes_the_message_that_is_there(chat):
     assert len(chat.channel.messages) == 1
 
 
-def test_a_message_that_was_deleted_is_posted_again(chat):
-    chat.open(COLOUR, type="poll", settings=PUBLIC)
+def test_a_message_that_was_deleted_is_posted_again_only_if_somebody_asks(chat):
+    invitation = {"ping_role_ids": [chat.helper.id]}
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC, invitation=invitation)
     poll = chat.message()
     chat.channel.messages.clear()
 
-    chat.agent().press("White", message=poll)
+    for name in ("Marit", "Ola"):
+        chat.agent(name).press("White", message=poll)
+        chat.work()
+    assert not chat.channel.messages
+    assert len(chat.platform.sent("PATCH", "/messages/")) == 1
+    sharing.post_again(actor=chat.actor, project_id=project.pk, at=timezone.now())
     chat.work()
-    assert "1 vote" in text_of(chat.message())
+    assert "2 votes" in text_of(chat.message())
+    assert chat.message()["allowed_mentions"] == {"parse": []}
     assert PublicMessage.objects.get().message_id == chat.message()["id"]
+    with pytest.raises(Conflict, match="was not deleted"):
+        sharing.post_again(actor=chat.actor, project_id=project.pk, at=timezone.now())
+
+
+def test_opening_a_project_posts_it_anew_where_the_message_was_deleted(chat):
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC)
+    chat.channel.messages.clear()
+    chat.close(project)
+    assert not chat.channel.messages
+
+    chat.reopen(project)
+
+    assert labels_of(chat.message()) == ["White", "Black"]
 
 
 def test_several_options_are_chosen_in_a_menu(chat):
