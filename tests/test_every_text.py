@@ -11,8 +11,17 @@ from tests.support.trouble_texts import TROUBLE, send, trouble_place
 FIELDS = [field for field in text_fields() if field.format not in ("date-time", "uuid")]
 # Fields of strings that are no texts of people, by the last part of their names.
 IDS = {
-    *("member_id", "member_ids", "project_ids", "required_role_ids", "post_channel_id", "discord_role_id"),
-    *("achievement_id", "achievement_role_id", "role_id", "template", "locale", "time_zone", "hidden_fields"),
+    *("member_id", "member_ids", "project_ids", "required_role_ids", "ping_role_ids", "post_channel_id"),
+    *(
+        "discord_role_id",
+        "achievement_id",
+        "achievement_role_id",
+        "role_id",
+        "template",
+        "locale",
+        "time_zone",
+        "hidden_fields",
+    ),
 }
 ADDRESSES = {"url", "image_url", "thumbnail_url", "achievement_image_url"}
 SIGNS = {"color", "border_color", "border_color_closed", "chart_emoji"}

@@ -30,7 +30,7 @@ INPUT, INPUT_PLACEHOLDER = 4000, 100
 ROW, BUTTON, MENU, TEXT_INPUT, TEXT, LABELLED = 1, 2, 3, 4, 10, 18  # types of components
 LINK_STYLE = 5
 
-_CUSTOM_EMOJI = re.compile(r"<(a?):([A-Za-z0-9_]{2,32}):([0-9]{15,20})>")
+SERVER_EMOJI = re.compile(r"<(a?):([A-Za-z0-9_]{2,32}):([0-9]{15,20})>")
 _SNOWFLAKE = re.compile(r"[0-9]{15,20}")
 
 
@@ -73,7 +73,7 @@ def check_window(window: Mapping[str, Any]) -> list[str]:
 def emoji_of(text: str) -> dict[str, Any] | None:
     """The platform's form of one emoji, Unicode or custom (`<:name:id>`); None if it is neither."""
     text = text.strip()
-    if match := _CUSTOM_EMOJI.fullmatch(text):
+    if match := SERVER_EMOJI.fullmatch(text):
         return {"id": match[3], "name": match[2], "animated": bool(match[1])}
     return {"name": text} if emoji.is_emoji(text) else None
 

@@ -35,6 +35,12 @@ BUTTONS = {
     "3": Card("Green"),
     "4": Card("Red"),
 }
+# What the fields of roles say where the server's roles are known by name.
+_ROLES = {
+    "required_role_ids": "People need one of these roles of your server. None chosen: none is needed.",
+    "ping_role_ids": "The first post notifies everybody with one of these roles. None chosen: nobody is "
+    "notified. A post that takes its place notifies nobody.",
+}
 DISPLAYS = {
     "": Card("As usual"),
     "embed": Card("In the post", "The post shows facts about the project."),
@@ -54,6 +60,7 @@ class DeliveryForm(ScheduleForm):
         "change_poll": "settings.change_poll",
         "lock_graded_answers": "settings.lock_graded_answers",
         "address_fields": "settings.hidden_fields",
+        "ping_role_ids": f"{_INVITATION}.ping_role_ids",
         "message": f"{_INVITATION}.message",
         "image_url": f"{_INVITATION}.image_url",
         "thumbnail_url": f"{_INVITATION}.thumbnail_url",
@@ -97,7 +104,7 @@ class DeliveryForm(ScheduleForm):
             "The post in the chat that asks people to answer. Without a chat it is not used.",
             "invitation",
             (
-                *("message", "image_url", "thumbnail_url", "border_color", "info_display"),
+                *("ping_role_ids", "message", "image_url", "thumbnail_url", "border_color", "info_display"),
                 *PREMIUM_INVITATION,
             ),
             more="admin/surveys/project/invitation.html",
@@ -108,6 +115,11 @@ class DeliveryForm(ScheduleForm):
         label="Roles",
         help_text="The ids of roles on Discord, one a line: people need one of them. Turn on Developer Mode "
         "in Discord’s settings, then right-click a role of your server: Copy Role ID. Empty: none is needed.",
+    )
+    ping_role_ids = IdsField(
+        label="Roles to notify",
+        help_text="The ids of roles on Discord, one a line: the first post notifies everybody who has one. "
+        "Empty: nobody is notified.",
     )
     verified_source_ids = forms.MultipleChoiceField(
         label="Verified sources", required=False, widget=forms.CheckboxSelectMultiple
@@ -143,8 +155,7 @@ class DeliveryForm(ScheduleForm):
         label="Message",
         required=False,
         max_length=4000,
-        help_text="The post mentions the roles that people need, chosen above. An @ written here mentions "
-        "nobody.",
+        help_text="An @ written here mentions nobody.",
         widget=forms.Textarea(attrs={"rows": 3, "data-invitation": "message"}),
     )
     image_url = forms.CharField(
@@ -191,6 +202,8 @@ class DeliveryForm(ScheduleForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.knows_server = False
+        if not page.actor.is_admin:
+            del self.fields["ping_role_ids"]
         if not page.project.is_poll:
             del self.fields["change_poll"]
         if page.project.is_poll or not page.project.scoring_enabled:
@@ -226,18 +239,19 @@ class DeliveryForm(ScheduleForm):
         if (guild := self.guild) is None:
             return
         self.knows_server = True
-        chosen = str(self.initial["required_role_ids"] or "").split()
-        self.initial["required_role_ids"] = chosen
-        old = self.fields["required_role_ids"]
-        field = forms.MultipleChoiceField(
-            label="Roles",
-            required=False,
-            choices=role_choices(guild, chosen),
-            widget=forms.CheckboxSelectMultiple,
-            help_text="People need one of these roles of your server. None chosen: none is needed.",
-        )
-        field.show_hidden_initial, field.disabled = old.show_hidden_initial, old.disabled
-        self.fields["required_role_ids"] = field
+        for name, text in _ROLES.items():
+            if (old := self.fields.get(name)) is None:
+                continue
+            self.initial[name] = chosen = str(self.initial[name] or "").split()
+            field = forms.MultipleChoiceField(
+                label=old.label,
+                required=False,
+                choices=role_choices(guild, chosen),
+                widget=forms.CheckboxSelectMultiple,
+                help_text=text,
+            )
+            field.show_hidden_initial, field.disabled = old.show_hidden_initial, old.disabled
+            self.fields[name] = field
 
     def shown(self, name: str, value: Any) -> Any:
         if name == "verified_source_ids":
@@ -276,7 +290,7 @@ class DeliveryForm(ScheduleForm):
             return value.removeprefix("#")
         if name == "verified_source_ids":
             return [int(each) for each in value]
-        if name == "required_role_ids" and self.knows_server:
+        if name in _ROLES and self.knows_server:
             return list(value)
         if name == "address_fields":
             return address_fields.read(value)

@@ -22,5 +22,6 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("share/links/<uuid:link_id>/", links.one, "share_link"),
     ("share/links/<uuid:link_id>/revoke/", links.revoke, "share_link_revoke"),
     ("share/values/", address_values.values, "share_values"),
+    ("share/post-again/", share.post_again, "share_post_again"),
     ("share/new-address/", share.new_address, "share_new_address"),
 ]

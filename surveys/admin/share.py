@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from communities.errors import Conflict
 from communities.services.chat import overview
 from surveys.admin import address_values, project_forms
 from surveys.admin.cards import Card, CardField
@@ -102,6 +103,8 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "is_in_chat": project.response_channel == Project.ResponseChannel.CHAT,
             "post": posted_to(project),
             "post_address": public_messages.address_of(project),
+            "is_post_deleted": public_messages.was_deleted(project),
+            "post_again": page.address("share_post_again"),
             "asked": audience_in_words(project),
             "is_live": project.is_live_at(page.at),
             "links_address": page.address("share_links"),
@@ -110,6 +113,20 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
             "delivery_address": page.address("delivery"),
         },
     )
+
+
+@project_tab("share")
+def post_again(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """Post a project anew whose post was deleted in the chat."""
+    if not page.may_edit:
+        raise PermissionDenied
+    if request.method == "POST":
+        try:
+            sharing.post_again(actor=page.actor, project_id=page.project.pk, at=page.at)
+            messages.success(request, "It is posted again in a moment.")
+        except Conflict as refusal:
+            messages.error(request, refusal.message)
+    return HttpResponseRedirect(page.address("share"))
 
 
 def posted_to(project: Project) -> str:

@@ -207,6 +207,13 @@ class EmbedConfigIn(Group):
 
 class InvitationIn(Group):
     post_channel_id = SnowflakeField(required=False, allow_null=True)
+    ping_role_ids = StrictListField(
+        child=SnowflakeField(),
+        max_length=50,
+        required=False,
+        help_text="Roles that the first post of the project mentions and notifies; none by default. A post "
+        "that takes its place notifies nobody. Only admins add roles: others get a violation `not_allowed`.",
+    )
     message = StrictTextField(max_length=4000, required=False, allow_null=True)
     thumbnail_url = PictureField(required=False, allow_null=True)
     image_url = PictureField(required=False, allow_null=True)

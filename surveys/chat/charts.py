@@ -68,5 +68,8 @@ def _draw(pen: ImageDraw.ImageDraw, top: int, name: str, panel: Panel) -> int:
 
 
 def _drawable(text: str) -> str:
-    """The part of a text that the picture's font has: no emoji. The picture's description has all of it."""
-    return "".join(character for character in text if ord(character) < 0x2500).strip()
+    """The part of a text that the picture's font has: no emoji, and of a server emoji its name.
+
+    The picture's description has all of it.
+    """
+    return "".join(character for character in words.plain(text) if ord(character) < 0x2500).strip()

@@ -54,7 +54,7 @@ def _surveys(interaction: Interaction, known: KnownPerson, at: datetime) -> Mess
     found.sort(key=lambda each: each[1].order)
     texts, rows = list[str](), list[Row]()
     for project, state in found[:MOST_LISTED]:
-        texts.append(f"**{words.escape(project.name)}**\n{state.text}")
+        texts.append(f"**{words.shown(project.name)}**\n{state.text}")
         rows.append([_button(project, interaction.author.platform_id)])
     if len(found) > MOST_LISTED:
         texts.append(f"_{len(found) - MOST_LISTED} more are open: they come up here as you answer these._")
@@ -110,7 +110,7 @@ def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
     totals = standings.of_member(member_id=member_id, at=at)
     lines = [f"Surveys and polls completed: **{totals.participation:,}**"]
     if settings.gives_xp:
-        name, level = words.escape(settings.name_of_xp), levels.level_of(totals.total)
+        name, level = words.shown(settings.name_of_xp), levels.level_of(totals.total)
         reached = round(levels.progress(totals.total) * 10)
         lines = [
             f"**Level {level}** · {totals.total:,} {name}",
@@ -120,7 +120,7 @@ def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
         ]
     earned = achievements.earned_by(member_ids=[member_id]).get(member_id, [])
     if earned:
-        names = [f"🏅 {words.escape(str(each['name']))}" for each in earned[-MOST_ACHIEVEMENTS:]]
+        names = [f"🏅 {words.shown(str(each['name']))}" for each in earned[-MOST_ACHIEVEMENTS:]]
         lines += ["", "**Achievements**", *names]
     title = known.name or interaction.author.name
     return Message([Embed("\n".join(lines), title=title, colour=screens.DEFAULT_COLOUR)])
@@ -135,7 +135,7 @@ def _leaderboard(interaction: Interaction, known: KnownPerson, at: datetime) -> 
     period = "month" if interaction.options.get("period") == "month" else "all"
     rows = leaderboard.page(0, MOST_LEADERS, community_id=interaction.guild_id, period=period, at=at)
     column = "xp_monthly" if period == "month" else "xp_total"
-    name = words.escape(communities.get_settings(community_id=interaction.guild_id).name_of_xp)
+    name = words.shown(communities.get_settings(community_id=interaction.guild_id).name_of_xp)
     lines = [_place(row, column, name, known) for row in rows]
     text = "\n".join(lines) or "Nobody has earned anything yet. Be the first!"
     title = "Leaderboard of this month" if period == "month" else "Leaderboard"

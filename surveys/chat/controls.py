@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from surveys.engine.walk.answers import Reply
 from surveys.services.conversations.drafting import Draft
 
 _ROWS_ABOVE = limits.ROWS - 1  # the last row is for Back, Skip and Submit
-_CUSTOM_EMOJI = re.compile(r"<a?:[A-Za-z0-9_]{2,32}:[0-9]{15,20}>")
 # For `emoji_only` options that have no emoji of their own.
 _SIGNS = (
     *("1️⃣", "2️⃣", "3️⃣", "4️⃣", "5️⃣", "6️⃣", "7️⃣", "8️⃣", "9️⃣", "🔟"),
@@ -73,7 +71,7 @@ def draw(block: Block, draft: Draft, reply: Reply | None, to: References) -> Con
 
 def locked(block: Block, reply: Reply | None, to: References) -> Control:
     """A graded answer that stays, with a button that goes on."""
-    text = f"> {words.escape(answers.display_text(block, reply))}\n{words.LOCKED}"
+    text = f"> {words.shown(answers.display_text(block, reply))}\n{words.LOCKED}"
     return Control(text=text, advance=[Button(defaults.CONTINUE, to.to(Op.GO_ON), PRIMARY)])
 
 
@@ -108,8 +106,8 @@ def _face(option: Option, n: int, style: str | None) -> _Face:
     if style == "emoji_only":
         return _Face("", _sign_of(option) or _SIGNS[n % len(_SIGNS)])
     own = option.emoji if option.emoji and limits.emoji_of(option.emoji) else ""
-    if not own and (custom := _CUSTOM_EMOJI.search(text)):
-        return _Face(_CUSTOM_EMOJI.sub("", text).strip(), custom[0])
+    if not own and (custom := limits.SERVER_EMOJI.search(text)):
+        return _Face(limits.SERVER_EMOJI.sub("", text).strip(), custom[0])
     if option.emoji and not own:  # a sign that the platform knows as no emoji
         return _Face(f"{option.emoji} {text}", "")
     return _Face(text, own)
@@ -117,7 +115,10 @@ def _face(option: Option, n: int, style: str | None) -> _Face:
 
 def _sign_of(option: Option) -> str:
     """The first emoji of an option; empty if there is none that the platform knows."""
-    candidates = [option.emoji or "", *_CUSTOM_EMOJI.findall(option.display_text)]
+    candidates = [
+        option.emoji or "",
+        *(each[0] for each in limits.SERVER_EMOJI.finditer(option.display_text)),
+    ]
     candidates += [each["emoji"] for each in emoji.emoji_list(option.display_text)]
     return next((each for each in candidates if each and limits.emoji_of(each)), "")
 
@@ -127,7 +128,7 @@ def _legend(block: Block) -> str:
     if block.answer_style != "emoji_only":
         return ""
     return "\n".join(
-        f"{_face(option, n, 'emoji_only').emoji}  {words.escape(option.display_text)}"
+        f"{_face(option, n, 'emoji_only').emoji}  {words.shown(option.display_text)}"
         for n, option in enumerate(block.options)
         if option.display_text.strip() != _face(option, n, "emoji_only").emoji
     )
@@ -193,7 +194,7 @@ def _ranking(block: Block, draft: Draft, to: References) -> Control:
     for option in left:
         face = _face(option, block.options.index(option), block.answer_style)
         buttons.append(Button(face.label, to.to(Op.PICK, arg_of(option)), emoji=face.emoji))
-    order = [f"**{n}.** {words.escape(option.display_text)}" for n, option in enumerate(ranked, start=1)]
+    order = [f"**{n}.** {words.shown(option.display_text)}" for n, option in enumerate(ranked, start=1)]
     if is_full:
         order.append("\nIs that right? Then press Submit.")
     else:
@@ -234,13 +235,13 @@ def _scale(block: Block, number: str, to: References, *, op: Op = Op.CHOOSE) -> 
             sign = "⭐"
         buttons.append(Button(label, to.to(op, point), _style(str(point) == number), sign))
         if labels[n]:
-            legend.append(f"{sign if not label else f'**{point}**'}  {words.escape(labels[n])}")
+            legend.append(f"{sign if not label else f'**{point}**'}  {words.shown(labels[n])}")
     text = "\n".join(legend) or _ends(block, low, high)
     return Control(_scale_rows(buttons), text)
 
 
 def _ends(block: Block, low: int, high: int) -> str:
-    left, centre, right = map(words.escape, defaults.ends_of(block))
+    left, centre, right = map(words.shown, defaults.ends_of(block))
     ends = [(low, left), ((low + high) // 2, centre), (high, right)]
     return " · ".join(f"**{point}** {label}" for point, label in ends if label)
 

@@ -20,6 +20,7 @@ from surveys.chat.results import as_text
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
+from surveys.services import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.scripts import editing as scripts
@@ -60,7 +61,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     if not is_open:
         closed = invitation.premium("border_color_closed")
         colour = int(closed, 16) if closed else CLOSED_COLOUR
-    texts = [f"**{words.escape(project.name)}**", invitation.text("message")]
+    texts = [f"**{words.shown(project.name)}**", invitation.text("message")]
     rows: list[Row] = []
     votes, asked = "", list[str]()
     if project.is_poll:
@@ -91,8 +92,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     embeds = [embed, *([Embed(votes, title="Results", colour=colour)] if votes else [])]
     if is_long and asked:  # what is asked stands right above its buttons, and is cut last
         embeds.append(Embed("\n\n".join(filter(None, asked)), colour=colour))
-    wanted = ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
-    roles = list(dict.fromkeys(wanted))
+    roles = list(dict.fromkeys(field_groups.pinged_roles(project.delivery)))
     return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
 
 
@@ -101,7 +101,7 @@ def summary(project: Project, report: Report) -> Message:
     rows = []
     if project.share_results and not project.is_poll:
         rows.append([Button("See all results", address=results_url(project))])
-    embed = Embed(report.words, title=f"Results: {words.escape(project.name)}", colour=CLOSED_COLOUR)
+    embed = Embed(report.words, title=f"Results: {words.shown(project.name)}", colour=CLOSED_COLOUR)
     return Message([embed], rows)
 
 
@@ -116,7 +116,7 @@ def info(project: Project, *, at: datetime) -> Message:
     """The facts about a project, for whoever asks by the button."""
     group = (project.delivery or {}).get("invitation") or {}
     text = _facts(project, _script(project), Invitation({**group, "embed_config": None}, False), at)
-    return Message([Embed(text, title=project.name, colour=screens.colour_of(project))])
+    return Message([Embed(text, title=words.shown(project.name), colour=screens.colour_of(project))])
 
 
 def question_of(project: Project) -> Block:

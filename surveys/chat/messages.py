@@ -1,4 +1,7 @@
-"""Messages and windows of the chat platform as plain data. `as_json` clips what would be too long."""
+"""Messages and windows of the chat platform as plain data. `as_json` clips what would be too long.
+
+Buttons, menus, authors, footers and hints draw no server emoji: there the name stands for it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from communities.chat_platform import limits
-from surveys.chat.words import clip
+from surveys.chat.words import clip, plain
 
 EPHEMERAL = 64  # the flag of a message that one person sees
 PRIMARY, SECONDARY, SUCCESS, DANGER = 1, 2, 3, 4  # styles of buttons
 FIELD_ID = "text"  # of the one field in a window
+_LEAST = 120  # characters of a text that is cut; ten embeds with them have room in a message
 NO_MENTIONS: dict[str, Any] = {"parse": []}
 
 
@@ -28,7 +32,7 @@ class Button:
 
     def as_json(self) -> dict[str, Any]:
         sign = limits.emoji_of(self.emoji) if self.emoji else None
-        label = self.label.strip() or ("" if sign else "–")
+        label = plain(self.label).strip() or ("" if sign else "–")
         raw: dict[str, Any] = {
             "type": limits.BUTTON,
             "style": limits.LINK_STYLE if self.address else self.style,
@@ -57,7 +61,7 @@ class MenuOption:
     def as_json(self) -> dict[str, Any]:
         raw: dict[str, Any] = {
             "value": self.value,
-            "label": clip(self.label.strip() or "–", limits.OPTION_TEXT),
+            "label": clip(plain(self.label).strip() or "–", limits.OPTION_TEXT),
         }
         if self.emoji and (sign := limits.emoji_of(self.emoji)):
             raw["emoji"] = sign
@@ -85,7 +89,7 @@ class Menu:
             "max_values": self.most,
         }
         if self.placeholder:
-            raw["placeholder"] = clip(self.placeholder, limits.PLACEHOLDER)
+            raw["placeholder"] = clip(plain(self.placeholder), limits.PLACEHOLDER)
         return raw
 
 
@@ -114,11 +118,11 @@ class Embed:
         if self.colour is not None:
             raw["color"] = self.colour
         if self.author.strip():
-            raw["author"] = {"name": clip(self.author.strip(), limits.AUTHOR)}
+            raw["author"] = {"name": clip(plain(self.author).strip(), limits.AUTHOR)}
             if self.author_picture:
                 raw["author"]["icon_url"] = self.author_picture
         if self.footer.strip():
-            raw["footer"] = {"text": clip(self.footer.strip(), limits.FOOTER)}
+            raw["footer"] = {"text": clip(plain(self.footer).strip(), limits.FOOTER)}
         if self.picture:
             raw["image"] = {"url": self.picture}
         if self.thumbnail:
@@ -130,6 +134,11 @@ class Embed:
         """How many characters it has beside its text."""
         around = (self.title, limits.TITLE), (self.author, limits.AUTHOR), (self.footer, limits.FOOTER)
         return sum(min(len(text.strip()), most) for text, most in around)
+
+    @property
+    def least_length(self) -> int:
+        """How many characters it keeps, however long the others of its message are."""
+        return self.length_around + min(len(self.text.strip()), _LEAST)
 
     @property
     def is_empty(self) -> bool:
@@ -146,15 +155,17 @@ class Message:
     mentions: Sequence[str] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The message for the platform. Embeds share the platform's limit: the last is cut last."""
+        """The message for the platform. Embeds share the platform's limit: the last is cut last.
+
+        Each keeps the beginning of its text, so none is dropped without a word.
+        """
         left, embeds = limits.EMBED_TEXT, list[dict[str, Any]]()
         drawn = [embed for embed in self.embeds if not embed.is_empty][-limits.EMBEDS :]
+        kept = sum(embed.least_length for embed in drawn)  # for the embeds that are not drawn yet
         for embed in reversed(drawn):
-            raw = embed.as_json(left - embed.length_around)
-            length = embed.length_around + len(raw.get("description", ""))
-            if length > left:
-                break
-            left -= length
+            kept -= embed.least_length
+            raw = embed.as_json(left - kept - embed.length_around)
+            left -= embed.length_around + len(raw.get("description", ""))
             embeds.insert(0, raw)
         return {
             "content": clip(self.content, limits.CONTENT),
@@ -197,7 +208,7 @@ class Window:
             "component": field,
         }
         if self.hint:
-            labelled["description"] = clip(self.hint, limits.INPUT_HINT)
+            labelled["description"] = clip(plain(self.hint), limits.INPUT_HINT)
         parts = [labelled]
         if self.text.strip():
             parts.insert(0, {"type": limits.TEXT, "content": clip(self.text.strip(), limits.INPUT)})

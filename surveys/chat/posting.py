@@ -18,6 +18,7 @@ from communities.services.chat import guilds
 from communities.services.chat.outbox import Abandoned, Again
 from communities.transactions import in_transaction
 from surveys.chat import charts, invitations, words
+from surveys.chat.messages import NO_MENTIONS
 from surveys.models import Project, PublicMessage, Tally
 from surveys.services import public_messages
 from surveys.services.results import poll as poll_results
@@ -49,6 +50,8 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
     raw = invitations.draw(project, tier=project.community.tier, at=at).as_json()
     _require_lawful(raw)
     has_moved = is_open and row is not None and row.channel_id != _wanted_channel(project, row)
+    if row is not None and row.is_deleted and not has_moved:
+        return None
     if row is None or not row.message_id or has_moved:
         was_begun = row is not None and not row.message_id and row.posted_at is not None
         row = _post(project, row, raw, at)
@@ -57,7 +60,7 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
             row.save()
             return Again(at + EDIT_EVERY)
     elif row.fingerprint != _fingerprint(raw):
-        row = _edit(project, row, raw, at)
+        row = _edit(row, raw)
     if row is not None and row.message_id:
         row.is_open = is_open
         _note(row, raw, changes if _shows_votes(project, at) else None, project.revision, at)
@@ -103,7 +106,7 @@ def send_summary(task: ChatTask, at: datetime) -> None:
 
 
 def _post(project: Project, row: PublicMessage | None, raw: dict[str, Any], at: datetime) -> PublicMessage:
-    """Post the message, in place of one that is gone or stands in another channel.
+    """Post the message, in place of one that stands in another channel or is to be posted again.
 
     The row says before that it was begun, and when: a worker that takes over sends the same nonce, so that
     the platform answers with the message that it may have already.
@@ -117,25 +120,27 @@ def _post(project: Project, row: PublicMessage | None, raw: dict[str, Any], at: 
         with in_transaction:
             if row.message_id and row.channel_id != channel_id:
                 public_messages.remove(project, row, at=at)
-            row.channel_id, row.message_id, row.posted_at = channel_id, "", at
+            row.channel_id, row.message_id, row.posted_at, row.is_deleted = channel_id, "", at, False
             row.save()
+    if row.edited_at is not None:  # the project was posted before: people were notified then
+        raw = raw | {"allowed_mentions": NO_MENTIONS}
     nonce = _nonce(f"message:{project.pk}:{row.posted_at.isoformat() if row.posted_at else ''}")
     answer = _send("POST", f"/channels/{channel_id}/messages", raw | nonce)
     row.message_id = str(answer["id"])
     return row
 
 
-def _edit(project: Project, row: PublicMessage, raw: dict[str, Any], at: datetime) -> PublicMessage | None:
-    """Change the message; if it is gone, post it anew while the project is open."""
+def _edit(row: PublicMessage, raw: dict[str, Any]) -> PublicMessage | None:
+    """Change the message. One that was deleted on the platform stays deleted (decisions 17.19)."""
     try:
-        _send("PATCH", f"/channels/{row.channel_id}/messages/{row.message_id}", raw)
+        quiet = raw | {"allowed_mentions": NO_MENTIONS}
+        _send("PATCH", f"/channels/{row.channel_id}/messages/{row.message_id}", quiet)
     except Refused as refusal:
         if refusal.code not in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL):
             raise
-        if not project.is_live_at(at):
-            PublicMessage.objects.filter(pk=project.pk).delete()
-            return None
-        return _post(project, row, raw, at)
+        row.message_id, row.posted_at, row.fingerprint, row.is_deleted = "", None, "", True
+        row.save()
+        return None
     return row
 
 
@@ -195,11 +200,7 @@ def _wanted_channel(project: Project, row: PublicMessage) -> str:
 
 
 def _shows_votes(project: Project, at: datetime) -> bool:
-    return (
-        project.is_poll
-        and project.is_live_at(at)
-        and poll_results.may_be_seen(project=project, has_voted=False, at=at)
-    )
+    return project.is_poll and poll_results.may_be_seen(project=project, has_voted=False, at=at)
 
 
 def _changes(project_id: int) -> int:

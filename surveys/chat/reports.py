@@ -47,11 +47,12 @@ class Report:
     @property
     def in_plain_words(self) -> str:
         """The panels for people who do not see the picture."""
-        return "\n".join(
+        text = "\n".join(
             f"{panel.title} ({panel.note}): "
             + ", ".join(f"{tally.label} {tally.percent}" for tally in panel.tallies)
             for panel in self.panels
         )
+        return words.plain(text)
 
 
 def of_poll(project: Project, question: Block, *, at: datetime) -> Report:
@@ -92,7 +93,7 @@ def _places(script: Script, block: Figures) -> int:
 
 def _winner(tallies: Sequence[Tally], voters: int) -> str:
     most = max(tally.votes for tally in tallies)
-    first = [f"**{words.escape(words.clip(t.label, _LABEL))}**" for t in tallies if t.votes == most]
+    first = [f"**{words.shown(words.clip(t.label, _LABEL))}**" for t in tallies if t.votes == most]
     if len(first) == 1:
         return f"{first[0]} got the most votes: {most:,} of {voters:,}."
     if len(first) == len(tallies) or len(first) > 3:
@@ -115,7 +116,7 @@ def _tallies(block: Figures) -> list[Tally]:
 def _in_words(block: Figures) -> str:
     """A question and the gist of its answers; empty for a question that has no figures."""
     gist = " · ".join(_gist(block))
-    prompt = words.escape(words.clip(" ".join(block["prompt"].split()), _PROMPT))
+    prompt = words.shown(words.clip(" ".join(block["prompt"].split()), _PROMPT))
     return f"**{prompt}**\n{gist}" if gist else ""
 
 
@@ -140,4 +141,4 @@ def _label(entry: Figures) -> str:
 
 
 def _escaped(entry: Figures) -> str:
-    return words.escape(words.clip(_label(entry), _LABEL))
+    return words.shown(words.clip(_label(entry), _LABEL))

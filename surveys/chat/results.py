@@ -66,14 +66,19 @@ def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
 
 
 def as_text(project: Project, block: Block, results: PollResults, *, own: Reply | None = None) -> str:
-    """Results as lines of text: each option above its bar, and how many voted."""
+    """Results as lines of text: each option above its bar, and how many voted.
+
+    Votes that are too few to be shown have one sentence, because rows of 0% would say what is not so.
+    """
+    if results.least_answers and not results.voters:
+        return f"_{voters(results)}_"
     sign = (project.presentation or {}).get("chart_emoji") or _BAR
     lines = [_line(tally, sign) for tally in tallies(block, results, own=own)]
     return "\n".join([*lines, f"_{voters(results)}_"])
 
 
 def _line(tally: Tally, sign: str) -> str:
-    label = words.escape(words.clip(tally.label, _LABEL))
+    label = words.shown(words.clip(tally.label, _LABEL))
     mark = " ← your vote" if tally.is_own else ""
     bar = sign * round(_LENGTH * tally.share)
     figures = f"{tally.percent} ({tally.votes:,})"
@@ -87,5 +92,5 @@ def voters(results: PollResults, *, is_over: bool = False) -> str:
     if results.is_withheld and is_over:
         return f"The votes are not shown, because there are fewer than {results.least_answers}."
     if results.is_withheld:
-        return f"Shown once there are {results.least_answers} votes."
+        return f"The results are shown once there are {results.least_answers} votes."
     return "Nobody voted." if is_over else "No votes yet."

@@ -171,7 +171,7 @@ def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
 def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     block, reply = _question(view)
     vote = answers.display_text(block, reply)
-    texts = [f"You voted **{words.escape(vote)}**." if vote else ""]
+    texts = [f"You voted **{words.shown(vote)}**." if vote else ""]
     texts += [each.prompt for each in view.outro if each.prompt]
     texts += view.texts_ahead()
     if earned := earned_in_words(view):
@@ -211,13 +211,13 @@ def earned_in_words(view: ConversationView) -> str:
     parts = [] if is_told else [f"**{_amount(xp, name)}**"]
     if (standing := view.totals) is not None:
         level, missing = levels.level_of(standing.total), levels.to_next(standing.total)
-        parts.append(f"Level {level}, {missing:,} {words.escape(name)} to level {level + 1}")
+        parts.append(f"Level {level}, {missing:,} {words.shown(name)} to level {level + 1}")
     return "\n".join(filter(None, [" · ".join(parts), later]))
 
 
 def _amount(xp: int, name: str) -> str:
     sign = "+" if xp > 0 else "\N{MINUS SIGN}"
-    return f"{sign}{abs(xp):,} {words.escape(name)}"
+    return f"{sign}{abs(xp):,} {words.shown(name)}"
 
 
 def _verdict(view: ConversationView) -> list[Embed]:

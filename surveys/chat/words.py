@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from communities.chat_platform.limits import SERVER_EMOJI
+from surveys.engine.language.piping import Authored
+
 # What the platform reads as markup or as a mention. Escaped, it is shown as it is.
 _MARKUP = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
 
@@ -39,16 +42,40 @@ ANONYMOUS = (
     "keep this message until you have finished."
 )
 MEMBERS_READ = "Everybody in the community can see who answered what."
-TEAM_READS = "Only whoever made this and the community’s admins can see who answered what."
+TEAM_READS = "Only the author and the community’s admins can see who answered what."
 RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
 RESULTS_LATER = "The results can be seen once the poll is closed."
 
 
 def escape(text: str) -> str:
-    """A text of somebody else's, so that the platform shows it as it is: no markup, links or mentions."""
-    return _MARKUP.sub(r"\\\1", text)
+    """A text of somebody else's, so that the platform shows it as it is: no markup, links or mentions.
+
+    A value that the author wrote keeps its emoji.
+    """
+    return shown(text) if isinstance(text, Authored) else _MARKUP.sub(r"\\\1", text)
+
+
+def shown(text: str) -> str:
+    """A name or label of an author, as the platform shows it: server emoji are drawn, all else is no markup.
+
+    Buttons show the same text without markup (decisions 17.19).
+    """
+    pieces, end = list[str](), 0
+    for match in SERVER_EMOJI.finditer(text):
+        pieces += _MARKUP.sub(r"\\\1", text[end : match.start()]), match[0]
+        end = match.end()
+    return "".join([*pieces, _MARKUP.sub(r"\\\1", text[end:])])
+
+
+def plain(text: str) -> str:
+    """A text for a place where the platform draws no server emoji: `:rook:` in place of the code."""
+    return SERVER_EMOJI.sub(r":\2:", text)
 
 
 def clip(text: str, most: int) -> str:
-    """A text of at most so many characters, cut with an ellipsis."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    """A text of at most so many characters, cut with an ellipsis, but never within the code of an emoji."""
+    if len(text) <= most:
+        return text
+    end = most - 1
+    cut = (each.start() for each in SERVER_EMOJI.finditer(text) if each.start() < end < each.end())
+    return f"{text[: next(cut, end)].rstrip()}…"

@@ -14,7 +14,7 @@ class PublicMessage(models.Model):
 
     `fingerprint` is a hash of what was last sent, so that the same is not sent again. `changes` is the sum
     of the project's tallies that the message shows; null where it shows no votes. `revision` is that of the
-    script that it shows.
+    script that it shows. `edited_at` stays once the project was posted, also if the message is gone.
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
@@ -24,6 +24,11 @@ class PublicMessage(models.Model):
     changes = models.BigIntegerField(null=True)
     is_open = models.BooleanField(
         default=False, db_default=False, help_text="It shows an open project, with buttons to answer."
+    )
+    is_deleted = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The message was deleted on the platform: it is not posted again by itself.",
     )
     revision = models.PositiveIntegerField(default=0, db_default=0)
     posted_at = models.DateTimeField(null=True)

@@ -56,6 +56,18 @@ def require_premium(*, actor: Actor, after: Group | None, before: Group | None) 
         raise TierRequired(violations[0].message, violations=violations)
 
 
+def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> list[Violation]:
+    """A post disturbs everybody with a role, so only admins list roles that it notifies (decisions 17.19).
+
+    What an admin listed can be sent back by creators, and removed.
+    """
+    new = set(field_groups.pinged_roles(after)).difference(field_groups.pinged_roles(before))
+    if actor.is_admin or not new:
+        return []
+    path = "delivery.invitation.ping_role_ids"
+    return [Violation(path, "not_allowed", f"`{path}`: only admins choose roles that a post notifies.")]
+
+
 def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
     """Whether the actor may copy this project: their community's, and cloneable ones that are public already.
 

@@ -27,6 +27,7 @@ _EMPTY: Mapping[str, Group] = {
     },
     "invitation": {
         "post_channel_id": None,
+        "ping_role_ids": [],
         "message": None,
         "thumbnail_url": None,
         "image_url": None,
@@ -106,6 +107,11 @@ def check_order(delivery: Group) -> Iterator[Violation]:
     if opening and closing and closing <= opening:
         path = "delivery.closing.time"
         yield Violation(path, "invalid", f"`{path}` must be later than `delivery.opening.time`.")
+
+
+def pinged_roles(delivery: Group | None) -> list[str]:
+    """The roles that the first post of a project notifies."""
+    return ((delivery or {}).get("invitation") or {}).get("ping_role_ids") or []
 
 
 def premium_fields_changed(after: Group | None, before: Group | None) -> list[str]:

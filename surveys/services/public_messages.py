@@ -19,7 +19,8 @@ REMOVE = "surveys.remove_public_message"
 
 ASKED_AGAIN = timedelta(hours=1)  # after the platform refused: each refusal counts against the bot
 
-# Messages that do not show what they should: a closing, another wording, votes. What waits is not hurried.
+# Messages that do not show what they should: a closing, another wording, votes, also votes of a closed poll
+# that were deleted. What waits is not hurried.
 # Votes of anonymous projects are shown once an hour, so that no time here tells when somebody voted.
 _IS_OUTDATED = """
     SELECT message.project_id, project.community_id
@@ -30,11 +31,11 @@ _IS_OUTDATED = """
     WHERE (
         message.is_open AND project.status <> 'active'
         OR project.status = 'active' AND message.revision <> project.revision
-        OR project.status = 'active' AND message.changes <> (
+        OR message.changes <> (
             SELECT coalesce(sum(tally.changes), 0) FROM surveys_tally tally
             WHERE tally.project_id = message.project_id
         ) AND (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s)
-    ) AND NOT EXISTS (
+    ) AND NOT message.is_deleted AND NOT EXISTS (
         SELECT FROM communities_chattask task
         WHERE task.kind = 'surveys.send_public_message' AND task.subject = message.project_id::text
             AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
@@ -87,6 +88,17 @@ def ask(project: Project, *, at: datetime) -> None:
     )
     if installations.is_connected(community_id=project.community_id):
         outbox.put(community_id=project.community_id, kind=SEND, subject=str(project.pk), at=at)
+
+
+def was_deleted(project: Project) -> bool:
+    """Whether the message of a project was deleted on the platform, and has not been posted again."""
+    return PublicMessage.objects.filter(pk=project.pk, is_deleted=True).exists()
+
+
+def ask_to_post(project: Project, *, at: datetime) -> None:
+    """Have the message of a project posted, also if it was deleted before: somebody opens it, or asks."""
+    PublicMessage.objects.filter(pk=project.pk).update(is_deleted=False)
+    ask(project, at=at)
 
 
 def ask_at_closing(project: Project, *, at: datetime) -> None:

@@ -36,6 +36,12 @@ _TOKEN = regex.compile(
 )
 
 
+class Authored(str):
+    """A value that the author of a script wrote, such as the label of the option that was chosen."""
+
+    __slots__ = ()
+
+
 def tokens(text: str) -> tuple[str, ...]:
     """The names in [brackets] as written, in the order of the text. Brackets without a name are no token."""
     return tuple(match["name"].rstrip() for match in _TOKEN.finditer(text))

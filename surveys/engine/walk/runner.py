@@ -334,12 +334,10 @@ def fill(
             block = script.blocks[meaning]
             if block.type == CALCULATED:
                 return _display_text(value_of(token))
-            return (
-                answers.display_text(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
-            )
+            return _inserted(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
         if meaning == "answer":
             latest = _latest(script, state)
-            return answers.display_text(*latest) if latest else ""
+            return _inserted(*latest) if latest else ""
         if meaning is not None and (key := names.field_key(meaning)) is not None:
             return state.fields.get(key, "")
         if meaning is None or not (script.is_scored or meaning in COUNTS):
@@ -347,6 +345,12 @@ def fill(
         return _display_text(value_of(meaning))
 
     return piping.fill(text, text_of, escape=escape)
+
+
+def _inserted(block: Block, reply: Reply | None) -> str:
+    """A reply as a token inserts it, marked where the author wrote it and not the respondent."""
+    text = answers.display_text(block, reply)
+    return text if reply is None or "text" in reply else piping.Authored(text)
 
 
 def _forward(script: Script, state: State) -> Turn:

@@ -103,7 +103,7 @@ def values(
     if _NAME in wanted:
         found[_NAME] = context.name
     if "xp_name" in wanted:
-        found["xp_name"] = context.xp_name
+        found["xp_name"] = piping.Authored(context.xp_name)
     if "earned_xp" in wanted:
         found["earned_xp"] = str(sum(given.values()))
     if "xp_points" in wanted and block is not None and block.type in STATEMENTS:

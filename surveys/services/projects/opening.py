@@ -43,6 +43,7 @@ def open_project(
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
     if project.delivery is None:  # reads show from now on how it was delivered (decisions 15.1)
         violations += project_fields.apply_delivery(project, {}, at=at)
+    violations += access.ping_faults(actor=actor, after=project.delivery, before=before)
     if project.delivery and not violations:
         violations += field_groups.check_delivery(project.delivery, before=None, at=at)
     if violations:
@@ -70,7 +71,7 @@ def open_project(
     )
     if opened.opens_at is None:  # a scheduled opening is reported when its time comes
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
-        public_messages.ask(opened, at=at)
+        public_messages.ask_to_post(opened, at=at)
     return opened
 
 

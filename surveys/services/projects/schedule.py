@@ -36,7 +36,7 @@ def settle(project: Project, *, at: datetime) -> bool:
     note_public(project, at=at)
     if opens_at is not None:
         events.project_changed(EventType.PROJECT_OPENED, stored, at=at, happened_at=opens_at)
-        public_messages.ask(project, at=at)
+        public_messages.ask_to_post(project, at=at)
         _note_status(Action.PROJECT_OPENED, project, Project.Status.ACTIVE, at=opens_at)
         project.status = Project.Status.ACTIVE
         project.opened_at, project.opens_at = opens_at, None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from communities.services.chat.guilds import Guild
 from surveys.engine.script import Script, Violation
 from surveys.models import Project
+from surveys.services import field_groups
 
 _REWARDS = ("discord_role_id", "achievement_role_id")
 
@@ -20,14 +21,22 @@ def check(project: Project, script: Script, guild: Guild, *, was: Project | None
         yield from _actions(script, guild)
 
 
+def check_everyone(project: Project, *, was: Project | None) -> Iterator[Violation]:
+    """Refuse the role that all members of a server have, which has the server's own id."""
+    before = set(_roles_named(was).values()) if was else ()
+    everyone = str(project.community_id)
+    for path, role_id in _roles_named(project).items():
+        if role_id == everyone and role_id not in before:
+            yield Violation(
+                path, "not_allowed", f"`{path}` is the role @everyone, which all members of the server have."
+            )
+
+
 def unknown_paths(project: Project, script: Script, guild: Guild) -> set[str]:
     """Where a project names a role or a channel that the server did not have when it was last seen."""
     rewards = project.rewards or {}
     ids = {f"rewards.{key}": rewards.get(key) for key in _REWARDS}
-    ids |= {
-        f"delivery.audience.required_role_ids[{n}]": role_id
-        for n, role_id in enumerate(_roles_asked(project))
-    }
+    ids |= _roles_named(project)
     ids |= {f"script.blocks[{n}].action_config.role_id": role_id for n, role_id in _granted(script)}
     unknown = {path for path, role_id in ids.items() if role_id and role_id not in guild.roles}
     channel_id = _post_channel(project)
@@ -52,10 +61,9 @@ def _rewards(project: Project, guild: Guild, was: Project | None) -> Iterator[Vi
 
 
 def _audience(project: Project, guild: Guild, was: Project | None) -> Iterator[Violation]:
-    before = _roles_asked(was) if was else ()
-    for n, role_id in enumerate(_roles_asked(project)):
+    before = set(_roles_named(was).values()) if was else ()
+    for path, role_id in _roles_named(project).items():
         if role_id not in guild.roles and role_id not in before:
-            path = f"delivery.audience.required_role_ids[{n}]"
             yield Violation(path, "not_found", f"`{path}` is no role of this community’s server.")
 
 
@@ -75,8 +83,12 @@ def _actions(script: Script, guild: Guild) -> Iterator[Violation]:
             yield Violation(path, "not_allowed", f"`{path}`: this role {fault}.")
 
 
-def _roles_asked(project: Project) -> Sequence[str]:
-    return ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
+def _roles_named(project: Project) -> dict[str, str]:
+    """The roles that the delivery asks for and notifies, by their paths."""
+    asked: Sequence[str] = ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
+    pinged = field_groups.pinged_roles(project.delivery)
+    named = {f"delivery.audience.required_role_ids[{n}]": role_id for n, role_id in enumerate(asked)}
+    return named | {f"delivery.invitation.ping_role_ids[{n}]": role_id for n, role_id in enumerate(pinged)}
 
 
 def _post_channel(project: Project) -> str:

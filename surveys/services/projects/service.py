@@ -113,6 +113,7 @@ def plan_project(
     )
     violations = project_fields.apply_fields(project, fields, default_privacy=(privacy_mode, rounds), at=at)
     declared = project_fields.bucket_names(fields) or ()
+    violations += access.ping_faults(actor=actor, after=project.delivery, before=None)
     new, faults = _read_script(actor, project, script, declared)
     violations += faults
     if violations:
@@ -186,6 +187,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         settings = communities.get_settings(community_id=actor.community_id)
         default_privacy = project_fields.PRIVACY_BY_DEFAULT[settings.default_anonymous_mode]
     violations = list(project_fields.apply_fields(project, fields, default_privacy=default_privacy, at=at))
+    violations += access.ping_faults(actor=actor, after=project.delivery, before=was.delivery)
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
@@ -260,10 +262,11 @@ def server_faults(
     the server did not have when it was last seen may be new: if that was long ago, as the platform could not
     be asked since, it is accepted in a change, and to open by chat is Unavailable.
     """
+    everyone = list(server_rules.check_everyone(project, was=was))
     guild = guilds.stored(community_id=project.community_id)
     if guild is None:
-        return []
-    faults = list(server_rules.check(project, script, guild, was=was))
+        return everyone
+    faults = [*everyone, *server_rules.check(project, script, guild, was=was)]
     new = server_rules.unknown_paths(project, script, guild) if guild.at < at - guilds.FRESH else set()
     if any(fault.field in new for fault in faults):
         if was is None and project.response_channel == Project.ResponseChannel.CHAT:

@@ -1,4 +1,4 @@
-"""The address of a project's shared results."""
+"""The address of a project's shared results, and its post in the chat."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime
 
 from communities.actors import Actor
 from communities.audit_actions import Action
+from communities.errors import Conflict
 from communities.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import events, history, lookup
+from surveys.services import events, history, lookup, public_messages
 from surveys.services.projects import schedule
 
 
@@ -23,3 +24,15 @@ def renew_results_address(*, actor: Actor, project_id: int, at: datetime) -> Pro
     events.project_updated(project, at=at)
     history.record(Action.RESULTS_ADDRESS_RENEWED, project, actor=actor, at=at)
     return project
+
+
+@in_transaction
+def post_again(*, actor: Actor, project_id: int, at: datetime) -> None:
+    """Have a post made anew that was deleted in the chat. It notifies nobody. Raises Forbidden."""
+    project = lookup.lock(actor=actor, project_id=project_id)
+    if not project.is_live_at(at):
+        raise Conflict("The project is not open, so there is nothing to post.")
+    if not public_messages.was_deleted(project):
+        raise Conflict("The post was not deleted.")
+    public_messages.ask_to_post(project, at=at)
+    history.record(Action.PROJECT_POSTED_AGAIN, project, actor=actor, at=at)

@@ -205,6 +205,7 @@ NO_OBJECTS = {
     "discord_role_id",
     "external_id",
     "interviewer_id",
+    "ping_role_ids",
     "platform_id",
     "post_channel_id",
     "required_role_ids",

@@ -6,6 +6,7 @@ from typing import Any
 
 INVITATION: dict[str, Any] = {
     "post_channel_id": "1018273645546372819",
+    "ping_role_ids": ["1018273645546372821"],
     "message": "Join in!",
     "thumbnail_url": "https://example.com/t.png",
     "image_url": "https://example.com/i.png",

@@ -9,9 +9,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from communities.models import Member
 from communities.services.chat import guilds
 from config.environment import chat_of
-from surveys.models import Project
+from surveys.models import Project, PublicMessage
 from surveys.services.projects import service as projects
 from tests.support.chat.community import ChatCommunity
 from tests.support.chat.server import Platform
@@ -84,6 +85,33 @@ def test_what_is_chosen_is_saved(chat: ChatCommunity, staff: Staff) -> None:
     assert (project.rewards or {})["discord_role_id"] == chat.helper.id
     assert (project.delivery or {})["audience"]["required_role_ids"] == [chat.helper.id]
     assert (project.delivery or {})["invitation"]["post_channel_id"] == chat.channel.id
+
+
+def test_a_post_that_was_deleted_is_posted_again_from_the_page(chat: ChatCommunity, staff: Staff) -> None:
+    project = chat.open(QUESTION)
+    assert "Post again" not in _tab(staff, project, "share")
+    PublicMessage.objects.update(is_deleted=True, message_id="", posted_at=None)
+
+    page = _tab(staff, project, "share")
+    assert "The post was deleted in the chat" in page
+    answer = staff.client.post(f"/admin/surveys/project/{project.pk}/share/post-again/")
+
+    assert answer.status_code == 302
+    chat.work()
+    assert len(chat.channel.messages) == 2
+    assert "Post again" not in _tab(staff, project, "share")
+
+
+def test_admins_choose_whom_a_post_notifies(chat: ChatCommunity, staff: Staff) -> None:
+    project = chat.create(QUESTION)
+
+    assert _save(staff, project, "delivery", ping_role_ids=[chat.helper.id]).status_code == 302
+
+    project.refresh_from_db()
+    assert (project.delivery or {})["invitation"]["ping_role_ids"] == [chat.helper.id]
+    Member.objects.filter(user_id=staff.user.pk).update(access=Member.Access.CREATOR)
+    Project.objects.update(author_id=staff.user.pk)
+    assert "Roles to notify" not in _tab(staff, project, "delivery")
 
 
 def test_a_role_that_is_chosen_and_gone_stays_and_says_so(chat: ChatCommunity, staff: Staff) -> None:

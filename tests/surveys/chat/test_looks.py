@@ -2,6 +2,9 @@
 
 import pytest
 
+from communities.chat_platform import limits
+from surveys.chat import words
+from surveys.chat.messages import Embed, Message
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.community import ChatCommunity
 
@@ -169,3 +172,58 @@ def test_blocks_have_their_colour_on_tiers_that_draw_it(chat):
     marit.press("Back")
     marit.press("x")
     assert marit.screen["embeds"][0]["color"] != 0x00FF00
+
+
+ROOK = "<:rook:123456789012345678>"
+
+
+def test_server_emoji_of_an_author_are_drawn_and_those_of_a_respondent_are_text(chat):
+    options = [{"value": f"*Tower* {ROOK}"}, {"value": "Bishop"}]
+    piped = {"name": "t", "type": "open_text", "prompt": "You chose [a].", "required": True}
+    ranking = {"name": "r", "type": "ranking", "prompt": "You wrote [t].", "options": options}
+    scale = {"name": "s", "type": "rating", "prompt": "How?", "scale": {"label_left": f"None {ROOK}"}}
+    marit = begun(chat, {**QUESTION, "answer_style": "emoji_only", "options": options}, piped, ranking, scale)
+
+    assert rf"\*Tower\* {ROOK}" in marit.text  # the legend
+    marit.press("rook")
+    assert rf"You chose \*Tower\* {ROOK}." in marit.text
+    marit.press("Write answer")
+    marit.write(ROOK)
+    assert r"You wrote \<\:rook\:123456789012345678\>." in marit.text
+    marit.press("*Tower*")
+    assert rf"**1.** \*Tower\* {ROOK}" in marit.text
+    marit.press("Bishop")
+    marit.press("Submit")
+    assert f"None {ROOK}" in marit.text
+
+
+def test_server_emoji_are_drawn_in_results_and_named_where_the_platform_draws_none(chat):
+    options = [{"value": f"Tower {ROOK}"}, {"value": "Bishop"}]
+    settings = {"poll_results_mode": "public", "reveal_results": True}
+    project = chat.open({**QUESTION, "options": options}, type="poll", settings=settings, name=f"Club {ROOK}")
+    marit = chat.agent()
+
+    marit.press("Tower", message=chat.message())
+    assert f"You voted **Tower {ROOK}**" in marit.text
+    chat.work()
+    assert f"**Club {ROOK}**" in text_of(chat.message())
+    assert f"**Tower {ROOK}**" in text_of(chat.message())
+    chat.close(project)
+    summary = chat.message()
+    assert f"**Tower {ROOK}** got the most votes" in text_of(summary)
+    assert "Tower :rook: 100%" in summary["attachments"][0]["description"]
+
+
+def test_no_text_is_cut_within_the_code_of_an_emoji():
+    assert words.clip(f"Tower {ROOK} and more", 20) == "Tower…"
+
+
+def test_long_texts_are_cut_and_none_is_dropped():
+    texts = [letter * limits.DESCRIPTION for letter in "abcdefghij"]
+
+    raw = Message([Embed(text, title="Title", footer="Footer") for text in texts]).as_json()
+
+    shown = [embed["description"] for embed in raw["embeds"]]
+    assert [text[0] for text in shown] == list("abcdefghij")
+    assert all(text.endswith("…") for text in shown[:-1])
+    assert limits.check_message(raw) == []

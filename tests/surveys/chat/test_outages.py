@@ -334,7 +334,7 @@ def test_a_ranking_that_loses_an_item_goes_on(chat):
 
 def test_a_role_that_is_named_twice_is_notified_once(chat):
     project = chat.create(QUESTION)
-    roles = {"delivery": {"audience": {"required_role_ids": [chat.helper.id] * 2}}}
+    roles = {"delivery": {"invitation": {"ping_role_ids": [chat.helper.id] * 2}}}
     opening.open_project(actor=chat.actor, project_id=project.pk, fields=roles, at=timezone.now())
     chat.work()
 

@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from communities.errors import InvalidRequest
-from surveys.models import Answer, PublicMessage
-from surveys.services.projects import opening
+from communities.errors import Conflict, InvalidRequest
+from surveys.models import Answer, Conversation, PublicMessage
+from surveys.services.projects import opening, sharing
+from surveys.services.responses import service as responses
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
 
@@ -86,6 +87,32 @@ def test_hidden_results_are_shown_once_the_poll_is_closed(chat):
     assert chat.platform.files[0][1].startswith(b"\x89PNG")
 
 
+def test_an_anonymous_poll_with_few_votes_says_one_sentence(chat):
+    chat.open(COLOUR, type="poll", settings={**PUBLIC, "privacy_mode": "anonymous"})
+    marit = chat.agent()
+
+    marit.press("White", message=chat.message())
+
+    for shown in (text_of(chat.message()), marit.text):
+        assert "_The results are shown once there are 5 votes._" in shown
+        assert "0%" not in shown
+
+
+def test_closed_results_follow_deletions(chat):
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC)
+    for name, colour in (("Marit", "White"), ("Ola", "Black")):
+        chat.agent(name).press(colour, message=chat.message())
+    chat.close(project)
+    assert "**White**\n▰▰▰▰▰ 50% (1)" in text_of(chat.message())
+    response = Conversation.objects.filter(project=project).first()
+
+    responses.delete(response_id=response.pk, actor=chat.actor, at=timezone.now())
+    chat.work()
+
+    assert "1 vote" in text_of(chat.message())
+    assert "100% (1)" in text_of(chat.message())
+
+
 def test_the_results_of_a_survey_are_told_question_by_question(chat):
     blocks = [
         {**COLOUR, "name": "a"},
@@ -137,15 +164,35 @@ def test_reopening_changes_the_message_that_is_there(chat):
     assert len(chat.channel.messages) == 1
 
 
-def test_a_message_that_was_deleted_is_posted_again(chat):
-    chat.open(COLOUR, type="poll", settings=PUBLIC)
+def test_a_message_that_was_deleted_is_posted_again_only_if_somebody_asks(chat):
+    invitation = {"ping_role_ids": [chat.helper.id]}
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC, invitation=invitation)
     poll = chat.message()
     chat.channel.messages.clear()
 
-    chat.agent().press("White", message=poll)
+    for name in ("Marit", "Ola"):
+        chat.agent(name).press("White", message=poll)
+        chat.work()
+    assert not chat.channel.messages
+    assert len(chat.platform.sent("PATCH", "/messages/")) == 1
+    sharing.post_again(actor=chat.actor, project_id=project.pk, at=timezone.now())
     chat.work()
-    assert "1 vote" in text_of(chat.message())
+    assert "2 votes" in text_of(chat.message())
+    assert chat.message()["allowed_mentions"] == {"parse": []}
     assert PublicMessage.objects.get().message_id == chat.message()["id"]
+    with pytest.raises(Conflict, match="was not deleted"):
+        sharing.post_again(actor=chat.actor, project_id=project.pk, at=timezone.now())
+
+
+def test_opening_a_project_posts_it_anew_where_the_message_was_deleted(chat):
+    project = chat.open(COLOUR, type="poll", settings=PUBLIC)
+    chat.channel.messages.clear()
+    chat.close(project)
+    assert not chat.channel.messages
+
+    chat.reopen(project)
+
+    assert labels_of(chat.message()) == ["White", "Black"]
 
 
 def test_several_options_are_chosen_in_a_menu(chat):

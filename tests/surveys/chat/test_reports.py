@@ -37,6 +37,13 @@ def test_a_title_without_a_letter_of_the_font_gives_way_to_the_name() -> None:
     )
 
 
+def test_a_server_emoji_is_drawn_by_its_name() -> None:
+    code, name = "<:rook:123456789012345678>", ":rook:"
+
+    drawn = [charts.draw("Name", [Panel(each, "1 answer", [Tally(each, 1, 1.0)])]) for each in (code, name)]
+    assert drawn[0] == drawn[1]
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("count", [MOST_PANELS, MOST_QUESTIONS, MOST_QUESTIONS + 1])
 def test_a_summary_names_so_many_questions_and_charts_fewer(chat: ChatCommunity, count: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -114,3 +116,68 @@ def test_blocks_that_give_a_role_are_checked_on_opening(chat: Any, role: str) ->
         opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
 
     assert refusal.value.violations[0]["field"] == "script.blocks[1].action_config.role_id"
+
+
+@pytest.mark.parametrize("path", ["audience.required_role_ids", "invitation.ping_role_ids"])
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_the_role_of_everybody_neither_gates_nor_is_notified(
+    chat: Any, path: str, is_connected: bool
+) -> None:
+    project = chat.create(QUESTION)
+    if not is_connected:
+        ChatInstallation.objects.all().delete()
+    group, key = path.split(".")
+
+    with pytest.raises(InvalidRequest, match="is the role @everyone") as refusal:
+        _change(chat, project, delivery={group: {key: [chat.platform.world.guild_id]}})
+
+    (violation,) = refusal.value.violations
+    assert (violation["field"], violation["code"]) == (f"delivery.{path}[0]", "not_allowed")
+
+
+def test_roles_to_notify_are_chosen_by_admins_alone(chat: Any) -> None:
+    project = chat.create(QUESTION)
+    creator = replace(chat.actor, role="creator")
+    asked = {"delivery": {"invitation": {"ping_role_ids": [chat.helper.id]}}}
+    at = timezone.now()
+    writes: list[Callable[[], object]] = [
+        lambda: projects.create_project(
+            actor=creator, fields={"name": "N", "type": "convo", **asked}, script=None, at=at
+        ),
+        lambda: projects.update_project(actor=creator, project_id=project.pk, fields=asked, at=at),
+        lambda: opening.open_project(actor=creator, project_id=project.pk, fields=asked, at=at),
+    ]
+
+    for write in writes:
+        with pytest.raises(InvalidRequest) as refusal:
+            write()
+        (violation,) = refusal.value.violations
+        assert (violation["field"], violation["code"]) == (
+            "delivery.invitation.ping_role_ids",
+            "not_allowed",
+        )
+    _change(chat, project, **asked)
+    projects.update_project(actor=creator, project_id=project.pk, fields=asked, at=at)
+
+
+def test_a_role_to_notify_must_be_one_of_the_server(chat: Any) -> None:
+    project = chat.create(QUESTION)
+
+    with pytest.raises(InvalidRequest, match="is no role of this community’s server"):
+        _change(chat, project, delivery={"invitation": {"ping_role_ids": ["123456789012345678"]}})
+
+
+def test_the_first_post_alone_notifies_and_only_roles_that_an_admin_listed(chat: Any) -> None:
+    gated = chat.create(QUESTION)
+    _change(chat, gated, delivery={"audience": {"required_role_ids": [chat.helper.id]}})
+    chat.reopen(gated)
+    assert (chat.message()["content"], chat.message()["allowed_mentions"]) == ("", {"parse": []})
+
+    project = chat.open(QUESTION, invitation={"ping_role_ids": [chat.helper.id]})
+    assert chat.message()["content"] == f"<@&{chat.helper.id}>"
+    assert chat.message()["allowed_mentions"] == {"roles": [chat.helper.id]}
+    other = chat.platform.world.add_channel("news")
+    guilds.refresh(community_id=chat.community.pk, at=timezone.now())
+    _change(chat, project, delivery={"invitation": {"post_channel_id": other.id}})
+    chat.work()
+    assert chat.message(other)["allowed_mentions"] == {"parse": []}
