@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from communities.chat_platform import limits
@@ -59,14 +60,14 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     script = _script(project)
     is_open, colour = project.is_live_at(at), screens.colour_of(project)
     if not is_open:
-        closed = invitation.premium("border_color_closed")
-        colour = int(closed, 16) if closed else CLOSED_COLOUR
+        chosen = invitation.premium("border_color_closed")
+        colour = int(chosen, 16) if chosen else CLOSED_COLOUR
     texts = [f"**{words.shown(project.name)}**", invitation.text("message")]
     rows: list[Row] = []
     votes, asked = "", list[str]()
+    above, below = list[Embed](), list[Embed]()
     if project.is_poll:
-        question, before = question_of(project), _texts_before(script)
-        texts += before
+        question, before = question_of(project), _before_the_question(script)
         asked = [question.prompt]
         to = References(of_project(project.pk), None, question.id or 0)
         control = controls.vote(presentation.effective_block(script, question), to)
@@ -74,6 +75,13 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
             asked.append(control.text)
             rows += control.rows
         votes = _votes(project, question, at)
+        closed = None if is_open else colour
+        if any(screens.looks_own(block, project) for block in [*before, question]):
+            own = replace(question, prompt="\n\n".join(filter(None, asked)))
+            above = screens.embeds_of(before, project, closed=closed)
+            below, asked = screens.embeds_of([own], project, closed=closed), []
+        else:
+            texts += [block.prompt for block in before]
     # Facts behind a button go with it once it is closed.
     hides_facts = invitation.hides_info and is_open
     facts = [] if hides_facts else [_facts(project, script, invitation, at)]
@@ -89,9 +97,10 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     )
     if is_open:
         rows += _buttons(project, invitation, len(rows))
-    embeds = [embed, *([Embed(votes, title="Results", colour=colour)] if votes else [])]
-    if is_long and asked:  # what is asked stands right above its buttons, and is cut last
-        embeds.append(Embed("\n\n".join(filter(None, asked)), colour=colour))
+    results = [Embed(votes, title="Results", colour=colour)] if votes else []
+    if is_long and asked:
+        below = [Embed("\n\n".join(filter(None, asked)), colour=colour)]
+    embeds = [embed, *above, *results, *below]  # what is asked stands above its buttons, and is cut last
     roles = list(dict.fromkeys(field_groups.pinged_roles(project.delivery)))
     return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
 
@@ -128,14 +137,9 @@ def _script(project: Project) -> Script:
     return scripts.load(project_id=project.pk, revision=project.revision)
 
 
-def _texts_before(script: Script) -> Sequence[str]:
-    """The texts of a poll before its question."""
-    texts = []
-    for block in script.blocks:
-        if block.asks:
-            break
-        texts.append(block.prompt)
-    return texts
+def _before_the_question(script: Script) -> Sequence[Block]:
+    """The texts of a poll before its question, with their pictures."""
+    return list(takewhile(lambda block: not block.asks, script.blocks))
 
 
 def _votes(project: Project, question: Block, at: datetime) -> str:

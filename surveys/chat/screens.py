@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from communities.chat_platform.references import Op, of_project
@@ -23,6 +23,7 @@ from surveys.services.results import poll as poll_results
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
+MOST_EMBEDS = 5  # of the texts around a question; each block may add two
 _HEX = re.compile(r"[0-9A-Fa-f]{6}")
 
 
@@ -68,7 +69,9 @@ def change_vote(view: ConversationView, *, platform_id: str, error: str = "") ->
     if block.type == "multi_punch":  # ticks are kept for questions that wait, and this one does not
         to = References(view.conversation.pk, platform_id, block.id or 0, step)
         control = controls.draw(replace(shown, answer_style="select_menu"), draft, reply, to)
-    embeds = [*_alerts(error), _question_embed(view, shown, control.text, colour_of(view.project))]
+    colour = _colour_of_block(shown, view.project) or colour_of(view.project)
+    embeds = [*_alerts(error), *_picture_above(shown, colour)]
+    embeds.append(_question_embed(view, shown, control.text, colour))
     return Message(embeds, control.rows)
 
 
@@ -96,6 +99,50 @@ def _colour_of_block(block: Block, project: Project) -> int | None:
     return colour if TIERS[tier].has_premium_features else None
 
 
+def looks_own(block: Block, project: Project) -> bool:
+    """Whether a block has a picture or a colour of its own."""
+    has_picture = picture(block.image_url) or picture(block.thumbnail_url)
+    return bool(has_picture) or _colour_of_block(block, project) is not None
+
+
+def _picture_above(block: Block, colour: int) -> list[Embed]:
+    """The picture of a block, above its text."""
+    address = picture(block.image_url)
+    return [Embed(colour=colour, picture=address)] if address else []
+
+
+def embeds_of(
+    blocks: Iterable[Block], project: Project, *, before: str = "", closed: int | None = None
+) -> list[Embed]:
+    """Blocks with their texts, pictures and colours, below the words `before`.
+
+    `closed` is a colour in place of all others. Texts without any of these share one embed with those above
+    them, because a message has few embeds. Once
+    there are MOST_EMBEDS, further blocks have their texts alone.
+    """
+    usual = closed if closed is not None else colour_of(project)
+    embeds = [Embed(before, colour=usual)] if before else []
+    for block in blocks:
+        colour = usual if closed is not None else _colour_of_block(block, project) or usual
+        above, thumbnail = _picture_above(block, colour), picture(block.thumbnail_url)
+        is_full = len(embeds) >= MOST_EMBEDS
+        embeds += [] if is_full else above
+        last = embeds[-1] if embeds and (is_full or not above) else None
+        if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
+            embeds.append(Embed(block.prompt, colour=colour, thumbnail=thumbnail))
+        else:
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.prompt])))
+    return [embed for embed in embeds if not embed.is_empty]
+
+
+def _followed(embeds: Sequence[Embed], text: str, colour: int) -> list[Embed]:
+    """Embeds with a text below them, in the last one if it looks the same."""
+    if embeds and (not text or embeds[-1].colour == colour):
+        last = embeds[-1]
+        return [*embeds[:-1], replace(last, text="\n\n".join(filter(None, [last.text, text])))]
+    return [*embeds, Embed(text, colour=colour)]
+
+
 def _step(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     step = view.step
     assert step is not None
@@ -116,8 +163,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""
     text = "\n\n".join(filter(None, [given, control.text]))
     embeds = [*_verdict(view), *_alerts(error, note)]
-    if address := picture(block.image_url):
-        embeds.append(Embed(colour=colour, picture=address))
+    embeds += _picture_above(block, colour)
     question = _question_embed(view, block, text, colour)
     number, total = view.question_numbers
     about = "about " if view.is_total_uncertain else ""
@@ -146,17 +192,14 @@ def privacy_of(project: Project) -> str:
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
-    texts = [block.prompt for block in view.outro if block.prompt]
-    if not texts:
-        texts = ["Thank you! That was the last question."]
     again = _again(view, platform_id)
-    texts += filter(None, [earned_in_words(view), words.ANSWER_ADDS if again else ""])
-    embed = Embed(
-        "\n\n".join(texts),
-        colour=colour_of(view.project),
-        author=interviewers.name_of(view.project.presentation),
-    )
-    return Message([*_verdict(view), *_alerts(error, note), embed], again)
+    told = [earned_in_words(view), words.ANSWER_ADDS if again else ""]
+    texts = embeds_of(view.outro, view.project)
+    if not any(block.prompt for block in view.outro):
+        told.insert(0, "Thank you! That was the last question.")
+    embeds = _followed(texts, "\n\n".join(filter(None, told)), colour_of(view.project))
+    embeds[0] = replace(embeds[0], author=interviewers.name_of(view.project.presentation))
+    return Message([*_verdict(view), *_alerts(error, note), *embeds], again)
 
 
 def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
@@ -171,13 +214,10 @@ def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
 def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     block, reply = _question(view)
     vote = answers.display_text(block, reply)
-    texts = [f"You voted **{words.shown(vote)}**." if vote else ""]
-    texts += [each.prompt for each in view.outro if each.prompt]
-    texts += view.texts_ahead()
-    if earned := earned_in_words(view):
-        texts.append(earned)
-    embeds = [*_verdict(view), *_alerts(error, note)]
-    embeds.append(Embed("\n\n".join(filter(None, texts)), colour=colour_of(view.project)))
+    colour = colour_of(view.project)
+    confirmed = f"You voted **{words.shown(vote)}**." if vote else ""
+    texts = embeds_of([*view.outro, *view.texts_ahead()], view.project, before=confirmed)
+    embeds = [*_verdict(view), *_alerts(error, note), *_followed(texts, earned_in_words(view), colour)]
     if poll_results.may_be_seen(project=view.project, has_voted=True, at=view.at):
         votes = poll_results.count(project=view.project, block=block, at=view.at)
         text = results.as_text(view.project, block, votes, own=reply)

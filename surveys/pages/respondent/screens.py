@@ -283,7 +283,7 @@ def end(
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text = _joined(view.texts_ahead())
+    text = _joined(block.prompt for block in view.texts_ahead())
     asked = replace(question, prompt=view.present(before, question).prompt)
     results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:

@@ -182,11 +182,11 @@ class WalkView(ABC):
         """Our copies of pictures, by the addresses that authors wrote. Pages show no others (18.14)."""
         return copies.in_community(self.project.community_id, addresses)
 
-    def texts_ahead(self) -> Iterator[str]:
+    def texts_ahead(self) -> Iterator[Block]:
         """The texts from the present step to the next question: after a vote they are shown at once."""
         state, block = self.state, runner.current_block(self.script, self.state)
         while block is not None and not block.asks:
-            yield self.present(state, block).prompt
+            yield self.present(state, block)
             turn = runner.proceed(self.script, state)
             state, block = turn.state, turn.show
 

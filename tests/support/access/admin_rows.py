@@ -310,6 +310,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/script/scoring/": (NO_SUCH_METHOD_OF_EDITORS, JSON_OF_EDITORS),
     "surveys/project/<int:project_id>/script/templates/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/share/": (PAGE_OF_MEMBERS, "302 404 403 403 302 302 404 302"),
+    "surveys/project/<int:project_id>/share/post-again/": (
+        "302 404 403 403 302 302 404 302",
+        "302 404 403 403 302 302 404 302",
+    ),
     "surveys/project/<int:project_id>/share/new-address/": (
         "302 404 403 403 200 200 404 200",
         "302 404 403 403 302 302 404 302",

@@ -1,10 +1,12 @@
 """How questions and invitations look: emoji, pictures, labels, feedback, and what the tier allows."""
 
 import pytest
+from django.utils import timezone
 
 from communities.chat_platform import limits
-from surveys.chat import words
+from surveys.chat import invitations, screens, words
 from surveys.chat.messages import Embed, Message
+from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
 from tests.support.chat.community import ChatCommunity
 
@@ -227,3 +229,71 @@ def test_long_texts_are_cut_and_none_is_dropped():
     assert [text[0] for text in shown] == list("abcdefghij")
     assert all(text.endswith("…") for text in shown[:-1])
     assert limits.check_message(raw) == []
+
+
+SMALL = "https://pictures.example.org/small.png"
+HELLO = {"name": "hello", "type": "content_block", "prompt": "Hello.", "image_url": SMALL}
+LOOKS = {"image_url": PICTURE, "thumbnail_url": SMALL, "color": "00ff00"}
+
+
+def looks_of(message):
+    """Each embed's picture, thumbnail, colour, and the beginning of its text."""
+    return [
+        (
+            each.get("image", {}).get("url"),
+            each.get("thumbnail", {}).get("url"),
+            each["color"],
+            each.get("description", "").partition("\n")[0],
+        )
+        for each in message["embeds"]
+    ]
+
+
+def test_a_poll_has_its_pictures_and_colour_in_the_post_and_when_a_vote_changes(chat):
+    settings = {"poll_results_mode": "hidden", "change_poll": True}
+    project = chat.open(HELLO, {**QUESTION, **LOOKS}, type="poll", settings=settings)
+    asked = [(PICTURE, None, 0x00FF00, ""), (None, SMALL, 0x00FF00, "First?")]
+    usual = screens.DEFAULT_COLOUR
+
+    assert looks_of(chat.message()) == [
+        (None, None, usual, "**Club evening**"),
+        (SMALL, None, usual, ""),
+        (None, None, usual, "Hello."),
+        *asked,
+    ]
+    marit = chat.agent()
+    marit.press("x", message=chat.message())
+    marit.press("Change my vote")
+    assert looks_of(marit.screen) == asked
+    chat.close(project)
+    assert {colour for _, _, colour, _ in looks_of(chat.message())} == {invitations.CLOSED_COLOUR}
+
+
+def test_the_outro_has_its_pictures(chat):
+    project = chat.create(QUESTION)
+    editing.patch_block(
+        actor=chat.actor,
+        project_id=project.pk,
+        block_id=project.blocks.get(section="outro", type="content_block").pk,
+        body={"prompt": "Bye.", **LOOKS},
+        revisions_allowed=None,
+        at=timezone.now(),
+    )
+    chat.reopen(project)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+
+    marit.press("x")
+
+    above, below = looks_of(marit.screen)
+    assert (above[0], below[1], below[3]) == (PICTURE, SMALL, "Bye.")
+
+
+def test_pictures_of_many_texts_never_push_the_question_out(chat):
+    texts = [{**HELLO, "name": f"t{n}", "prompt": f"Text {n}."} for n in range(12)]
+    chat.open(*texts, {**QUESTION, **LOOKS}, type="poll")
+
+    shown = text_of(chat.message())
+    assert all(f"Text {n}." in shown for n in range(12))
+    assert "First?" in shown
+    assert "Club evening" in shown
