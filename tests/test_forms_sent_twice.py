@@ -23,7 +23,7 @@ NO_FORM = {403, 404}  # of models to which nobody adds by a form
 FORMS: dict[str, tuple[type[Model], dict[str, str]]] = {
     "surveys_project_add": (
         Project,
-        {"name": "Club night", "type": "convo", "privacy_mode": "public", "start": "empty"},
+        {"name": "Club night", "type": "convo", "privacy_mode": "semi-private", "start": "empty"},
     ),
     "communities_apikey_add": (ApiKey, {"name": "Website", "role": "creator", "lifetime": "90"}),
     "communities_member_add": (Member, {"nick": "Marit", "access": "creator"}),
