@@ -1,13 +1,16 @@
-"""Forms that must not be sent twice, for example by reloading the page that shows a new secret."""
+"""Forms that must not be sent twice, for example by a double click or by reloading a page with a secret."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 
 from django import forms
-from django.http import HttpRequest
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 
 from communities import rounding
@@ -15,6 +18,7 @@ from communities.models import IdempotentRequest
 from communities.rounding import Rounding
 
 REMEMBERED_FOR = timedelta(days=1)
+SENT_BEFORE = "This form was sent twice, and only the first counted. This is what it made."
 
 
 def new_ticket() -> str:
@@ -28,18 +32,57 @@ def use(request: HttpRequest, ticket: str) -> bool:
     Call it inside the transaction of what the form does: of two that are sent together the second waits, and
     if the first is refused its ticket stays unused.
     """
+    _, is_new = _claim(request, ticket)
+    return is_new
+
+
+def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> HttpResponseRedirect:
+    """Make something once for a ticket, and redirect to its address, which `make` returns.
+
+    The ticket and all that `make` writes are one transaction. A second request with the ticket waits for the
+    first, makes nothing and redirects to the address of what the first made. If `make` raises, the ticket
+    stays unused.
+    """
+    with transaction.atomic():
+        _, is_new = _claim(request, ticket)
+        if is_new:
+            address = make()
+            note(request, ticket, address)
+        else:
+            address = noted(request, ticket, default=request.path)
+            messages.info(request, SENT_BEFORE)
+    return HttpResponseRedirect(address)
+
+
+def note(request: HttpRequest, ticket: str, address: str) -> None:
+    """Store the address of what was made with a used ticket, for a page that shows a secret first."""
+    claim, _ = _claim(request, ticket)
+    claim.headers = {"Location": address}
+    claim.save(update_fields=["headers"])
+
+
+def noted(request: HttpRequest, ticket: str, *, default: str) -> str:
+    """The address of what was made with a used ticket."""
+    claim, _ = _claim(request, ticket)
+    return str((claim.headers or {}).get("Location", default))
+
+
+def _claim(request: HttpRequest, ticket: str) -> tuple[IdempotentRequest, bool]:
+    """The row of a ticket of the signed-in user, and whether it is new."""
     sent_by = f"a form, sent by {request.user.pk}: {ticket}"
-    _, is_new = IdempotentRequest.objects.get_or_create(
+    return IdempotentRequest.objects.get_or_create(
         claim=hashlib.sha256(sent_by.encode()).hexdigest(),
         defaults={
             "fingerprint": "form",
             "expires_at": rounding.down(timezone.now() + REMEMBERED_FOR, Rounding.HOUR),
         },
     )
-    return is_new
 
 
 class TicketForm(forms.Form):
-    """A form that carries a ticket."""
+    """A form that carries a ticket. A form that was sent without one counts as sent for the first time."""
 
-    ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40)
+    ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40, required=False)
+
+    def clean_ticket(self) -> str:
+        return self.cleaned_data["ticket"] or new_ticket()

@@ -1,6 +1,7 @@
 """`manage.py run`: what it refuses, what it tells its processes, and what it prints."""
 
 import io
+import json
 import os
 import re
 import socket
@@ -11,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from communities.models import User
 from config.management.commands import run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -131,3 +134,68 @@ def test_it_says_that_it_prepares_before_it_does(monkeypatch: pytest.MonkeyPatch
     run.Command(stdout=output)._prepare()
 
     assert set(printed_before) == {"Preparing the database, the demo and static files ...\n"}
+
+
+class Processes:
+    """Processes that end when they are asked about for the last time."""
+
+    def __init__(self, *, alive_for: int) -> None:
+        self.left = alive_for
+
+    def poll(self) -> int | None:
+        self.left -= 1
+        return None if self.left >= 0 else 1
+
+
+def command() -> tuple[Any, io.StringIO, io.StringIO]:
+    out, err = io.StringIO(), io.StringIO()
+    return run.Command(stdout=out, stderr=err), out, err
+
+
+def test_a_slow_start_is_waited_for_as_long_as_the_processes_live(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "demo.json").write_text(json.dumps(DEMO))
+    answers = iter([*[False] * 50, True])
+    monkeypatch.setattr(run, "_is_ready", lambda: next(answers))
+    clock = iter(range(0, 10_000, 20))  # 20 seconds between two looks
+    monkeypatch.setattr(run.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(run.time, "sleep", lambda seconds: None)
+    started, out, err = command()
+
+    started._welcome(None, Processes(alive_for=60))
+
+    assert "http://127.0.0.1:8000/readyz does not answer yet" in out.getvalue()
+    assert "cq_live_abc" in out.getvalue()
+    assert not err.getvalue()
+
+
+def test_nothing_is_waited_for_once_the_processes_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_is_ready", lambda: False)
+    started, out, err = command()
+
+    started._welcome(None, Processes(alive_for=1))
+
+    assert "The processes have ended" in err.getvalue()
+    assert not out.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["README.md", "config/README.md"])
+def test_the_first_staff_account_is_made_as_the_readmes_say(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = re.search(
+        r"python manage\.py (create\w+)` makes the first|run `python manage\.py (create\w+)`",
+        (ROOT / path).read_text(),
+    )
+    assert named
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "a long enough password")
+
+    call_command(named[1] or named[2], "--no-input", "--username=first", verbosity=0)
+
+    made = User.objects.get(username="first")
+    assert made.is_staff
+    assert made.is_superuser
+    assert made.check_password("a long enough password")

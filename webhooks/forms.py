@@ -12,8 +12,8 @@ from django.http import QueryDict
 from django.utils.html import format_html
 
 from communities import web_addresses
+from communities.moment_field import MomentField
 from communities.once import TicketForm
-from communities.sent_time import check_moment
 from communities.text_field import TextField
 from webhooks import projects
 from webhooks.events import ALL, EventType
@@ -172,18 +172,8 @@ class NewWebhookForm(WebhookForm, TicketForm):
 class RedeliverForm(forms.Form):
     """Which deliveries to send again: those that began in a range of time and did not arrive."""
 
-    since = forms.DateTimeField(
-        label="From",
-        validators=[check_moment],
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-    )
-    until = forms.DateTimeField(
-        label="Until",
-        required=False,
-        validators=[check_moment],
-        help_text="Empty: until now.",
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-    )
+    since = MomentField(label="From", required=True)
+    until = MomentField(label="Until", help_text="Empty: until now.")
     delivered_too = forms.BooleanField(
         label="Also those that were delivered",
         required=False,

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
+from communities import once
 from communities.admin.community_forms import NewCommunityForm
 from communities.admin_site import acting
 from communities.admin_site.base import Nav, OperationsModelAdmin, OwnPages
@@ -82,7 +83,8 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
         )
         if request.method == "POST" and form.is_valid():
             values = form.cleaned_data
-            try:
+
+            def make() -> str:
                 community = communities.create_community(
                     by_user_id=acting.user_of(request).pk,
                     community_id=values["id"],
@@ -91,11 +93,13 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
                     bot_credits=values["bot_credits"],
                     at=at,
                 )
+                messages.success(request, f"“{community.name}” is made, and you are its first admin.")
+                return _page_of(community)
+
+            try:
+                return once.redirect(request, values["ticket"], make)
             except Refusal as refusal:
                 form.add_error("id", refusal.message)
-            else:
-                messages.success(request, f"“{community.name}” is made. Add its first admin under Members.")
-                return HttpResponseRedirect(_page_of(community))
         context = {
             "title": "New community",
             "form": form,

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from communities import once
 from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
 from communities.services.communities import MAX_CREDITS, MAX_ID
@@ -165,7 +166,7 @@ class CommunityForm(forms.Form):
         return int(self.cleaned_data["bot_credits"] - began_with)
 
 
-class NewCommunityForm(forms.Form):
+class NewCommunityForm(once.TicketForm):
     name = TextField(max_length=200)
     id = forms.IntegerField(
         min_value=1,

@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from communities.actors import Actor
 from communities.admin_site.home import FirstStep, add_first_steps
-from communities.models import Community, CommunitySettings, Member
+from communities.audit_actions import Action
+from communities.models import AuditEntry, Community, Member
 
 
 @add_first_steps
@@ -33,7 +34,7 @@ def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
             5,
             "Choose the community's language, time zone and default privacy",
             reverse("admin:communities_communitysettings_change", args=[actor.community_id]),
-            is_done=CommunitySettings.objects.filter(pk=actor.community_id).exists(),
+            is_done=_are_settings_chosen(community),
         ),
         FirstStep(
             50,
@@ -42,3 +43,10 @@ def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
             is_done=colleagues > 1,
         ),
     ]
+
+
+def _are_settings_chosen(community: Community) -> bool:
+    """Whether somebody has chosen settings: in the set-up, or later. A new community has defaults."""
+    if community.user_setup_id is not None:
+        return True
+    return AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED).exists()

@@ -127,7 +127,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
             try:
                 with transaction.atomic():
                     if not once.use(request, form.cleaned_data["ticket"]):
-                        return self._sent_twice(request)
+                        return self._sent_twice(request, form.cleaned_data["ticket"])
                     key, secret = keys.create_key(
                         actor=actor,
                         community_id=actor.community_id,
@@ -138,6 +138,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
                         expires_at=form.expires_at,
                         at=at,
                     )
+                    once.note(request, form.cleaned_data["ticket"], self.address("change", key.pk))
             except Refusal as refusal:
                 refusals.add_to_form(form, refusal)
             else:
@@ -158,7 +159,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
             try:
                 with transaction.atomic():
                     if not once.use(request, form.cleaned_data["ticket"]):
-                        return self._sent_twice(request)
+                        return self._sent_twice(request, form.cleaned_data["ticket"])
                     key, secret = keys.rotate_key(actor=actor, key_id=row.pk, at=at)
             except Conflict as refusal:
                 refusals.add_to_form(form, refusal)
@@ -222,9 +223,9 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         }
         return self.render(request, "admin/communities/apikey/secret.html", context)
 
-    def _sent_twice(self, request: HttpRequest) -> HttpResponse:
+    def _sent_twice(self, request: HttpRequest, ticket: str) -> HttpResponse:
         messages.warning(request, SENT_TWICE)
-        return HttpResponseRedirect(self.address("changelist"))
+        return HttpResponseRedirect(once.noted(request, ticket, default=self.address("changelist")))
 
 
 def role_of(key: ApiKey, access: Mapping[int, str]) -> str:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from communities import once
 from communities.actors import Actor
 from communities.admin_site import refusals
 from communities.admin_site.base import CommunityModelAdmin, Nav
@@ -92,7 +93,7 @@ class EditForm(SourceForm):
         return self._kind
 
 
-class NewSourceForm(SourceForm):
+class NewSourceForm(SourceForm, once.TicketForm):
     kind = forms.ChoiceField(label="What it asks", widget=forms.RadioSelect)
     field_order = ("kind", "target", "label")
 
@@ -160,7 +161,8 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
         form = NewSourceForm(request.POST if request.method == "POST" else None)
         if request.method == "POST" and form.is_valid():
             provider, _, rule = form.cleaned_data["kind"].partition(".")
-            try:
+
+            def make() -> str:
                 source = verified_sources.add(
                     actor=actor,
                     provider=provider,
@@ -169,13 +171,15 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
                     label=form.cleaned_data["label"],
                     at=timezone.now(),
                 )
-            except Refusal as refusal:
-                refusals.add_to_form(form, refusal, fields={"rule": "kind"})
-            else:
                 messages.success(
                     request, f"“{source.label}” is made. Projects can ask for it under Delivery."
                 )
-                return HttpResponseRedirect(self.address("changelist"))
+                return self.address("changelist")
+
+            try:
+                return once.redirect(request, form.cleaned_data["ticket"], make)
+            except Refusal as refusal:
+                refusals.add_to_form(form, refusal, fields={"rule": "kind"})
         context = {
             "title": "New verified source",
             "form": form,

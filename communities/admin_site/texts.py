@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 
 def moment(value: datetime | None) -> SafeString | str:
-    """A time in the community's zone, which a script shows in the reader's; “–” for None."""
+    """A time in the community's zone, with the zone beside it; “–” for None."""
     if value is None:
         return "–"
     try:
@@ -18,11 +18,18 @@ def moment(value: datetime | None) -> SafeString | str:
     except OverflowError:  # the last hours of the year 9999, by which some mean “never”, in the east
         local = value.astimezone(UTC)
     return format_html(
-        '<time datetime="{}" data-moment="{}">{}</time>',
+        '<time datetime="{}" title="{}">{} {}</time>',
         value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        local.tzname() or "",
+        str(local.tzinfo),
         dateformat.format(local, "j M Y, H:i"),
+        zone_of(local),
     )
+
+
+def zone_of(local: datetime) -> str:
+    """The short name of a time's zone, such as CET or UTC+05."""
+    name = local.tzname() or ""
+    return f"UTC{name}" if name[:1] in ("+", "-") else name
 
 
 def number(value: float | None) -> str:

@@ -11,7 +11,7 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import Community, CommunitySettings
-from communities.services import audit
+from communities.services import audit, memberships
 from communities.services.pictures import copies
 from communities.transactions import in_transaction
 
@@ -35,7 +35,10 @@ def propose_id(*, at: datetime) -> int:
 def create_community(
     *, by_user_id: int, community_id: int, name: str, tier: str, bot_credits: int, at: datetime
 ) -> Community:
-    """Create a community with default settings. Raises Conflict if another one has this id."""
+    """Create a community with default settings and its creator as an admin.
+
+    Raises Conflict if another one has this id.
+    """
     fields = {"name": name, "tier": tier, "bot_credits": bot_credits}
     community, is_new = Community.objects.get_or_create(
         pk=community_id, defaults={**fields, "created_date": at}
@@ -43,13 +46,15 @@ def create_community(
     if not is_new:
         raise Conflict("This is the id of another community.")
     CommunitySettings.objects.create(community=community)
+    actor = Actor(by_user_id, "admin", community.pk, tier)
     audit.record(
-        actor=Actor(by_user_id, "admin", community.pk, tier),
+        actor=actor,
         action=Action.COMMUNITY_CREATED,
         on=audit.Subject(community.pk, "community", community.pk, name),
         at=at,
         after=fields,
     )
+    memberships.add_founder(actor=actor, at=at)
     return community
 
 

@@ -129,6 +129,19 @@ def add_member(*, actor: Actor, nick: str, access: str, at: datetime) -> Member:
 
 @again_after_deadlock
 @in_transaction
+def add_founder(*, actor: Actor, at: datetime) -> Member:
+    """Make the user who has just created the actor's community an admin of it."""
+    member = Member.objects.create(
+        community_id=actor.community_id,
+        user_id=actor.user_id,
+        access=Member.Access.ADMIN,
+        joined_at=at,
+    )
+    _note_added(member, actor=actor, at=at)
+    return member
+
+
+@in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
     """Change the `access`, `nick` and `platform_id` of a present member, those that are given.
 

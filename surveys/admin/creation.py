@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from django import forms
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from communities import once
 from communities import services as communities
 from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.admin_site.base import SiteModelAdmin
 from communities.errors import Refusal
 from communities.text_field import TextField
-from surveys.admin.cards import PRIVACY, Card, CardField
+from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
+from surveys.ai import provider_is_free
 from surveys.models import Project
 from surveys.services.projects import service as projects
 from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
 
 TYPES = {
     "convo": Card("Survey", "A conversation of several questions, one after the other.", "survey"),
-    "poll": Card("Poll", "One question. People vote once, and can see how others voted.", "poll"),
+    "poll": Card("Poll", "One question to vote on. You say when voters see how others voted.", "poll"),
 }
 STARTS = {
     "empty": Card("Empty", "Add the blocks one by one.", "empty"),
@@ -31,7 +33,7 @@ STARTS = {
 }
 
 
-class NewProjectForm(forms.Form):
+class NewProjectForm(once.TicketForm):
     """Name, type and privacy, and how the script begins."""
 
     name = TextField(
@@ -63,10 +65,13 @@ def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResp
     initial = {"type": asked if asked in TYPES else "convo", "privacy_mode": default, "start": "empty"}
     form = NewProjectForm(request.POST if request.method == "POST" else None, initial=initial)
     form.fields["name"].widget.attrs["data-focus"] = ""
-    if form.is_valid() and (project := _create(form, actor, default)):
-        script = reverse("admin:surveys_project_script", args=[project.pk])
-        start = form.cleaned_data["start"]
-        return HttpResponseRedirect(script if start == "empty" else f"{script}?start={start}")
+    if provider_is_free():
+        _say_that_no_ai_writes(form)
+    if form.is_valid():
+        try:
+            return once.redirect(request, form.cleaned_data["ticket"], lambda: _create(form, actor, default))
+        except Refusal as refusal:
+            form.add_error(None, refusal.message)
     context = {
         "title": "New project",
         "form": form,
@@ -76,19 +81,25 @@ def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResp
     return page.render(request, "admin/surveys/project/new.html", context)
 
 
+def _say_that_no_ai_writes(form: NewProjectForm) -> None:
+    """Say on the card of sentences that a template comes of them, where no AI is connected."""
+    widget = form.fields["start"].widget
+    assert isinstance(widget, CardSelect)
+    text = "Say what you want to know; you get the template that suits it best. No AI is connected here."
+    widget.cards = {**widget.cards, "sentence": replace(STARTS["sentence"], text=text)}
+
+
 def _default_privacy(actor: Actor) -> str:
     settings = communities.get_settings(community_id=actor.community_id)
     return str(PRIVACY_BY_DEFAULT[settings.default_anonymous_mode][0].value)
 
 
-def _create(form: NewProjectForm, actor: Actor, default: str) -> Project | None:
-    """The new project; None with an error on the form if it is refused."""
+def _create(form: NewProjectForm, actor: Actor, default: str) -> str:
+    """Make the project, and return the address where its script begins."""
     data = form.cleaned_data
     fields: dict[str, Any] = {"name": data["name"], "type": data["type"]}
     if data["privacy_mode"] != default:  # the default may also round times to the day
         fields["privacy_mode"] = data["privacy_mode"]
-    try:
-        return projects.create_project(actor=actor, fields=fields, at=timezone.now()).project
-    except Refusal as refusal:
-        form.add_error(None, refusal.message)
-        return None
+    project = projects.create_project(actor=actor, fields=fields, at=timezone.now()).project
+    script = reverse("admin:surveys_project_script", args=[project.pk])
+    return script if data["start"] == "empty" else f"{script}?start={data['start']}"

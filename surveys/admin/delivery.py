@@ -92,6 +92,7 @@ class DeliveryForm(ScheduleForm):
             ("privacy_mode",),
             more="admin/surveys/project/privacy.html",
         ),
+        Section("Results of the poll", "", "public", ("poll_results_mode",)),
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
         Section(
             "Values from the address",

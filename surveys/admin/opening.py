@@ -14,13 +14,14 @@ from django.utils import timezone
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
+from communities.moment_field import MomentField
 from communities.services import verified_sources
 from communities.services.chat import guilds, installations, overview
 from communities.text_field import TextField
 from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.project_forms import MomentField, ProjectForm, Section
+from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
 from surveys.services import field_groups, public_messages
 from surveys.services.drafts import service as drafts
@@ -50,6 +51,11 @@ CHANNELS = {
         "chat",
     ),
 }
+POLL_RESULTS = {
+    "public": Card("At once", "Everybody sees the results, also before they vote.", "public"),
+    "voters_only": Card("After voting", "Those who voted see them.", "voters-only"),
+    "hidden": Card("When it closes", "Nobody but staff sees them before.", "hidden"),
+}
 SCHEDULE_PATHS = {
     "opening_mode": "delivery.opening.mode",
     "opening_time": "delivery.opening.time",
@@ -58,6 +64,7 @@ SCHEDULE_PATHS = {
     "participation": "delivery.audience.participation",
     "response_channel": "delivery.audience.response_channel",
     "post_channel_id": "delivery.invitation.post_channel_id",
+    "poll_results_mode": "settings.poll_results_mode",
 }
 
 
@@ -77,8 +84,12 @@ class ScheduleForm(ProjectForm):
         help_text="The id of the channel where the invitation is posted. Answering in the chat needs one.",
     )
 
+    poll_results_mode = CardField(label="When do voters see how others voted?", cards=POLL_RESULTS)
+
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
+        if not page.project.is_poll:
+            del self.fields["poll_results_mode"]
         widget = self.fields["response_channel"].widget
         assert isinstance(widget, CardSelect)
         chat = replace(CHANNELS["chat"], text=_chat_in_words(page.project.community_id))
@@ -108,6 +119,7 @@ _DEFAULTS = {
     "delivery.closing.mode": "manual",
     "delivery.audience.participation": "private",
     "delivery.audience.response_channel": "web",
+    "settings.poll_results_mode": "hidden",
 }
 
 
@@ -117,6 +129,7 @@ class OpenForm(ScheduleForm):
     compares: ClassVar[bool] = False
     sections: ClassVar[Sequence[Section]] = (
         Section("", "", "", ("participation", "response_channel", "post_channel_id")),
+        Section("", "", "", ("poll_results_mode",)),
         Section("", "", "", ("opening_mode", "opening_time", "closing_mode", "closing_time")),
     )
 

@@ -25,7 +25,7 @@ from django.utils.safestring import SafeString
 from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal, ViolationJson
 from communities.http.validation import bound_serializer, serializer_violations
-from communities.sent_time import check_moment
+from communities.moment_field import MomentField
 from communities.services.chat import guilds
 from communities.text_field import TextField
 from surveys.admin.frame import ProjectPage
@@ -54,28 +54,6 @@ class Section:
     picture: str
     names: Sequence[str]
     more: str = ""  # a template with more about them, drawn below the fields
-
-
-class MomentField(forms.DateTimeField):
-    """A time in the community's zone, as browsers ask for it."""
-
-    def __init__(self, *, label: str, help_text: str = "") -> None:
-        widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
-        super().__init__(
-            label=label, help_text=help_text, required=False, widget=widget, validators=[check_moment]
-        )
-
-    def prepare_value(self, value: Any) -> Any:
-        try:
-            return super().prepare_value(value)
-        except OverflowError:  # the end of the year 9999 has no time in the east
-            return value.replace(tzinfo=None)
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        """The input shows no seconds, which the API may have set; leaving them out is no change."""
-        if isinstance(initial, datetime):
-            initial = initial.replace(second=0, microsecond=0)
-        return super().has_changed(initial, data)
 
 
 class IdsField(TextField):
@@ -126,7 +104,7 @@ class ProjectForm(forms.Form):
         names = self.changed_data if self.compares else self.paths
         fields: dict[str, Any] = {}
         for name in names:
-            if name in self.paths:
+            if name in self.paths and name in self.fields:
                 _set(fields, self.paths[name], self.sent(name, self.cleaned_data.get(name)))
         return fields
 

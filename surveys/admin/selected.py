@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import groupby
 
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
@@ -19,6 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from communities import once
 from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.errors import Refusal
@@ -176,9 +178,14 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
         for each in projects
     ]
     chosen = [each.project for each in candidates if not each.hindrance]
-    if request.method == "POST" and chosen:
-        return _run(request, name, act, actor, chosen, at)
-    return _ask(request, act, candidates, act.consequences(chosen, at) if chosen else [])
+    form = once.TicketForm(request.POST if request.method == "POST" and chosen else None)
+    if name != "clone" and form.is_bound:
+        return HttpResponseRedirect(_run(request, name, act, actor, chosen, at))
+    if form.is_valid():
+        return once.redirect(
+            request, form.cleaned_data["ticket"], lambda: _run(request, name, act, actor, chosen, at)
+        )
+    return _ask(request, act, candidates, act.consequences(chosen, at) if chosen else [], form)
 
 
 def _selected(request: HttpRequest, at: datetime) -> tuple[Actor, list[Project]]:
@@ -210,7 +217,11 @@ def _actor_of(request: HttpRequest, projects: QuerySet[Project]) -> Actor | None
 
 
 def _ask(
-    request: HttpRequest, act: Act, candidates: Sequence[Candidate], consequences: list[str]
+    request: HttpRequest,
+    act: Act,
+    candidates: Sequence[Candidate],
+    consequences: list[str],
+    form: once.TicketForm,
 ) -> TemplateResponse:
     is_one = len(candidates) == 1
     subject = f"“{candidates[0].project.name}”" if is_one else plural(len(candidates), "project")
@@ -218,6 +229,7 @@ def _ask(
         **admin.site.each_context(request),
         "title": f"{act.title} {subject}?",
         "candidates": candidates,
+        "form": form,
         "consequences": consequences,
         "button": act.button if is_one else f"{act.button} {sum(not each.hindrance for each in candidates)}",
         "is_possible": bool(consequences),
@@ -232,12 +244,14 @@ def _ask(
 
 def _run(
     request: HttpRequest, name: str, act: Act, actor: Actor, chosen: Sequence[Project], at: datetime
-) -> HttpResponse:
+) -> str:
+    """Act on each of the projects, and return the address to go on to."""
     successes: list[Project] = []
     errors: list[str] = []
     for project in chosen:
         try:
-            successes.append(act.run(actor, project, at))
+            with transaction.atomic():  # one that is refused takes back nothing of the others
+                successes.append(act.run(actor, project, at))
         except Refusal as refusal:  # somebody else was faster
             errors.append(f"“{project.name}”: {refusal.message}")
     if successes and name != "delete":  # the list says what is deleted, beside the button that undoes it
@@ -246,10 +260,10 @@ def _run(
     if errors:
         messages.error(request, " ".join(errors[:MOST_NAMED]))
     if name == "clone" and len(chosen) == len(successes) == 1:
-        return HttpResponseRedirect(reverse("admin:surveys_project_script", args=[successes[0].pk]))
+        return reverse("admin:surveys_project_script", args=[successes[0].pk])
     if name == "delete" and successes:
-        return HttpResponseRedirect(reverse("admin:surveys_project_changelist"))
-    return HttpResponseRedirect(_back(request, chosen[0]))
+        return reverse("admin:surveys_project_changelist")
+    return _back(request, chosen[0])
 
 
 def _cloned(copies: Sequence[Project]) -> str:

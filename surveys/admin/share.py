@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from communities.errors import Conflict
 from communities.services.chat import overview
 from surveys.admin import address_values, project_forms
-from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.admin.project_forms import ProjectForm, Section
@@ -23,19 +22,12 @@ from surveys.services import public_messages
 from surveys.services.projects import sharing
 from surveys.services.representations.project import results_url, web_url
 
-MODES = {
-    "public": Card("At once", "Everybody sees the results, also before they vote.", "public"),
-    "voters_only": Card("After voting", "Those who voted see them.", "voters-only"),
-    "hidden": Card("When it closes", "Nobody but staff sees them before.", "hidden"),
-}
-
 
 class ShareForm(ProjectForm):
     """Who sees the results, and who may copy the project."""
 
     paths: ClassVar[Mapping[str, str]] = {
         "share_results": "settings.share_results",
-        "poll_results_mode": "settings.poll_results_mode",
         "reveal_results": "settings.reveal_results",
         "is_cloneable": "is_cloneable",
     }
@@ -47,7 +39,6 @@ class ShareForm(ProjectForm):
             ("share_results",),
             more="admin/surveys/project/results_address.html",
         ),
-        Section("Results of the poll", "When voters see how others voted.", "public", ("poll_results_mode",)),
         Section("When it closes", "", "reveal", ("reveal_results",)),
         Section("Copies by others", "", "clone", ("is_cloneable",)),
     )
@@ -58,7 +49,6 @@ class ShareForm(ProjectForm):
         help_text="Members of the community, and everybody with the address below, see the totals. "
         "You can stop this at any time; the page is gone at once.",
     )
-    poll_results_mode = CardField(label="Voters see the results", cards=MODES)
     reveal_results = forms.BooleanField(
         label="Post a summary when it closes",
         required=False,
@@ -72,16 +62,8 @@ class ShareForm(ProjectForm):
         "points, feedback and formulas if it is a quiz.",
     )
 
-    def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
-        super().__init__(data, page=page)
-        if not page.project.is_poll:
-            del self.fields["poll_results_mode"]
-
     def values_of(self, project: Project) -> dict[str, Any]:
         return {**super().values_of(project), "is_cloneable": project.is_cloneable}
-
-    def shown(self, name: str, value: Any) -> Any:
-        return (value or "hidden") if name == "poll_results_mode" else super().shown(name, value)
 
 
 @project_tab("share")

@@ -216,6 +216,25 @@ def test_the_tab_with_the_earlier_version_may_keep_its_own(windows, caller, proj
     assert "How?" in ScriptDraft.objects.get().blocks
 
 
+def test_one_press_keeps_a_version_though_the_other_tab_goes_on(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Why not?")
+    editor.expect_state(later, "Draft kept")
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, OTHER_TAB)
+    expect(earlier.get_by_role("button", name="Save script")).to_be_disabled()
+    kept = ScriptDraft.objects.get().version
+    question(later).fill("Why not today?")
+    later.wait_for_timeout(1_500)  # the draft is kept half a second after the last key
+    assert ScriptDraft.objects.get().version > kept
+
+    earlier.get_by_role("button", name="Keep this one").click()
+
+    editor.expect_state(earlier, "Draft kept")
+    assert "How?" in ScriptDraft.objects.get().blocks
+
+
 def test_leaving_asks_only_if_nothing_could_keep_the_changes(windows, caller, project):
     page = editor.open_editor(windows, caller, project)
     asked: list[str] = []

@@ -233,7 +233,8 @@ def test_a_superuser_makes_a_community_with_the_proposed_id() -> None:
     made = Community.objects.get(pk=int(proposed))
     assert (made.name, made.tier, made.bot_credits) == ("New", "premium", 5)
     assert CommunitySettings.objects.filter(pk=made.pk).exists()
-    assert "“New” is made." in text_of(answer)
+    assert "“New” is made, and you are its first admin." in text_of(answer)
+    assert made.members.values_list("user", "access").get() == (staff.user.pk, "admin")
     assert AuditEntry.objects.get(action="community.created").actor_id == staff.user.pk
 
 

@@ -73,14 +73,14 @@ def test_the_switcher_of_superusers_is_short_however_many_communities_there_are(
 
 def test_a_moment_tells_its_zone_and_its_exact_time() -> None:
     assert moment(NOON) == (
-        f'<time datetime="{NOON:%Y-%m-%dT%H:%M:%SZ}" data-moment="UTC">{NOON.day} {NOON:%b %Y, %H:%M}</time>'
+        f'<time datetime="{NOON:%Y-%m-%dT%H:%M:%SZ}" title="UTC">{NOON.day} {NOON:%b %Y, %H:%M} UTC</time>'
     )
     assert moment(None) == "–"
 
 
 def test_a_moment_that_the_zone_has_not_is_shown_in_utc() -> None:
     with timezone.override("Asia/Tokyo"):
-        assert 'data-moment="UTC">31 Dec 9999, 23:59' in moment(datetime(9999, 12, 31, 23, 59, tzinfo=UTC))
+        assert 'title="UTC">31 Dec 9999, 23:59 UTC' in moment(datetime(9999, 12, 31, 23, 59, tzinfo=UTC))
 
 
 def tokens_of(css: str) -> list[dict[str, str]]:

@@ -18,6 +18,7 @@ from communities.actors import Actor
 from communities.admin_site import undo
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Listing, Order
+from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
 from communities.errors import Refusal
 from communities.words import plural
@@ -113,10 +114,14 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
             try:
                 with transaction.atomic():
                     if not once.use(request, form.cleaned_data["ticket"]):
-                        return self._sent_twice(request, self.address("changelist"))
+                        made = once.noted(
+                            request, form.cleaned_data["ticket"], default=self.address("changelist")
+                        )
+                        return self._sent_twice(request, made)
                     webhook, secret = webhooks.register(
                         actor=actor, community_id=actor.community_id, at=timezone.now(), **form.values
                     )
+                    once.note(request, form.cleaned_data["ticket"], self.address("change", webhook.pk))
             except Refusal as error:
                 refusal = error.message
             else:
@@ -267,7 +272,9 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
     def redeliver_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
         """Send the deliveries of a range of time again."""
         form, refusal = RedeliverForm(request.POST or None), ""
-        if request.method == "POST" and form.is_valid():
+        with timezone.override(time_zone_of(request)):  # the zone of the times that were typed
+            is_complete = request.method == "POST" and form.is_valid()
+        if is_complete:
             try:
                 count = deliveries.redeliver_range(
                     actor=actor,

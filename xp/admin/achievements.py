@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from communities import once
 from communities.actors import Actor, Role
 from communities.admin_site import listing, refusals
 from communities.admin_site.base import CommunityModelAdmin, Nav
@@ -55,7 +56,7 @@ class DescriptionForm(forms.Form):
     )
 
 
-class NewAchievementForm(DescriptionForm):
+class NewAchievementForm(DescriptionForm, once.TicketForm):
     number = forms.IntegerField(
         min_value=1,
         max_value=MAX_NUMBER,
@@ -137,7 +138,8 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         _offer_roles(form, actor)
         if request.method == "POST" and form.is_valid():
             values = form.cleaned_data
-            try:
+
+            def make() -> str:
                 achievement = catalogue.add_achievement(
                     actor=actor,
                     number=values["number"],
@@ -146,11 +148,13 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
                     role_id=values["role_id"] or None,
                     at=timezone.now(),
                 )
+                messages.success(request, f"“{achievement.name}” is made.")
+                return self.address("change", achievement.pk)
+
+            try:
+                return once.redirect(request, values["ticket"], make)
             except Refusal as refusal:
                 form.add_error("number", refusal.message)
-            else:
-                messages.success(request, f"“{achievement.name}” is made.")
-                return HttpResponseRedirect(self.address("change", achievement.pk))
         context = {
             "title": "New achievement",
             "form": form,

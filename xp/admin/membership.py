@@ -40,14 +40,15 @@ def add(request: HttpRequest, actor: Actor, *, back: str) -> HttpResponse:
     form = NewMemberForm(request.POST if request.method == "POST" else None, initial={"access": "member"})
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
-        if not once.use(request, values["ticket"]):
-            messages.info(request, "This form was sent before, so nobody was added this time.")
-            return HttpResponseRedirect(back)
-        member = memberships.add_member(
-            actor=actor, nick=values["nick"], access=values["access"], at=timezone.now()
-        )
-        messages.success(request, f"{member.nick} is a member now.")
-        return HttpResponseRedirect(profile.address(member.pk))
+
+        def make() -> str:
+            member = memberships.add_member(
+                actor=actor, nick=values["nick"], access=values["access"], at=timezone.now()
+            )
+            messages.success(request, f"{member.nick} is a member now.")
+            return profile.address(member.pk)
+
+        return once.redirect(request, values["ticket"], make)
     context = {
         **admin.site.each_context(request),
         "opts": Member._meta,

@@ -1,15 +1,4 @@
-// What the frame of the admin adds to plain pages: times in the reader's zone, ticks, "/" for the search, copying.
-
-const WHEN = { dateStyle: "medium", timeStyle: "short" };
-
-/** Show each time in the reader's own zone. The exact moment stays in `datetime`, its text in `title`. */
-function localizeTimes(root) {
-  for (const element of root.querySelectorAll("time[data-moment]")) {
-    const moment = new Date(element.dateTime);
-    element.title = `${element.textContent} (${element.dataset.moment})`;
-    element.textContent = new Intl.DateTimeFormat(document.documentElement.lang || "en", WHEN).format(moment);
-  }
-}
+// What the frame of the admin adds to plain pages: ticks, "/" for the search, copying.
 
 /** On a narrow screen tabs and filters scroll sideways: begin with the chosen one in view. */
 function showChosen() {
@@ -78,8 +67,6 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-localizeTimes(document);
 showChosen();
-document.addEventListener("htmx:afterSwap", (event) => localizeTimes(event.target));
 for (const form of document.querySelectorAll(".list-form")) showTicked(form);
 document.querySelector("[data-focus]")?.focus();

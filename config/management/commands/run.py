@@ -24,7 +24,7 @@ from config.logs import LogFormat
 from config.management.commands.seed_demo import COMMUNITY as DEMO_NAME
 from config.management.commands.seed_demo import COMMUNITY_ID as DEMO_COMMUNITY
 
-SECONDS_UNTIL_READY = 120
+SECONDS_BETWEEN_NOTICES = 30  # while the web server does not answer yet
 WELCOME = """
 Colloquy is running. Press Ctrl-C to stop it.
 
@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, stop)
-        threading.Thread(target=self._welcome, args=(demo,), daemon=True).start()
+        threading.Thread(target=self._welcome, args=(demo, processes), daemon=True).start()
         code = processes.wait()
         if demo is not None:
             demo.process.terminate()
@@ -84,12 +84,19 @@ class Command(BaseCommand):
             _wait(_manage(command, "--verbosity=0"))
         _wait(static_files)
 
-    def _welcome(self, chat: "ChatDemo | None") -> None:
-        deadline = time.monotonic() + SECONDS_UNTIL_READY
+    def _welcome(self, chat: "ChatDemo | None", processes: "subprocess.Popen[bytes]") -> None:
+        """Print the addresses once the web server answers. On a slow machine that takes minutes."""
+        notice_at = time.monotonic() + SECONDS_BETWEEN_NOTICES
         while not _is_ready():
-            if time.monotonic() > deadline:
-                self.stderr.write("The web server does not answer. The messages above may say why.")
+            if processes.poll() is not None:
+                self.stderr.write("The processes have ended. The messages above say why.")
                 return
+            if time.monotonic() >= notice_at:
+                self.stdout.write(
+                    f"Still waiting: the processes run, but {settings.BASE_URL}/readyz does not answer yet."
+                )
+                self.stdout.flush()
+                notice_at = time.monotonic() + SECONDS_BETWEEN_NOTICES
             time.sleep(0.2)
         demo = json.loads((settings.VAR_DIR / "demo.json").read_text())
         self.stdout.write(_welcome_text(demo, chat_page=chat.page if chat else ""))

@@ -1,5 +1,6 @@
 """The forms of a project's tabs: each field is written by its path, refusals stand at their fields."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -221,6 +222,26 @@ def test_premium_fields_are_locked_on_the_basic_tier_and_say_so(staff: Staff) ->
     invitation = told(project)["delivery"]["invitation"]
     assert "this community is on the basic tier" in page
     assert (invitation["footer"], invitation["message"]) == (None, "Come!")
+
+
+@pytest.mark.parametrize("name", ["delivery", "open"])
+def test_who_sees_the_votes_is_asked_where_a_poll_is_set_up_and_opened(staff: Staff, name: str) -> None:
+    poll, survey = draft(type="poll"), draft()
+
+    page = staff.read(tab(poll.pk, name))
+
+    assert "When do voters see how others voted?" in page
+    assert re.search(r'name="poll_results_mode" value="hidden"[^>]*checked', page)
+    assert "poll_results_mode" not in staff.read(tab(survey.pk, name))
+    assert "poll_results_mode" not in staff.read(tab(poll.pk, "share"))
+
+
+def test_who_sees_the_votes_is_saved(staff: Staff) -> None:
+    poll = draft(type="poll")
+
+    send(staff, poll, "delivery", poll_results_mode="voters_only")
+
+    assert told(poll)["settings"]["poll_results_mode"] == "voters_only"
 
 
 def test_times_are_read_in_the_communitys_zone(staff: Staff) -> None:

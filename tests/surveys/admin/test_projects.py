@@ -318,3 +318,16 @@ def test_a_new_project_needs_a_name_and_says_so_at_the_field() -> None:
     assert form.errors["name"] == ["This field is required."]
     assert form["type"].value() == "poll"
     assert not Project.objects.exists()
+
+
+def test_the_form_says_where_no_ai_writes(settings: Any) -> None:
+    staff = project_staff()
+    address = f"{LIST}add/"
+
+    settings.AI_PROVIDER = "local"
+    without = staff.read(address)
+    settings.AI_PROVIDER = "anthropic"
+
+    assert "No AI is connected here." in without
+    assert "AI drafts the questions" not in without
+    assert "AI drafts the questions" in staff.read(address)

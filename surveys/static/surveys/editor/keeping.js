@@ -156,7 +156,6 @@ class Keeping {
   #notTaken({ status, data }) {
     if (this.isBehind) this.#writeLocal();
     if (status === 409) {
-      this.other = data?.draft ?? null;
       this.#set("newer", data?.message ?? "");
     } else {
       this.violations = data?.violations ?? [];
@@ -176,9 +175,9 @@ class Keeping {
 
   /** Another tab has a later version: take it, or put this one over it. */
   async settle(takeTheirs) {
-    let { other } = this;
+    let other;
     try {
-      other ??= await this.#current();
+      other = await this.#current(); // it may have been kept again since this page learnt of it
     } catch (error) {
       this.#failed(error);
       return;

@@ -328,7 +328,7 @@ function renamed(added, own) {
 }
 
 function costOf({ cost, left }) {
-  if (!cost) return "AI writes a script from your words. This takes no credits here.";
+  if (!cost) return "There is no AI here: you get the template that suits your words best. This takes no credits.";
   return `AI writes a script from your words. This takes ${plural(cost, "credit")}; the community has ${plural(left, "credit")} left. If it fails or you cancel it, nothing is charged.`;
 }
 

@@ -44,7 +44,7 @@ class Status {
     if (spoken !== null && spoken !== this.#announced) text(this.spoken, this.#announced = spoken);
     this.#tick();
     this.#showCounts();
-    const isBusy = ["saving"].includes(keeping.status);
+    const isBusy = ["saving", "newer"].includes(keeping.status); // which version counts is to be chosen first
     this.save.disabled = !store.mayEdit || isBusy || !keeping.hasDraft;
     this.discard.disabled = !store.mayEdit || isBusy || !keeping.hasDraft;
   }

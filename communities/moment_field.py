@@ -1,0 +1,63 @@
+"""The field of a form that takes a time, in the time zone that the form is read and shown in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms.boundfield import BoundField
+from django.utils import dateformat, timezone
+
+from communities.sent_time import check_moment
+
+
+class MomentField(forms.DateTimeField):
+    """A time in the current time zone, as browsers ask for it. The zone is named beside the input."""
+
+    def __init__(self, *, label: str, help_text: str = "", required: bool = False) -> None:
+        widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
+        super().__init__(
+            label=label, help_text=help_text, required=required, widget=widget, validators=[check_moment]
+        )
+
+    def get_bound_field(self, form: forms.BaseForm, field_name: str) -> BoundField:
+        bound = super().get_bound_field(form, field_name)
+        bound.help_text = f"{self.help_text} Time zone: {timezone.get_current_timezone_name()}.".strip()
+        return bound
+
+    def prepare_value(self, value: Any) -> Any:
+        try:
+            return super().prepare_value(value)
+        except OverflowError:  # the end of the year 9999 has no time in the east
+            return value.replace(tzinfo=None)
+
+    def to_python(self, value: Any) -> datetime | None:
+        try:
+            return super().to_python(value)
+        except ValidationError as fault:
+            if fault.code != "ambiguous_timezone" or not fault.params:
+                raise
+            raise ValidationError(self._of_a_changed_clock(fault.params["datetime"])) from fault
+
+    def _of_a_changed_clock(self, moment: datetime) -> str:
+        """Why a time is none, or two, on a day when the clocks change."""
+        zone = timezone.get_current_timezone()
+        there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None)
+        when = dateformat.format(moment, "j F Y, H:i")
+        if there != moment:
+            return (
+                f"{self.label}: {when} does not exist in {zone}, because the clocks are put forward past it. "
+                "Choose a time an hour earlier or later."
+            )
+        return (
+            f"{self.label}: {when} comes twice in {zone}, because the clocks are put back. "
+            "Choose a time an hour earlier or later."
+        )
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """The input shows no seconds, which the API may have set; leaving them out is no change."""
+        if isinstance(initial, datetime):
+            initial = initial.replace(second=0, microsecond=0)
+        return super().has_changed(initial, data)
