@@ -160,8 +160,8 @@ def test_a_slow_start_is_waited_for_as_long_as_the_processes_live(
     answers = iter([*[False] * 50, True])
     monkeypatch.setattr(run, "_is_ready", lambda: next(answers))
     clock = iter(range(0, 10_000, 20))  # 20 seconds between two looks
-    monkeypatch.setattr(run.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(run.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     started, out, err = command()
 
     started._welcome(None, Processes(alive_for=60))

@@ -104,7 +104,7 @@ def test_closed_results_follow_deletions(chat):
         chat.agent(name).press(colour, message=chat.message())
     chat.close(project)
     assert "**White**\n▰▰▰▰▰ 50% (1)" in text_of(chat.message())
-    response = Conversation.objects.filter(project=project).first()
+    response = Conversation.objects.filter(project=project).earliest("pk")
 
     responses.delete(response_id=response.pk, actor=chat.actor, at=timezone.now())
     chat.work()
