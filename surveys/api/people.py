@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.db import transaction
-from django.http import FileResponse
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -23,7 +22,6 @@ from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.services import people
-from surveys.services.own_data import IN_MEMORY
 from surveys.services.people import PersonData
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
@@ -290,13 +288,9 @@ class PersonViewSet(CommunityViewSet):
         responses=PersonOut,
         examples=[OpenApiExample("A person", EXAMPLE, response_only=True)],
     )
-    def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> FileResponse:
+    def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> StreamingHttpResponse:
         data = people.data_of(actor=self.actor, member_id=member_id, at=self.at)
-        # Rendered before it is sent, so that a fault is an error and no file that ends too early.
-        file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
-        file.writelines(render(data))
-        file.seek(0)
-        return FileResponse(file, content_type=bodies.MEDIA_TYPE)
+        return StreamingHttpResponse(render(data), content_type=bodies.MEDIA_TYPE)
 
     @extend_schema(
         operation_id="members_data_erase",
