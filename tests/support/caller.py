@@ -62,7 +62,10 @@ class Caller:
         return twin
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
-        """A request; `path` begins behind the community's own. What is streamed, and is no file, is read to its end."""
+        """A request; `path` begins behind the community's own.
+
+        What is streamed, and is no file, is read to its end.
+        """
         answer: Any = self.client.generic(
             method.upper(),
             f"/v1/communities/{self.community.pk}{path}",
