@@ -80,7 +80,13 @@ def _claim(request: HttpRequest, ticket: str) -> tuple[IdempotentRequest, bool]:
 
 
 class TicketForm(forms.Form):
-    """A form that carries a ticket. A form that was sent without one counts as sent for the first time."""
+    """A form that carries a ticket."""
+
+    ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40)
+
+
+class CreationForm(TicketForm):
+    """The form of something new. One that was sent without a ticket counts as sent for the first time."""
 
     ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40, required=False)
 

@@ -6,7 +6,10 @@ Both call `require`. `communities.accounts.middleware` answers SecondFactorMissi
 
 from __future__ import annotations
 
-from allauth.mfa.models import Authenticator
+from typing import Any
+
+from django.apps import apps
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,7 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from communities.errors import Forbidden, InvalidRequest, violation
 from communities.models import Member, User
 
-FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which exists where there are accounts
 ADD_ONE = "Add a passkey or an authenticator app under “Passkeys and codes” in your account."
 FIELD = "require_second_factor"
 _CACHE = "_has_second_factor"
@@ -39,7 +42,7 @@ class OwnFactorMissing(InvalidRequest):
 
 def has_one(*, user_id: int) -> bool:
     """Whether somebody has an authenticator app or a passkey. Recovery codes stand for one of these."""
-    return bool(Authenticator.objects.filter(user_id=user_id, type__in=FACTORS).exists())
+    return bool(_factors_of(user_id).exists())
 
 
 def is_missing(request: HttpRequest) -> bool:
@@ -73,7 +76,7 @@ def asked_by(user: User) -> list[str]:
 
 def is_last(user: User) -> bool:
     """Whether somebody has one second factor, and no more."""
-    return bool(Authenticator.objects.filter(user=user, type__in=FACTORS).count() == 1)
+    return bool(_factors_of(user.pk).count() == 1)
 
 
 # --- Where somebody wanted to go ----------------------------------------------------------------------
@@ -96,3 +99,8 @@ def remember_wanted(request: HttpRequest) -> None:
 def forget_wanted(request: HttpRequest) -> str:
     """The address that was kept, else the page of second factors. It is kept no longer."""
     return str(request.session.pop(_WANTED, "") or reverse("mfa_index"))
+
+
+def _factors_of(user_id: int) -> QuerySet[Any]:
+    factors: QuerySet[Any] = apps.get_model("mfa", "Authenticator").objects.all()
+    return factors.filter(user_id=user_id, type__in=FACTORS)

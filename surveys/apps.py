@@ -6,18 +6,17 @@ class SurveysConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from communities.services import member_changes  # noqa: PLC0415 - once the models are loaded
-        from communities.services.pictures import places  # noqa: PLC0415
-        from surveys.services import events, lookup  # noqa: PLC0415
+        from communities.services.pictures import places  # noqa: PLC0415 - once the models are loaded
+        from surveys.services import lookup  # noqa: PLC0415
         from surveys.services.projects import pictures as of_projects  # noqa: PLC0415
         from surveys.services.scripts import pictures as of_scripts  # noqa: PLC0415
         from webhooks import projects  # noqa: PLC0415
 
-        member_changes.announce_by(events.members_updated)
         projects.register(lookup.project_names, lookup.newest_project_names)
         places.add(*of_scripts.PLACES, *of_projects.PLACES)
         if apps.is_installed("allauth.account"):  # the views that measurements compare with have no accounts
-            from communities.services import identities  # noqa: PLC0415
-            from surveys.services import merging  # noqa: PLC0415
+            from communities.services import identities, member_changes  # noqa: PLC0415
+            from surveys.services import events, merging  # noqa: PLC0415
 
+            member_changes.announce_by(events.members_updated)
             identities.merge_by(merging.merge_users)

@@ -166,7 +166,7 @@ class CommunityForm(forms.Form):
         return int(self.cleaned_data["bot_credits"] - began_with)
 
 
-class NewCommunityForm(once.TicketForm):
+class NewCommunityForm(once.CreationForm):
     name = TextField(max_length=200)
     id = forms.IntegerField(
         min_value=1,

@@ -93,7 +93,7 @@ class EditForm(SourceForm):
         return self._kind
 
 
-class NewSourceForm(SourceForm, once.TicketForm):
+class NewSourceForm(SourceForm, once.CreationForm):
     kind = forms.ChoiceField(label="What it asks", widget=forms.RadioSelect)
     field_order = ("kind", "target", "label")
 

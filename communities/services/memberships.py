@@ -141,6 +141,7 @@ def add_founder(*, actor: Actor, at: datetime) -> Member:
     return member
 
 
+@again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
     """Change the `access`, `nick` and `platform_id` of a present member, those that are given.

@@ -33,7 +33,7 @@ STARTS = {
 }
 
 
-class NewProjectForm(once.TicketForm):
+class NewProjectForm(once.CreationForm):
     """Name, type and privacy, and how the script begins."""
 
     name = TextField(

@@ -178,7 +178,7 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
         for each in projects
     ]
     chosen = [each.project for each in candidates if not each.hindrance]
-    form = once.TicketForm(request.POST if request.method == "POST" and chosen else None)
+    form = once.CreationForm(request.POST if request.method == "POST" and chosen else None)
     if name != "clone" and form.is_bound:
         return HttpResponseRedirect(_run(request, name, act, actor, chosen, at))
     if form.is_valid():
@@ -221,7 +221,7 @@ def _ask(
     act: Act,
     candidates: Sequence[Candidate],
     consequences: list[str],
-    form: once.TicketForm,
+    form: once.CreationForm,
 ) -> TemplateResponse:
     is_one = len(candidates) == 1
     subject = f"“{candidates[0].project.name}”" if is_one else plural(len(candidates), "project")

@@ -157,15 +157,20 @@ class Message:
     def as_json(self) -> dict[str, Any]:
         """The message for the platform. Embeds share the platform's limit: the last is cut last.
 
-        Each keeps the beginning of its text, so none is dropped without a word.
+        Each keeps the beginning of its text, so none is dropped without a word. If even these beginnings,
+        titles and footers exceed the limit, the first embeds are dropped.
         """
         left, embeds = limits.EMBED_TEXT, list[dict[str, Any]]()
         drawn = [embed for embed in self.embeds if not embed.is_empty][-limits.EMBEDS :]
         kept = sum(embed.least_length for embed in drawn)  # for the embeds that are not drawn yet
         for embed in reversed(drawn):
+            fits = kept <= left
             kept -= embed.least_length
-            raw = embed.as_json(left - kept - embed.length_around)
-            left -= embed.length_around + len(raw.get("description", ""))
+            raw = embed.as_json(left - (kept if fits else 0) - embed.length_around)
+            length = embed.length_around + len(raw.get("description", ""))
+            if length > left:
+                break
+            left -= length
             embeds.insert(0, raw)
         return {
             "content": clip(self.content, limits.CONTENT),

@@ -26,13 +26,13 @@ from communities.services import identities, memberships
 from communities.tasks import join_written
 from surveys.services import people
 from surveys.services.merging import merge_proven_users
-from tests.communities.test_written_accounts import WAYS
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support import browsers
 from tests.support.browsers import PASSWORD, invited, new_browser, person, sign_in, who
 from tests.support.caller import Caller
 from tests.support.concurrency import BackgroundCall, row_locked_elsewhere, run_together, wait_until
 from tests.support.moments import NOON
+from tests.support.ways_to_sign_in import WAYS
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 
@@ -318,6 +318,7 @@ PARTS = {
     ("communities/services/identities.py", "_locked"),
     ("communities/services/invitations.py", "take"),
     ("communities/services/platform_members.py", "_note_presence"),
+    ("surveys/services/merging.py", "_merge_users"),
 }
 # Nobody may refer to a user who is about to be deleted.
 STRONGER = {("communities/services/people.py", "give_up_account")}

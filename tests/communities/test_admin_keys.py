@@ -109,7 +109,7 @@ def test_the_last_day_counts_in_the_communitys_time_zone() -> None:
         ({"name": " "}, "This field is required."),
         ({"lifetime": "date"}, "Choose the last day on which the key works."),
         ({"lifetime": "date", "last_day": "2020-01-31"}, "This day is over already."),
-        ({"lifetime": "date", "last_day": "9999-12-31"}, "Choose an earlier day"),
+        ({"lifetime": "date", "last_day": "9999-12-31"}, "Choose a day between the years 1970 and 2999."),
         ({"role": "owner"}, "Select a valid choice."),
     ],
 )

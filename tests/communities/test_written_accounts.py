@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
-from allauth.mfa.models import Authenticator
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -27,6 +26,7 @@ from tests.support.browsers import PASSWORD, invited, new_browser, person, sign_
 from tests.support.caller import TEXT, Caller, refusal
 from tests.support.concurrency import run_together
 from tests.support.moments import LUNCHTIME, NOON
+from tests.support.ways_to_sign_in import WAYS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -288,19 +288,6 @@ def test_a_member_who_acts_in_the_chat_is_neither_invited_nor_given_another_acco
 
 
 # --- The database ------------------------------------------------------------------------------------------
-
-
-def _password(user: User) -> None:
-    user.set_password(PASSWORD)
-    user.save()
-
-
-WAYS: dict[str, Callable[[User], object]] = {
-    "password": _password,
-    "passkey": lambda user: Authenticator.objects.create(user=user, type="webauthn", data={}),
-    "code": lambda user: Authenticator.objects.create(user=user, type="totp", data={}),
-    "account": lambda user: IdentityFactory.create(user=user, provider="video", platform_id="v"),
-}
 
 
 @pytest.mark.parametrize("way", WAYS)

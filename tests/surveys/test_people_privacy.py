@@ -26,6 +26,7 @@ HELD_IN = {
     "communities_community",
     "communities_identity",
     "communities_member",
+    "communities_memberchange",
     "communities_user",
     "django_admin_log",
     "surveys_completion",

@@ -56,7 +56,7 @@ class DescriptionForm(forms.Form):
     )
 
 
-class NewAchievementForm(DescriptionForm, once.TicketForm):
+class NewAchievementForm(DescriptionForm, once.CreationForm):
     number = forms.IntegerField(
         min_value=1,
         max_value=MAX_NUMBER,

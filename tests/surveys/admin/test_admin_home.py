@@ -44,7 +44,7 @@ def test_the_first_steps_are_ticked_by_doing_them(community: Community) -> None:
     MemberFactory.create(community=community, access="creator")
 
     page = home(admin)
-    assert page.count("Done:") == 5
+    assert page.count("Done:") == 4
     assert ">Receive the first response</a>" in page
 
 

@@ -63,7 +63,7 @@ def test_themes_are_told_with_what_they_count_and_who_made_them(client, told):
 
     assert "They want tea." in seen
     assert "<blockquote><Tea>.</blockquote>" in seen  # unescaped by `look`
-    assert "Created at 31 Jan 2026, 12:34 by text statistics, without a language model, for 1 credit" in (
+    assert "Created at 31 Jan 2026, 12:34 UTC by text statistics, without a language model, for 1 credit" in (
         re.sub(r"<[^>]+>", "", seen)
     )
     assert "Nothing has changed since." in seen

