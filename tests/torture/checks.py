@@ -20,6 +20,7 @@ IDS = {
     "project.created": lambda data: data["project"]["id"],
     "project.opened": lambda data: data["project"]["id"],
     "project.closed": lambda data: data["project"]["id"],
+    "project.updated": lambda data: data["project"]["id"],
     "project.deleted": lambda data: data["project"]["id"],
     "response.submitted": lambda data: data["response"]["id"],
     "response.updated": lambda data: data["response"]["id"],
@@ -83,7 +84,8 @@ def not_recovered(kills: Sequence[Kill]) -> Iterator[str]:
 
 
 def _events_match_changes(events: dict[str, StoredEvent], changes: ChangeLog) -> Iterator[str]:
-    emitted = Counter(event.change for event in events.values())
+    # A write of settings is announced only if it changed something, which clients cannot tell.
+    emitted = Counter(event.change for event in events.values() if event.type != "project.updated")
     for change in sorted(emitted.keys() | changes.counted.keys()):
         if emitted[change] != changes.counted[change]:
             yield (
