@@ -8,7 +8,6 @@ from django.contrib.staticfiles import finders
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from communities.models import CommunitySettings
 from tests.support.browser.animations import END_MOTION
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.browser.surveys import EVERYTHING, everything
@@ -62,34 +61,6 @@ def test_on_a_phone_a_scale_stays_one_row_with_its_ends_at_their_numbers(windows
         assert len({top for top, _ in boxes}) <= 1
         assert min((width for _, width in boxes), default=24) >= 24
         assert each.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_dark_and_right_to_left_are_accessible_at_every_step(windows, check_accessibility):
-    community = scenario.community()
-    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "ar"})
-    made = scenario.project(
-        *[{**block, "required": False} for block in KINDS], presentation={"theme_id": 4, "branding": "Acme"}
-    )
-    page = windows.open(f"/s/{made.slug}", color_scheme="dark", phone=True)
-
-    assert page.evaluate("document.documentElement.dir") == "rtl"
-    for each in to_the_end(page):
-        check_accessibility(each)
-
-
-def test_right_to_left_mirrors_the_page(windows):
-    community = scenario.community()
-    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "he-IL"})
-    made = scenario.project(CHOICE, CHOICE)
-    page = windows.open(f"/s/{made.slug}")
-    choose(page, "red")
-    go_on(page)
-    question(page, "Prompt 1.")
-
-    question_box = page.locator(".from-interviewer").bounding_box()
-    reply_box = page.locator(".from-respondent").bounding_box()
-
-    assert question_box["x"] > reply_box["x"]
 
 
 @pytest.mark.parametrize(

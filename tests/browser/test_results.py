@@ -6,7 +6,6 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from communities.models import CommunitySettings
 from surveys.models import Analysis
 from surveys.pages import theme
 from surveys.services.results import figures
@@ -138,17 +137,6 @@ def test_the_mean_is_marked_where_it_belongs(windows, made):
     expect(scale.locator(".mean text")).to_have_text("mean 4")
     middle = marker["x"] + marker["width"] / 2 - drawing["x"]
     assert middle / drawing["width"] == pytest.approx(0.7, abs=0.01)  # the middle of the fourth of five
-
-
-def test_right_to_left_mirrors_the_bars(windows, check_accessibility):
-    CommunitySettings.objects.create(community=scenario.community(), locale="he")
-    made = answered_surveys.answered(12, share_results=True)
-    page = windows.open(shared(made))
-
-    bar, whole = page.locator(".bars rect").first, page.locator(".bars svg").first
-
-    assert bar.bounding_box()["x"] > whole.bounding_box()["x"] + 1
-    check_accessibility(page)
 
 
 @pytest.mark.parametrize(
