@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from surveys.engine.script import Continue
 from surveys.models import Answer
-from tests.support.browser.controls import choose, control, go_on, question
+from tests.support.browser.controls import choose, control, go_on, intercept, question
 from tests.support.browser.surveys import everything
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -358,7 +358,7 @@ def test_server_trouble_is_told_and_what_was_typed_stays(windows):
     made = scenario.project({**TEXT, "prompt": "Your view?"}, TEXT)
     page = windows.open(f"/s/{made.slug}")
     page.get_by_label("Your view?").fill("A long thought.")
-    page.route("**/s/*", lambda route: route.fulfill(status=502, body="Bad gateway"))
+    intercept(page, lambda route: route.fulfill(status=502, body="Bad gateway"))
 
     go_on(page)
 

@@ -5,7 +5,7 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from surveys.models import Answer
-from tests.support.browser.controls import choose, control, go_on, question
+from tests.support.browser.controls import choose, control, go_on, intercept, question
 from tests.support.browser.host_site import NO_STORAGE
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -33,9 +33,7 @@ def ranked_first(made):
 def hold(page):
     """Let no answer through; returns what is held, to be let go."""
     held = []
-    page.route(
-        "**/s/*", lambda route: held.append(route) if route.request.method == "POST" else route.continue_()
-    )
+    intercept(page, lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
     return held
 
 
@@ -222,7 +220,7 @@ class TestWhileSending:
             else:
                 route.abort("connectionreset")
 
-        page.route("**/s/*", fail)
+        intercept(page, fail)
         go_on(page)
         expect(page.locator("#send-error")).to_be_visible()
 
@@ -283,7 +281,7 @@ class TestWhileSending:
         made = scenario.project(FIRST, SECOND)
         page = windows.open(f"/s/{made.slug}")
         page.get_by_role("textbox").press_sequentially("A long thought.")
-        page.route("**/s/*", lambda route: route.abort())
+        intercept(page, lambda route: route.abort())
         go_on(page)
         expect(page.locator("#send-error")).to_be_visible()
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page, expect
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, Route, expect
+
+PROBE = "/static/surveys/survey.js?probe"
 
 
 def question(page: Page, text: str) -> None:
@@ -24,3 +29,21 @@ def control(page: Page, name: str) -> Locator:
 def choose(page: Page, name: str) -> None:
     """Check an option."""
     control(page, name).check(force=True)
+
+
+def intercept(page: Page, handler: Callable[[Route], object]) -> None:
+    """Let a handler decide about the requests to survey pages of a page that is already open.
+
+    Chromium replaces the loaders of an open page after Playwright has gone on: an answer that is sent at once
+    can still pass by the handler. A probe shows when the loaders are replaced.
+    """
+    arrived: list[Route] = []
+
+    def end_probe(route: Route) -> None:
+        arrived.append(route)
+        route.fulfill(status=204)
+
+    page.route(re.compile("probe$"), end_probe)
+    page.route("**/s/*", handler)
+    while not arrived:
+        page.evaluate(f"fetch('{PROBE}').then(() => null)")
