@@ -10,11 +10,14 @@ from typing import Any, TypeVar
 import orjson
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.utils import CursorWrapper
+from django.db.models import F, Func, IntegerField, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Coalesce
 from psycopg import Cursor
 from psycopg.pq import TransactionStatus
 
 Instance = TypeVar("Instance", bound=models.Model)
 Part = tuple[str, list[Any]]  # a part of a statement, and its values
+MAX_PAGE_BYTES = 16_000_000  # of the texts on a page: a hundred rows of usual length have less than 1 MB
 
 
 class _Cursor(Cursor[Any]):
@@ -80,6 +83,32 @@ def fetch_rows(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> list[tupl
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+def page_up_to_size(
+    rows: QuerySet[Instance], *, texts: Sequence[str], per_page: int
+) -> tuple[list[Instance], bool]:
+    """The first rows of an ordered listing, and whether there are more.
+
+    The page has at most `per_page` rows, and ends with the row whose `texts` (columns of text or JSON) bring
+    all texts of the page to MAX_PAGE_BYTES.
+    """
+    lengths = [
+        Coalesce(
+            Func(Cast(F(name), TextField()), function="octet_length", output_field=IntegerField()), Value(0)
+        )
+        for name in texts
+    ]
+    sizes = rows.annotate(_size=sum(lengths[1:], start=lengths[0])).values_list("pk", "_size")
+    first = list(sizes[: per_page + 1])
+    keys, used = [], 0
+    for key, size in first[:per_page]:
+        keys.append(key)
+        used += size
+        if used >= MAX_PAGE_BYTES:
+            break
+    found = {row.pk: row for row in rows.filter(pk__in=keys)}
+    return [found[key] for key in keys if key in found], len(first) > len(keys)
 
 
 def fetch_in_batches(sql: str, values: Sequence[Any], *, size: int) -> Generator[list[tuple[Any, ...]]]:

@@ -20,6 +20,7 @@ from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.models import ApiKey, AuditEntry
 from communities.services import audit
+from communities.statements import page_up_to_size
 from communities.transactions import in_transaction
 
 Json = dict[str, Any]
@@ -60,14 +61,14 @@ def page(
 ) -> AuditPage:
     """A page of a community's entries, newest first; it costs the same at any depth.
 
-    With `after`, the page starts after that entry. Raises NotFound if there is no such entry.
+    With `after`, the page starts after that entry. A page of long entries ends early. Raises NotFound if there is no such entry.
     """
     entries = _matching(community_id, filters)
     if after is not None:
         last = get(community_id=community_id, entry_id=after)
         entries = _older_than(entries, last)
-    rows = list(entries[: per_page + 1])
-    return AuditPage(rows[:per_page], has_more=len(rows) > per_page)
+    rows, has_more = page_up_to_size(entries, texts=("before", "after"), per_page=per_page)
+    return AuditPage(rows, has_more=has_more)
 
 
 def get(*, community_id: int, entry_id: uuid.UUID) -> AuditEntry:

@@ -66,6 +66,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "You seem to be offline. Keep this page open: your answer is sent as soon as you are back."
         ),
         "fault": "Something went wrong on our side. Keep this page open, and please send your answer again.",
+        "sending": "Sending…",
         "changed": "Your answer is not sent yet. Send it once you have finished it.",
     }
 )

@@ -187,6 +187,19 @@ class TestWhileSending:
         question(page, "And why?")
         assert stored(made) == ["Sent again"]
 
+    def test_a_page_says_so_on_the_pressed_button_until_it_has_ended(self, windows):
+        made = scenario.project(FIRST, SECOND)
+        page = windows.open(f"/s/{made.slug}")
+        held = hold(page)
+        go_on(page)
+
+        expect(page.get_by_role("status")).to_have_text("Sending…")
+        expect(page.locator(".button.busy")).to_have_text("Continue")
+        held[0].fulfill(status=500, body="Oops")
+
+        expect(page.locator("#send-error")).to_be_visible()
+        expect(page.locator(".button.busy")).to_have_count(0)
+
     def test_a_choice_cannot_be_changed_and_keeps_the_focus(self, windows):
         made = scenario.project(CHOICE, SECOND)
         page = windows.open(f"/s/{made.slug}")

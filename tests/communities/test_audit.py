@@ -329,6 +329,18 @@ class TestAge:
 
 
 class TestListing:
+    def test_a_page_of_long_entries_ends_early(
+        self, community: Community, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = [entry(community, minutes=each, after={"title": "T" * 100}) for each in range(3)][::-1]
+        monkeypatch.setattr("communities.statements.MAX_PAGE_BYTES", 150)
+
+        first = audit_listing.page(community_id=community.pk, per_page=10)
+        rest = audit_listing.page(community_id=community.pk, after=first.entries[-1].pk, per_page=10)
+
+        assert [*first.entries, *rest.entries] == made
+        assert [first.has_more, rest.has_more] == [True, False]
+
     def test_newest_first_and_each_once_over_pages(self, community: Community) -> None:
         made = [entry(community, minutes=each % 3) for each in range(7)]
 

@@ -75,7 +75,7 @@ def test_events_are_listed_newest_first_page_by_page(
     in_order = emit_at(caller, 1, 2, 3, 4, 5)[::-1]
 
     first = page(caller, "?per_page=2")
-    with django_assert_num_queries(2):  # the event of `after`, the rows
+    with django_assert_num_queries(3):  # the event of `after`, the sizes of the rows, the rows
         second = page(caller, f"?per_page=2&after={in_order[1]}")
     last = page(caller, f"?per_page=2&after={in_order[3]}")
 
@@ -89,6 +89,20 @@ def test_events_are_listed_newest_first_page_by_page(
         {"per_page": 2, "has_more": True},
         {"per_page": 2, "has_more": False},
     ]
+
+
+def test_a_page_of_long_events_ends_early_and_none_is_lost(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_order = emit_at(caller, 1, 2, 3)[::-1]
+    [longest] = {len(event.body or "") for event in Event.objects.all()}
+    monkeypatch.setattr("communities.statements.MAX_PAGE_BYTES", longest + 1)
+
+    first = page(caller)
+    rest = page(caller, f"?after={first['data'][-1]['id']}")
+
+    assert [each["id"] for each in first["data"] + rest["data"]] == in_order
+    assert [each["pagination"]["has_more"] for each in (first, rest)] == [True, False]
 
 
 def test_the_page_after_the_last_event_is_empty(caller: Caller) -> None:

@@ -12,6 +12,7 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from communities.errors import NotFound
+from communities.statements import page_up_to_size
 from webhooks.events import API_VERSION
 from webhooks.models import Event
 from webhooks.services.housekeeping import BODY_LIFETIME
@@ -39,7 +40,7 @@ def page(
     """A page of a community's events of the last 30 days; it costs the same at any depth.
 
     Newest first, or `oldest_first`. `since` is inclusive, `until` is not. With `after`, the page starts after
-    that event in the same order. Raises NotFound if there is no such event.
+    that event in the same order. A page of long events ends early. Raises NotFound if there is no such event.
     """
     events = _kept(community_id, at)
     if after is not None:
@@ -51,8 +52,8 @@ def page(
     if until is not None:
         events = events.filter(created_at__lt=until)
     order = ("created_at", "pk") if oldest_first else ("-created_at", "-pk")
-    rows = list(events.order_by(*order)[: per_page + 1])
-    return EventPage([_as_json(row) for row in rows[:per_page]], has_more=len(rows) > per_page)
+    rows, has_more = page_up_to_size(events.order_by(*order), texts=["body"], per_page=per_page)
+    return EventPage([_as_json(row) for row in rows], has_more=has_more)
 
 
 def _kept(community_id: int, at: datetime) -> QuerySet[Event]:

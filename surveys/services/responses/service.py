@@ -16,6 +16,7 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import NotFound, refuse
 from communities.models import Identity, Member
+from communities.statements import MAX_PAGE_BYTES
 from communities.transactions import in_transaction
 from surveys.models import Project, Tally
 from surveys.services import access, history, metadata
@@ -30,7 +31,6 @@ HISTORY_BATCH = 500  # responses of one person in one statement
 FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
-MAX_PAGE_BYTES = 16_000_000  # of a page's answers: a hundred of usual length have less than 1 MB
 _BYTES_PER_ANSWER = 100
 # As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
 MAX_PAGED_ROWS = 10_000

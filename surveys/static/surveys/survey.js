@@ -300,6 +300,7 @@
     retryButton.hidden = false;
     sendError.hidden = false;
     endSending();
+    announce(""); // the alert says what happened
     clearTimeout(retryTimer);
     isChanged = false;
     if (isOffline) {
@@ -340,11 +341,20 @@
     document.addEventListener("htmx:timeout", (event) => onSendFailed(event, true));
     document.addEventListener("htmx:responseError", (event) => onSendFailed(event, false));
   }
-  document.addEventListener("htmx:beforeRequest", () => {
+  let pressedButton = null;
+  let slowTimer = 0;
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    pressedButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
+    slowTimer = setTimeout(() => { // most answers are sent before a word about the sending could be read
+      pressedButton?.classList.add("busy");
+      announce(sendError?.dataset.sending || "");
+    }, 400);
     root.classList.add("sending");
     typedText.freeze();
   });
   function endSending() {
+    clearTimeout(slowTimer);
+    pressedButton?.classList.remove("busy");
     root.classList.remove("sending");
     typedText.thaw();
   }
