@@ -53,10 +53,10 @@ _ABOUT = (
     "are removed from all entries. From then on the entries of what they did as staff, and the entry of "
     "their leaving, share an `actor_pseudonym`: it is random, and shows only that one person did all of "
     "it. Entries are kept for a year, unless the installation sets another time.\n\n"
-    "To continue where an earlier call stopped, send the last id as `after`. A page whose entries reach 16 MB "
-    "ends there, with `has_more`. `search` finds words that begin "
-    "with each of its words, in the names of who acted and of the object, in the object's id, in the key's "
-    "prefix and in the pseudonym. Needs the role admin."
+    "To continue where an earlier call stopped, send the last id as `after`. A page whose entries reach "
+    "16 MB ends there, with `has_more`. `search` finds words that begin with each of its words, in the names "
+    "of who acted and of the object, in the object's id, in the key's prefix and in the pseudonym. Needs "
+    "the role admin."
 )
 
 

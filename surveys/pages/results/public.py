@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import loader
 from django.utils import dateformat, timezone
@@ -29,6 +31,9 @@ from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts
 
 SAFE = ("GET", "HEAD")
+MAX_PAGE_JSON = (
+    250_000  # bytes of the figures on a page, whose charts and tables take up to four times as much
+)
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
 
 
@@ -86,10 +91,10 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         shared = shared_results.read(project=project, at=at)
     except Unavailable as refusal:  # the process is counting other results
         return _with_headers(errors.unavailable(refusal.retry_after, request))
-    return _render(destination, _context(project, shared))
+    return _render(destination, _context(project, shared, page=request.GET.get("page", "")))
 
 
-def _context(project: Project, shared: SharedResults) -> dict[str, object]:
+def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str, object]:
     noun = "vote" if project.is_poll else "response"
     context: dict[str, object] = {
         "subtitle": plural(shared.conversation_count, noun),
@@ -105,14 +110,35 @@ def _context(project: Project, shared: SharedResults) -> dict[str, object]:
         f"To protect the people who answered, questions with fewer than {least} answers are not shown."
         f" What is shown changes only when at least {least} {noun}s have come, changed or gone since."
     )
-    return {**context, "cards": cards_of(project, shared), "note": note if least else ""}
+    pages = Paginator(_pages(shared.blocks), 1)
+    shown = pages.get_page(page)
+    cards = cards_of(project, shared, within=shown.object_list[0]) if shared.blocks else ()
+    return {
+        **context,
+        "cards": cards,
+        "note": note if least else "",
+        "pages": shown if pages.num_pages > 1 else None,
+    }
 
 
-def cards_of(project: Project, shared: SharedResults) -> Sequence[Card]:
-    """The cards of the questions, with a notice in place of what is withheld."""
+def _pages(blocks: Sequence[Mapping[str, object]]) -> Sequence[range]:
+    """The places of the questions on each page, so that a page of long questions has few of them."""
+    starts, used = [0], 0
+    for place, entry in enumerate(blocks):
+        size = len(render(entry))
+        if used + size > MAX_PAGE_JSON and place > starts[-1]:
+            starts.append(place)
+            used = 0
+        used += size
+    return [range(start, stop) for start, stop in pairwise([*starts, len(blocks)])]
+
+
+def cards_of(project: Project, shared: SharedResults, *, within: range | None = None) -> Sequence[Card]:
+    """The cards of the questions, or of those at places in a range, with a notice for what is withheld."""
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    places = range(len(shared.blocks)) if within is None else within
     cards = []
-    for place, entry in enumerate(shared.blocks, start=1):
+    for place, entry in ((each + 1, shared.blocks[each]) for each in places):
         number = 0 if project.is_poll else place
         block = catalogue.blocks.get(entry["block_id"])
         card = charts.draw_card(entry, block, script=catalogue.script, number=number)
@@ -137,6 +163,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
         "notice": None,
         "cards": (),
         "note": "",
+        "pages": None,
         **context,
         "page": replace(page, is_listed=False),
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import pandas
 import pyreadstat
@@ -21,6 +21,7 @@ import pyreadstat
 from communities.errors import refuse
 from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
 
+MAX_VARIABLES = 5_000  # the library takes 10 s of CPU for 20,000, however few the rows
 MAX_CELLS = 2_000_000
 MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text takes as much as the longest
 MAX_TEXT = 32_767  # bytes; as are the next
@@ -48,10 +49,12 @@ class _Variable:
 def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) -> IO[bytes]:
     """A compressed SPSS file in a temporary file, which is deleted when it is closed or the process ends.
 
-    Columns of labels are left out where there are codes, which carry the labels. Refuses more than MAX_CELLS
-    cells or MAX_BYTES.
+    Columns of labels are left out where there are codes, which carry the labels. Refuses more than
+    MAX_VARIABLES, MAX_CELLS or MAX_BYTES.
     """
     variables = _variables(columns)
+    if len(variables) > MAX_VARIABLES:
+        _refuse(f"the table has {len(variables):,} columns, and SPSS files at most {MAX_VARIABLES:,} here.")
     frame = _frame(variables, rows)
     with TemporaryDirectory(prefix=FOLDER) as folder:
         path = Path(folder) / "responses.sav"
@@ -115,7 +118,11 @@ def _frame(variables: Sequence[_Variable], rows: Iterator[Sequence[Cell]]) -> An
             if isinstance(value, str) and 4 * len(value) > widths[n]:
                 widths[n] = max(widths[n], len(value.encode()))
         if count * len(variables) > MAX_CELLS or count * sum(widths) > MAX_BYTES:
-            _refuse_size()
+            _refuse(
+                f"the responses make a table of more than {MAX_CELLS:,} cells or "
+                f"{MAX_BYTES // 1_000_000:,} MB, which SPSS files are limited to here. Export fewer "
+                "responses at a time with `submitted_after` and `submitted_before`."
+            )
     data = {
         variable.name: pandas.Series(values, dtype=_DTYPES[variable.column.kind])
         for variable, values in zip(variables, series, strict=True)
@@ -123,13 +130,8 @@ def _frame(variables: Sequence[_Variable], rows: Iterator[Sequence[Cell]]) -> An
     return pandas.DataFrame(data)
 
 
-def _refuse_size() -> None:
-    message = (
-        f"`format` cannot be sav: the responses make a table of more than {MAX_CELLS:,} cells or "
-        f"{MAX_BYTES // 1_000_000:,} MB, which SPSS files are limited to here. Export fewer responses at a "
-        "time with `submitted_after` and `submitted_before`, or use parquet or csv."
-    )
-    refuse("format", "too_many", message)
+def _refuse(reason: str) -> NoReturn:
+    refuse("format", "too_many", f"`format` cannot be sav: {reason} Parquet and csv have no such limit.")
 
 
 def _value(cell: Cell, kind: Kind) -> Any:

@@ -177,13 +177,16 @@ def test_codes_and_the_long_form_are_asked_for_over_http(admin, made, three):
     ]
 
 
-def test_an_spss_file_that_would_be_too_large_is_refused_with_what_to_do(admin, made, three, monkeypatch):
-    monkeypatch.setattr("surveys.services.exports.spss.MAX_CELLS", 20)
+@pytest.mark.parametrize("limit", ["MAX_CELLS", "MAX_VARIABLES"])
+def test_an_spss_file_that_would_be_too_large_is_refused_with_what_to_do(
+    admin, made, three, monkeypatch, limit
+):
+    monkeypatch.setattr(f"surveys.services.exports.spss.{limit}", 9)
 
     answer = export(admin, made, "?format=sav")
 
     assert refusal(answer) == (400, "invalid_request")
-    assert "use parquet or csv" in answer.json()["message"]
+    assert "Parquet and csv have no such limit." in answer.json()["message"]
 
 
 def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):

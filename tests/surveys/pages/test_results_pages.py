@@ -1,6 +1,7 @@
 """The shared results: who sees them, when, and what is never in them."""
 
 import json
+import re
 import uuid
 from datetime import timedelta
 
@@ -274,6 +275,34 @@ def test_what_an_author_wrote_is_escaped():
 
     assert "&lt;b&gt;Why?" in seen
     assert "A &lt;script&gt;" in seen
+
+
+def test_questions_beyond_the_size_of_a_page_are_on_the_next_one(monkeypatch):
+    monkeypatch.setattr("surveys.pages.results.public.MAX_PAGE_JSON", 500)
+    made = shared(*({**CHOICE, "prompt": f"Question {n}?"} for n in range(1, 6)))
+    respond(made, 0)
+    address, texts = f"/r/{made.results_token}", []
+    for number in range(1, 10):
+        text = Client().get(f"{address}?page={number}").content.decode()
+        texts.append(text)
+        if "More questions" not in text:
+            break
+
+    found = [re.findall(r"Question (\d)[?]", text) for text in texts]
+    assert [int(number) for on_page in found for number in dict.fromkeys(on_page)] == [1, 2, 3, 4, 5]
+    assert len(texts) > 2
+    assert "Earlier questions" not in texts[0]
+    assert all("Earlier questions" in text for text in texts[1:])
+    assert Client().get(f"{address}?page=nothing").content.decode() == texts[0]
+    assert Client().get(f"{address}?page=99").content.decode() == texts[-1]
+
+
+def test_a_page_of_the_largest_script_has_less_than_a_megabyte():
+    options = [f"{n} & {'<' * 40}" for n in range(100)]
+    made = shared(*({**CHOICE, "options": options} for _ in range(200)))
+    respond(made, 0)
+
+    assert len(page(made).content) < 1_000_000
 
 
 def test_no_answers_yet_is_said():
