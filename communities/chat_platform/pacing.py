@@ -66,6 +66,13 @@ end
 return 1
 """
 
+# KEYS: what is counted. ARGV: milliseconds. Returns how many there were in the period that runs.
+_TAKE = """
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return count
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -157,6 +164,19 @@ def close_circuit() -> None:
     """Let the bot's calls go out again, for example since somebody asks for a check by hand."""
     with suppress(RedisError, OSError):
         redis_connection.client().delete(_key("circuit"))
+
+
+def take(name: str, most: int, period: timedelta) -> bool:
+    """Count a question that callers cause; whether it is one of the first `most` in a period.
+
+    Without Redis none is: callers must not be able to make us ask as often as they like.
+    """
+    key = _key("asked", name)
+    try:
+        count = int(redis_connection.client().eval(_TAKE, 1, key, _milliseconds(period)))
+    except (RedisError, OSError):
+        return False
+    return count <= most
 
 
 def read_seconds(value: object) -> timedelta | None:

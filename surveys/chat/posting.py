@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from communities.chat_platform import client, limits
 from communities.chat_platform.client import Refused
 from communities.models import ChatTask
 from communities.services.chat import guilds
-from communities.services.chat.outbox import Abandoned, Again
+from communities.services.chat.outbox import Abandoned, Again, Blocked
 from communities.transactions import in_transaction
 from surveys.chat import charts, invitations, words
 from surveys.chat.messages import NO_MENTIONS
@@ -27,6 +26,7 @@ EDIT_EVERY = timedelta(seconds=2)
 # The platform edits messages older than an hour less often.
 EDIT_OLD_EVERY, OLD = timedelta(seconds=10), timedelta(minutes=55)
 _UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL, _INVALID = 10008, 10003, 50035
+_ARCHIVED = 50083  # a thread in which nobody has written for a while
 
 log = structlog.get_logger("colloquy.chat")
 
@@ -74,9 +74,12 @@ def remove_public_message(task: ChatTask, at: datetime) -> None:
 
 
 def _remove(channel_id: str, message_id: str) -> None:
-    """Remove a message of ours. One that is gone, or that the bot cannot reach any more, is left."""
-    with suppress(Refused):
-        client.request("DELETE", f"/channels/{channel_id}/messages/{message_id}")
+    """Remove a message of ours, if it is still there."""
+    try:
+        _send("DELETE", f"/channels/{channel_id}/messages/{message_id}")
+    except Refused as refusal:
+        if refusal.code not in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL):
+            raise
 
 
 def send_summary(task: ChatTask, at: datetime) -> None:
@@ -144,15 +147,23 @@ def _edit(row: PublicMessage, raw: dict[str, Any]) -> PublicMessage | None:
     return row
 
 
-def _send(method: str, path: str, raw: dict[str, Any]) -> Any:
-    """Send a message. If the platform does not know one of its emoji, once more without any."""
+def _send(method: str, path: str, raw: dict[str, Any] | None = None) -> Any:
+    """Send, change or remove a message.
+
+    If its thread is archived, the thread is opened first: only a new message opens one by itself. If the
+    platform does not know an emoji of the message, it is sent once more without any.
+    """
     try:
         return client.request(method, path, json=raw)
     except Refused as refusal:
-        if refusal.code != _INVALID or "emoji" not in refusal.field:
+        is_archived = refusal.code == _ARCHIVED
+        if not is_archived and (raw is None or refusal.code != _INVALID or "emoji" not in refusal.field):
             raise
+    if is_archived:
+        client.request("PATCH", path.partition("/messages")[0], json={"archived": False})
+        return client.request(method, path, json=raw)
     log.warning("chat.emoji_refused")
-    return client.request(method, path, json=_without_emoji(raw))
+    return client.request(method, path, json=_without_emoji(raw or {}))
 
 
 def _without_emoji(raw: dict[str, Any]) -> dict[str, Any]:
@@ -177,16 +188,19 @@ def _without_emoji(raw: dict[str, Any]) -> dict[str, Any]:
 
 def _require_own_channel(community_id: int, channel_id: str, at: datetime) -> None:
     """Post nowhere but in the community's own server, where the bot may."""
-    guild = guilds.stored(community_id=community_id)
-    if guild is None or guild.at < at - guilds.FRESH or guild.post_fault(channel_id):
-        guild = guilds.refresh(community_id=community_id, at=at)
-    if channel_id not in guild.channels:
-        thread = guilds.channel_of(community_id=community_id, channel_id=channel_id)
-        if thread is None:
-            raise Abandoned("The channel is not in the community’s server, or the bot cannot see it.")
-        guild = guild.with_channel(thread)
+    guild = guilds.current(
+        community_id=community_id,
+        at=at,
+        fault_of=lambda guild: guild.post_fault(channel_id) if channel_id in guild.channels else "",
+    )
+    if guild is None:
+        raise Blocked("The bot is not in the server.")
+    channel = guild.channels.get(channel_id)
+    if channel is None or channel.is_thread:
+        guilds.look_up(community_id=community_id, channel_id=channel_id, at=at)
+        guild = guilds.stored(community_id=community_id) or guild
     if fault := guild.post_fault(channel_id):
-        raise Abandoned(f"The channel {fault}.")
+        raise Blocked(f"The channel {fault}.")
 
 
 def _require_lawful(raw: dict[str, Any]) -> None:

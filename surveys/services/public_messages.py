@@ -38,7 +38,8 @@ _IS_OUTDATED = """
     ) AND NOT message.is_deleted AND NOT EXISTS (
         SELECT FROM communities_chattask task
         WHERE task.kind = 'surveys.send_public_message' AND task.subject = message.project_id::text
-            AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
+            AND (task.due_at IS NOT NULL OR task.status = 'blocked'
+                OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
     )
     ORDER BY message.edited_at NULLS FIRST LIMIT 500
 """
@@ -104,7 +105,7 @@ def ask_to_post(project: Project, *, at: datetime) -> None:
 def ask_at_closing(project: Project, *, at: datetime) -> None:
     """Have the message of a project that closes say so, and its results posted if it reveals them."""
     ask(project, at=at)
-    if project.reveal_results and installations.is_connected(community_id=project.community_id):
+    if project.reveal_results and installations.was_ever_connected(community_id=project.community_id):
         subject = f"{project.pk}:{int((project.opened_at or at).timestamp())}"  # once for each opening
         outbox.put(community_id=project.community_id, kind=SUMMARIZE, subject=subject, at=at)
 
@@ -112,7 +113,7 @@ def ask_at_closing(project: Project, *, at: datetime) -> None:
 def ask_to_remove(project: Project, *, at: datetime) -> None:
     """Have the message of a project removed that is deleted for good. In the transaction of the deletion."""
     row = PublicMessage.objects.filter(pk=project.pk).exclude(message_id="").first()
-    if row is not None and installations.is_connected(community_id=project.community_id):
+    if row is not None and installations.was_ever_connected(community_id=project.community_id):
         remove(project, row, at=at)
 
 

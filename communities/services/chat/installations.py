@@ -18,7 +18,7 @@ from communities.chat_platform import client, commands, permissions
 from communities.chat_platform.client import PlatformError, Refused
 from communities.models import ChatInstallation, Community
 from communities.services import audit, bots
-from communities.services.chat import guilds, notices
+from communities.services.chat import access, guilds, notices
 from communities.services.settings import get_settings
 from communities.transactions import in_transaction
 
@@ -77,6 +77,21 @@ def install_url(*, community_id: int) -> str:
     return f"{AUTHORIZE}?{urlencode(query)}"
 
 
+def was_ever_connected(*, community_id: int) -> bool:
+    """Whether our bot is or was in the server of a community."""
+    return is_configured() and ChatInstallation.objects.filter(community_id=community_id).exists()
+
+
+def note_added(*, community_id: int, at: datetime) -> None:
+    """The platform says that the bot was added to a server, perhaps anew: have it checked soon.
+
+    Its commands are registered again, and what was refused is tried again. Does nothing for unknown servers.
+    """
+    ChatInstallation.objects.filter(community_id=community_id).update(commands="")
+    access.expect(community_id=community_id)
+    ask_to_check(community_id=community_id, at=at)
+
+
 def ask_to_check(*, community_id: int, at: datetime) -> None:
     """Have a worker check the connection of a community soon. Does nothing for unknown servers."""
     if not Community.objects.filter(pk=community_id).exists():
@@ -88,8 +103,8 @@ def ask_to_check(*, community_id: int, at: datetime) -> None:
 def check(*, community_id: int, at: datetime) -> ChatInstallation | None:
     """Ask the platform whether the bot is in the server and has what it needs, and keep what it says.
 
-    None if the bot never was there. Registers the commands if they have changed. Never inside a
-    transaction. Raises PlatformError if the platform cannot be asked.
+    None if the bot never was there. Registers the commands if they have changed, and has tried again what was
+    refused. Never inside a transaction. Raises PlatformError if the platform cannot be asked.
     """
     try:
         snapshot = guilds.ask(community_id=community_id)
@@ -195,10 +210,12 @@ def _note_connected(
     is_new = row is None or row.status != ChatInstallation.Status.CONNECTED
     row = row or ChatInstallation(community_id=community_id)
     row.status, row.snapshot, row.snapshot_at = ChatInstallation.Status.CONNECTED, snapshot, at
-    row.problems, row.checked_at, row.check_at, row.removed_at = problems, at, at + EVERY, None
+    row.problems, row.checked_at, row.removed_at = problems, at, None
     row.commands = registered or ""
     if is_new:
         row.connected_at = at
+        access.expect(community_id=community_id)
+    row.check_at = min(at + EVERY, access.unblock(community_id=community_id, at=at) or at + EVERY)
     row.save()
     if is_new:
         _record(Action.CHAT_CONNECTED, community_id, at)

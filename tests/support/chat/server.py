@@ -23,9 +23,10 @@ from tests.support.chat.world import (
     BOT_TOKEN,
     EMBED,
     MANAGE_ROLES,
-    PUBLIC_THREAD,
+    MANAGE_THREADS,
     SEND,
     TEXT,
+    THREADS,
     VIEW,
     Channel,
     World,
@@ -44,6 +45,8 @@ _NAMES = {
     50013: "Missing Permissions",
     50027: "Invalid Webhook Token",
     50035: "Invalid Form Body",
+    50083: "Thread is archived",
+    160005: "Thread is locked",
 }
 
 
@@ -209,7 +212,7 @@ class Platform:
     def get_channels(self, guild_id: str, **_: Any) -> tuple[int, Any]:
         self._guild(guild_id)
         channels = [each for each in self.world.channels.values() if each.guild_id == guild_id]
-        return 200, [each.as_json() for each in channels if each.type != PUBLIC_THREAD]
+        return 200, [each.as_json() for each in channels if not each.is_thread]
 
     def get_member(self, guild_id: str, user_id: str, **_: Any) -> tuple[int, Any]:
         self._guild(guild_id)
@@ -255,10 +258,13 @@ class Platform:
     def post_message(self, channel_id: str, *, raw: Any, files: list[tuple[str, bytes]]) -> tuple[int, Any]:
         channel = self._channel(channel_id)
         allowed = self.world.permissions_of(self.world.bot, channel)
-        wanted = SEND | EMBED | (ATTACH if files else 0)
-        if allowed & wanted != wanted or channel.type not in (TEXT, ANNOUNCEMENT, PUBLIC_THREAD):
+        wanted = (THREADS if channel.is_thread else SEND) | EMBED | (ATTACH if files else 0)
+        if allowed & wanted != wanted or not (channel.is_thread or channel.type in (TEXT, ANNOUNCEMENT)):
             raise Failure(403, 50013)
+        if channel.is_locked and not allowed & MANAGE_THREADS:
+            raise Failure(403, 160005)
         self._require_lawful(raw)
+        channel.is_archived = False  # a new message opens its thread
         nonce = (channel_id, str(raw.get("nonce")))
         if raw.get("enforce_nonce") and nonce in self._nonces:
             return 200, self._nonces[nonce]
@@ -281,8 +287,24 @@ class Platform:
         self._nonces[nonce] = message
         return 200, message
 
+    def patch_channel(self, channel_id: str, *, raw: Any, **_: Any) -> tuple[int, Any]:
+        """Opens an archived thread, which needs no more than to write there unless it is locked."""
+        channel = self._channel(channel_id)
+        allowed = self.world.permissions_of(self.world.bot, channel)
+        if raw != {"archived": False} or not channel.is_thread or not allowed & THREADS:
+            raise Failure(403, 50013)
+        if channel.is_locked and not allowed & MANAGE_THREADS:
+            raise Failure(403, 160005)
+        channel.is_archived = False
+        return 200, channel.as_json()
+
+    def _require_no_archive(self, channel: Channel) -> None:
+        if channel.is_archived:
+            raise Failure(400, 50083)
+
     def patch_message(self, channel_id: str, message_id: str, *, raw: Any, **_: Any) -> tuple[int, Any]:
         channel = self._channel(channel_id)
+        self._require_no_archive(channel)
         if message_id not in channel.messages:
             raise Failure(404, 10008)
         self._require_lawful(raw)
@@ -290,6 +312,7 @@ class Platform:
 
     def delete_message(self, channel_id: str, message_id: str, **_: Any) -> tuple[int, Any]:
         channel = self._channel(channel_id)
+        self._require_no_archive(channel)
         if channel.messages.pop(message_id, None) is None:
             raise Failure(404, 10008)
         return 204, None
@@ -328,6 +351,7 @@ _ROUTES: list[tuple[str, Callable[..., tuple[int, Any]]]] = [
     (r"PUT /guilds/([0-9]+)/members/([0-9]+)/roles/([0-9]+)", Platform.put_role),
     (r"PUT /applications/([0-9]+)/guilds/([0-9]+)/commands", Platform.put_commands),
     (r"GET /channels/([0-9]+)", Platform.get_channel),
+    (r"PATCH /channels/([0-9]+)", Platform.patch_channel),
     (r"POST /channels/([0-9]+)/messages", Platform.post_message),
     (r"PATCH /channels/([0-9]+)/messages/([0-9]+)", Platform.patch_message),
     (r"DELETE /channels/([0-9]+)/messages/([0-9]+)", Platform.delete_message),

@@ -100,7 +100,7 @@ def test_a_wrong_token_stops_all_requests_of_the_bot(chat):
     assert len(chat.platform.requests) == before
 
 
-def test_what_can_never_succeed_is_given_up_with_the_reason_and_tried_again_by_hand(chat):
+def test_what_the_bot_may_not_do_waits_with_the_reason_and_is_tried_again_by_hand(chat):
     chat.platform.is_down = True
     chat.open(QUESTION)
     chat.platform.is_down = False
@@ -109,10 +109,11 @@ def test_what_can_never_succeed_is_given_up_with_the_reason_and_tried_again_by_h
     chat.platform.world.bot_role.permissions &= ~(1 << 11)
     ChatInstallation.objects.update(snapshot_at=timezone.now() - timedelta(hours=1))
     chat.work()
-    assert (task().status, "Send Messages" in task().error) == ("abandoned", True)
+    assert (task().status, "Send Messages" in task().error) == ("blocked", True)
 
     chat.channel.overwrites.clear()
     chat.platform.world.bot_role.permissions |= 1 << 11
+    ChatInstallation.objects.update(snapshot_at=timezone.now() - guilds.AGAIN * 2)
     outbox.try_again(actor=chat.actor, task_id=task().pk, at=timezone.now())
     chat.work()
     assert labels_of(chat.message()) == ["Answer"]
