@@ -55,6 +55,7 @@ INTERVALS = {
     "communities.fetch_pictures": 15,
     "communities.tidy_pictures": 3600,
     "surveys.refresh_public_messages": 2,
+    "surveys.refresh_summaries": 30,
     "xp.grant_waiting_roles": 60,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {

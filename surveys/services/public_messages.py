@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
+from django.db.models import F
+
 from communities.services.chat import installations, outbox, overview
 from communities.statements import prepared
-from surveys.models import Project, PublicMessage
+from surveys.models import Project, PublicMessage, SummaryMessage
+from surveys.models.chat import ChatPost
 
 SEND = "surveys.send_public_message"
 SUMMARIZE = "surveys.send_summary"
@@ -41,6 +44,27 @@ _IS_OUTDATED = """
             AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
     )
     ORDER BY message.edited_at NULLS FIRST LIMIT 500
+"""
+# Summaries whose figures have changed since: of answers that were deleted, or given in another opening.
+_OUTDATED_SUMMARIES = """
+    SELECT summary.project_id || ':' || summary.opening, project.community_id
+    FROM surveys_summarymessage summary
+    JOIN surveys_project project ON project.id = summary.project_id
+    JOIN communities_chatinstallation chat
+        ON chat.community_id = project.community_id AND chat.status = 'connected'
+    WHERE summary.message_id <> '' AND project.deleted_at IS NULL AND (
+        summary.changes IS NULL AND project.status <> 'active'
+        OR summary.changes <> (
+            SELECT coalesce(sum(tally.changes), 0) FROM surveys_tally tally
+            WHERE tally.project_id = summary.project_id
+        )
+    ) AND (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s) AND NOT EXISTS (
+        SELECT FROM communities_chattask task
+        WHERE task.kind = 'surveys.send_summary'
+            AND task.subject = summary.project_id || ':' || summary.opening
+            AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
+    )
+    ORDER BY summary.edited_at NULLS FIRST LIMIT 500
 """
 
 
@@ -97,7 +121,8 @@ def was_deleted(project: Project) -> bool:
 
 def ask_to_post(project: Project, *, at: datetime) -> None:
     """Have the message of a project posted, also if it was deleted before: somebody opens it, or asks."""
-    PublicMessage.objects.filter(pk=project.pk).update(is_deleted=False)
+    asked = {"is_deleted": False, "times_asked": F("times_asked") + 1}
+    PublicMessage.objects.filter(pk=project.pk).update(**asked)
     ask(project, at=at)
 
 
@@ -110,16 +135,33 @@ def ask_at_closing(project: Project, *, at: datetime) -> None:
 
 
 def ask_to_remove(project: Project, *, at: datetime) -> None:
-    """Have the message of a project removed that is deleted for good. In the transaction of the deletion."""
-    row = PublicMessage.objects.filter(pk=project.pk).exclude(message_id="").first()
-    if row is not None and installations.is_connected(community_id=project.community_id):
-        remove(project, row, at=at)
+    """Have all messages of a project removed that is deleted for good. In the transaction of the deletion."""
+    if not installations.is_connected(community_id=project.community_id):
+        return
+    for posts in (PublicMessage.objects.all(), SummaryMessage.objects.all()):
+        for row in posts.filter(project=project).exclude(message_id=""):
+            remove(project, row, at=at)
 
 
-def remove(project: Project, row: PublicMessage, *, at: datetime) -> None:
+def remove(project: Project, row: ChatPost, *, at: datetime) -> None:
     """Have a message removed that is not the project's any more."""
-    subject = f"{row.channel_id}:{row.message_id}"
+    subject = subject_of_removal(row.channel_id, row.message_id)
     outbox.put(community_id=project.community_id, kind=REMOVE, subject=subject, at=at)
+
+
+def subject_of_removal(channel_id: str, message_id: str) -> str:
+    """The subject of the task that removes a message."""
+    return f"{channel_id}:{message_id}"
+
+
+def ask_for_outdated_summaries(*, at: datetime) -> int:
+    """Have the summaries changed whose figures are no longer right. Returns how many."""
+    with prepared() as cursor:
+        cursor.execute(_OUTDATED_SUMMARIES, {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN})
+        rows = cursor.fetchall()
+    for subject, community_id in rows:
+        outbox.put(community_id=community_id, kind=SUMMARIZE, subject=subject, at=at)
+    return len(rows)
 
 
 def ask_for_outdated(*, at: datetime) -> int:

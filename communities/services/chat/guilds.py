@@ -26,6 +26,7 @@ _NEEDED = (
     permissions.SEND_MESSAGES,
     permissions.EMBED_LINKS,
     permissions.ATTACH_FILES,
+    permissions.READ_MESSAGE_HISTORY,  # to look for a message before it is sent again
 )
 
 
