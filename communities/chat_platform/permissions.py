@@ -44,6 +44,7 @@ NAMES: Mapping[int, str] = {
     SEND_MESSAGES: "Send Messages",
     EMBED_LINKS: "Embed Links",
     ATTACH_FILES: "Attach Files",
+    READ_MESSAGE_HISTORY: "Read Message History",
     SEND_IN_THREADS: "Send Messages in Threads",
     MANAGE_ROLES: "Manage Roles",
 }

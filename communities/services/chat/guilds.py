@@ -24,7 +24,12 @@ AGAIN = timedelta(seconds=10)  # before the platform is asked once more because 
 # The platform's kinds of channels in which messages are posted.
 TEXT, ANNOUNCEMENT, THREADS = 0, 5, frozenset({10, 11, 12})
 FORUMS = frozenset({15, 16})  # their posts are threads
-_NEEDED = (permissions.VIEW_CHANNEL, permissions.EMBED_LINKS, permissions.ATTACH_FILES)
+_NEEDED = (
+    permissions.VIEW_CHANNEL,
+    permissions.EMBED_LINKS,
+    permissions.ATTACH_FILES,
+    permissions.READ_MESSAGE_HISTORY,  # to look for a message before it is sent again
+)
 LOOKED_UP_AGAIN = timedelta(seconds=30)  # before one channel is asked for once more
 LOOK_UPS = 5  # of one community in a minute: its callers may send any ids
 MOST_LOOKED_UP = 50  # kept of one community, the newest

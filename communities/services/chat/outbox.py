@@ -186,6 +186,17 @@ def attempt(
         _free.release()
 
 
+def keep(task: ChatTask, *, now: Clock = timezone.now) -> None:
+    """Hold a task for another LEASE, before a step that two workers must not take.
+
+    Raises Abandoned if another worker holds the task by now: its outcome counts.
+    """
+    until = now() + LEASE
+    if not ChatTask.objects.filter(pk=task.pk, due_at=task.due_at).update(due_at=until):
+        raise Abandoned("Another worker does this.")
+    task.due_at = until
+
+
 def is_of(*, community_id: int, task_id: int) -> bool:
     """Whether this is a task of the community."""
     return ChatTask.objects.filter(pk=task_id, community_id=community_id).exists()
