@@ -81,7 +81,8 @@ class ScheduleForm(ProjectForm):
     post_channel_id = TextField(
         label="Channel of the invitation",
         required=False,
-        help_text="The id of the channel where the invitation is posted. Answering in the chat needs one.",
+        help_text="The id of the channel, thread or forum post where the invitation is posted. Answering in "
+        "the chat needs one.",
     )
 
     poll_results_mode = CardField(label="When do voters see how others voted?", cards=POLL_RESULTS)

@@ -7,8 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django import forms
 from django.utils import timezone
 
+from communities.admin_site.chat_choices import offer_channel
 from communities.errors import InvalidRequest, Unavailable
 from communities.models import ChatInstallation, ChatTask
 from communities.services.chat import guilds
@@ -203,3 +205,42 @@ def test_fields_of_any_shape_are_looked_at(chat: Any, fields: dict[str, Any]) ->
     server_rules.look(community_id=chat.community.pk, fields=fields, at=timezone.now())
 
     assert len(chat.platform.requests) == asked
+
+
+def _form(chat: Any, channel_id: str) -> forms.Form:
+    """A form with the menu of channels, as the Delivery page has it."""
+
+    class Delivery(forms.Form):
+        post_channel_id = forms.CharField(required=False)
+
+    form = Delivery(initial={"post_channel_id": channel_id})
+    guild = guilds.stored(community_id=chat.community.pk)
+    offer_channel(form, "post_channel_id", guild, nothing="None yet")
+    return form
+
+
+def test_staff_see_the_thread_that_was_chosen_by_its_name(chat: Any) -> None:
+    thread = chat.platform.world.add_thread("An idea", parent=chat.channel, is_locked=True)
+    guilds.look_up(community_id=chat.community.pk, channel_id=thread.id, at=timezone.now())
+
+    drawn = str(_form(chat, thread.id))
+
+    assert "#surveys › An idea: is a locked thread" in drawn
+    assert 'name="post_channel_id_thread"' in drawn
+
+
+@pytest.mark.parametrize(
+    ("pasted", "expected"),
+    [
+        ("", "7"),
+        ("https://discord.com/channels/100000000000000001/123456789012345678", "123456789012345678"),
+        ("https://discord.com/channels/1/123456789012345678/99", "123456789012345678"),
+        (" 123456789012345678 ", "123456789012345678"),
+        ("an idea", "an idea"),
+    ],
+)
+def test_a_thread_is_chosen_by_its_link(chat: Any, pasted: str, expected: str) -> None:
+    widget = _form(chat, "").fields["post_channel_id"].widget
+    data = {"post_channel_id": "7", "post_channel_id_thread": pasted}
+
+    assert widget.value_from_datadict(data, {}, "post_channel_id") == expected
