@@ -50,7 +50,7 @@ class ChannelSelect(ReasonedSelect):
         pasted = str(data.get(_thread_name(name)) or "").strip()
         if link := _LINK.fullmatch(pasted):
             return link[1]
-        return pasted or super().value_from_datadict(data, files, name)  # type: ignore[arg-type]
+        return pasted or super().value_from_datadict(data, files, name)
 
 
 _LINK = re.compile(r"https://[\w.]+/channels/\d+/(\d+)(?:/\d+)?/?")

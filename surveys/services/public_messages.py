@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import F
 
@@ -194,7 +195,7 @@ def ask_for_outdated(*, at: datetime) -> int:
 
 
 def _ask_for(outdated: str, kind: str, at: datetime) -> int:
-    values = {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN, "kind": kind}
+    values: dict[str, Any] = {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN, "kind": kind}
     with prepared() as cursor:
         cursor.execute(outdated, values)
         rows = cursor.fetchall()

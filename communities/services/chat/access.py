@@ -8,14 +8,16 @@ channel that stays closed costs few requests, each of which counts against the b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
 from communities.models import ChatInstallation, ChatTask
 
 SHORTEST_WAIT, LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=1)
-_WAITS = {"shortest": SHORTEST_WAIT, "longest": LONGEST_WAIT}
+_WAITS: Mapping[str, Any] = {"shortest": SHORTEST_WAIT, "longest": LONGEST_WAIT}
 
 _READY_AT = """
     CASE WHEN attempt_count = 0 THEN last_attempt_at
@@ -65,7 +67,7 @@ def unblock(*, community_id: int, at: datetime) -> datetime | None:
 
     Returns when the first of the others may be tried; None if there is none. The sweep wakes a worker.
     """
-    values = {"community_id": community_id, "at": at, **_WAITS}
+    values: dict[str, Any] = {"community_id": community_id, "at": at, **_WAITS}
     with connection.cursor() as cursor:
         cursor.execute(_UNBLOCK, values)
         cursor.execute(_NEXT, values)

@@ -149,6 +149,7 @@ def test_a_channel_that_is_closed_to_the_bot_is_tried_rarely_and_done_once_it_is
         installations.check_quietly(community_id=chat.community.pk, at=timezone.now())
     assert len(chat.platform.sent("PATCH", "/messages/")) == 1
     check_at = ChatInstallation.objects.get().check_at
+    assert check_at is not None
     assert timezone.now() < check_at < timezone.now() + access.SHORTEST_WAIT
 
     chat.channel.overwrites.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +25,7 @@ POLL = {"type": "poll", "settings": {"poll_results_mode": "public"}}
 
 
 def _plan(sql: str) -> str:
-    values = {"is_new_hour": True, "again": timezone.now(), "kind": "x"}
+    values: dict[str, Any] = {"is_new_hour": True, "again": timezone.now(), "kind": "x"}
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"EXPLAIN {sql}", values)
@@ -100,9 +101,16 @@ def test_nothing_is_drawn_before_the_pace_allows_sending_it(
     chat: Any, monkeypatch: pytest.MonkeyPatch, wait: str
 ) -> None:
     drawn: list[str] = []
-    draw, invite = charts.draw, invitations.draw
-    monkeypatch.setattr(charts, "draw", lambda *a, **k: (drawn.append("picture"), draw(*a, **k))[1])
-    monkeypatch.setattr(invitations, "draw", lambda *a, **k: (drawn.append("message"), invite(*a, **k))[1])
+
+    def noted(name: str, draw: Callable[..., Any]) -> Callable[..., Any]:
+        def note_and_draw(*args: Any, **kwargs: Any) -> Any:
+            drawn.append(name)
+            return draw(*args, **kwargs)
+
+        return note_and_draw
+
+    monkeypatch.setattr(charts, "draw", noted("picture", charts.draw))
+    monkeypatch.setattr(invitations, "draw", noted("message", invitations.draw))
     poll = chat.open(QUESTION, type="poll", settings={"poll_results_mode": "public", "reveal_results": True})
     chat.agent().press("x", message=chat.message())
     chat.work()
