@@ -24,7 +24,7 @@ QUESTION = {"name": "a", "type": "single_punch", "prompt": "First?", "options": 
 POLL = {"type": "poll", "settings": {"poll_results_mode": "public", "reveal_results": True}}
 SURVEY = {"settings": {"reveal_results": True}}
 WEB = {"audience": {"participation": "open_web", "response_channel": "web"}}
-BAD_GATEWAY = (502, "<html>", {})
+BAD_GATEWAY: tuple[int, str, dict[str, str]] = (502, "<html>", {})
 POST = "POST /channels/"
 
 
