@@ -169,6 +169,10 @@ def open_view(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     if not page.may_edit:
         raise PermissionDenied
     data = request.POST if request.method == "POST" else None
+    if data is None:  # or a thread that nobody has looked up yet would seem to be a hindrance
+        server_rules.look_to_open(
+            community_id=page.project.community_id, project_id=page.project.pk, fields={}, at=page.at
+        )
     with timezone.override(time_zone_of(request)):
         form = OpenForm(data, page=page)
         if form.is_valid() and _open(request, page, form):

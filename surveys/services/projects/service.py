@@ -271,12 +271,12 @@ def server_faults(
     is_old = guild.at < at - guilds.FRESH
     new = server_rules.unasked_paths(project, guild)
     new |= server_rules.unknown_paths(project, script, guild) if is_old else set()
-    if any(fault.field in new for fault in faults):
-        if was is None and project.response_channel == Project.ResponseChannel.CHAT:
-            words = "The chat platform cannot be asked about this server right now; please retry shortly."
-            raise Unavailable(words, retry_after=SECONDS_TO_ASK_AGAIN)
-        faults = [fault for fault in faults if fault.field not in new]
-    return faults
+    known = [fault for fault in faults if fault.field not in new]
+    is_by_chat = project.response_channel == Project.ResponseChannel.CHAT
+    if faults and not known and was is None and is_by_chat:
+        words = "The chat platform cannot be asked about this server right now; please retry shortly."
+        raise Unavailable(words, retry_after=SECONDS_TO_ASK_AGAIN)
+    return known
 
 
 def require_post_channel(project: Project) -> None:
