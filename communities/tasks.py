@@ -89,7 +89,7 @@ def sweep_chat(**_later: object) -> None:
 
 @shared_task(name=installations.CHECK)
 def check_chat(*, community_id: int | None = None, **_later: object) -> None:
-    """Check a community's connection with the chat platform; without one, every minute, those due."""
+    """Check a community’s connection with the chat platform; without one, some of those due (every 15 s)."""
     if community_id is None:
         installations.check_due(at=timezone.now())
     else:

@@ -49,12 +49,13 @@ INTERVALS = {
     "communities.forget_invitations": 86400,
     "communities.refresh_members": 60,
     "communities.sweep_chat": 2,
-    "communities.check_chat": 60,
+    "communities.check_chat": 15,
     "communities.reconcile_chat": 86400,
     "communities.forget_chat_tasks": 86400,
     "communities.fetch_pictures": 15,
     "communities.tidy_pictures": 3600,
     "surveys.refresh_public_messages": 2,
+    "surveys.refresh_summaries": 30,
     "xp.grant_waiting_roles": 60,
 }
 TIMETABLE: dict[str, dict[str, Any]] = {

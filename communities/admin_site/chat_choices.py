@@ -6,12 +6,15 @@ anyway, so what a browser sends is trusted no more than before.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from communities.services.chat.guilds import Guild
+from communities.services.chat.guilds import Channel, Guild
 
 
 class ReasonedSelect(forms.Select):
@@ -30,6 +33,33 @@ class ReasonedSelect(forms.Select):
         return option
 
 
+class ChannelSelect(ReasonedSelect):
+    """A menu of channels, and a line for the link of a thread, which no menu has: there may be thousands."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        menu = super().render(name, value, attrs, renderer)
+        return format_html(
+            '{}<input type="text" name="{}" class="vTextField" maxlength="200" autocomplete="off"'
+            ' aria-label="Link of a thread or forum post" placeholder="or the link of a thread or post">',
+            menu,
+            _thread_name(name),
+        )
+
+    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
+        """What was pasted counts. Of a link it is the channel, else it is sent on as it is and refused."""
+        pasted = str(data.get(_thread_name(name)) or "").strip()
+        if link := _LINK.fullmatch(pasted):
+            return link[1]
+        return pasted or super().value_from_datadict(data, files, name)
+
+
+_LINK = re.compile(r"https://[\w.]+/channels/\d+/(\d+)(?:/\d+)?/?")
+
+
+def _thread_name(name: str) -> str:
+    return f"{name}_thread"
+
+
 def offer_reward_role(form: forms.Form, name: str, guild: Guild | None, *, nothing: str) -> None:
     """Make a field a menu of the server's roles. Those that must not or cannot be given say why.
 
@@ -45,19 +75,28 @@ def offer_reward_role(form: forms.Form, name: str, guild: Guild | None, *, nothi
 
 
 def offer_channel(form: forms.Form, name: str, guild: Guild | None, *, nothing: str) -> None:
-    """Make a field a menu of the server's channels in which the bot can post; others say why not."""
+    """Make a field a menu of the server's channels in which the bot can post; others say why not.
+
+    The thread that was chosen before is in the menu, and another is chosen by its link.
+    """
     if guild is None:
         return
-    faults = {channel.id: guild.post_fault(channel.id) for channel in guild.text_channels}
+    chosen = guild.channels.get(str(form.initial.get(name) or ""))
+    offered = [*guild.text_channels, *([chosen] if chosen and chosen.is_thread else [])]
+    faults = {channel.id: guild.post_fault(channel.id) for channel in offered}
     faults = {channel_id: fault for channel_id, fault in faults.items() if fault}
-    choices = [
-        (each.id, _with_reason(f"#{each.name}", faults.get(each.id, ""))) for each in guild.text_channels
-    ]
-    _offer(form, name, choices, faults, nothing)
+    choices = [(each.id, _with_reason(_name_of(each, guild), faults.get(each.id, ""))) for each in offered]
+    _offer(form, name, choices, faults, nothing, widget=ChannelSelect)
     form.fields[name].help_text = (
         "Where the invitation is posted. Answering in the chat needs one. Channels where the bot cannot "
-        "post say why."
+        "post say why. For a thread or a post of a forum, paste its link (on Discord: right-click it, Copy "
+        "Link). The bot needs Send Messages in Threads there, and Manage Threads if it is locked."
     )
+
+
+def _name_of(channel: Channel, guild: Guild) -> str:
+    parent = guild.channels.get(channel.parent_id)
+    return f"#{parent.name} › {channel.name}" if parent else f"#{channel.name}"
 
 
 def role_choices(guild: Guild, chosen: Collection[str]) -> list[tuple[str, str]]:
@@ -68,15 +107,21 @@ def role_choices(guild: Guild, chosen: Collection[str]) -> list[tuple[str, str]]
 
 
 def _offer(
-    form: forms.Form, name: str, choices: list[tuple[str, str]], faults: dict[str, str], nothing: str
+    form: forms.Form,
+    name: str,
+    choices: list[tuple[str, str]],
+    faults: dict[str, str],
+    nothing: str,
+    *,
+    widget: type[ReasonedSelect] = ReasonedSelect,
 ) -> None:
     field = form.fields[name]
     present = str(form.initial.get(name) or "")
     if present and present not in dict(choices):
         choices = [*choices, (present, f"{present}, which is not in your server")]
-    widget = ReasonedSelect([("", nothing), *choices], faults, attrs=dict(field.widget.attrs))
-    widget.is_required = field.required
-    field.widget = widget
+    menu = widget([("", nothing), *choices], faults, attrs=dict(field.widget.attrs))
+    menu.is_required = field.required
+    field.widget = menu
 
 
 def _with_reason(name: str, fault: str) -> str:

@@ -115,6 +115,12 @@ def request(
     raise _failure(route, response, content, as_bot=as_bot)
 
 
+def require_pace(method: str, path: str) -> None:
+    """Raise what a request of the bot would raise now because of a limit, before its content is made."""
+    if wait := pacing.look(pacing.route_of(method, path), as_bot=True):
+        raise _not_now(wait)
+
+
 def _not_now(wait: pacing.Wait) -> PlatformError:
     if wait.cause == "circuit":
         words = "The chat platform refused the bot’s token a few minutes ago."

@@ -99,6 +99,8 @@ def _embed(path: str, embed: Mapping[str, Any]) -> Iterator[str]:
         yield from _required(f"{path}.fields[{n}].value", field.get("value"), FIELD_VALUE)
     if not 0 <= (embed.get("color") or 0) <= COLOUR:
         yield f"{path}.color is no colour."
+    if not _is_address(embed.get("url", "https://-")):
+        yield f"{path}.url is not an http address of at most {ADDRESS} characters."
     for key in ("image", "thumbnail"):
         address = (embed.get(key) or {}).get("url")
         if address is not None and not _is_address(address, attachments=True):

@@ -21,13 +21,16 @@ from communities import redis_connection
 
 CIRCUIT_OPEN = timedelta(minutes=5)  # after the bot's token was refused
 PER_SECOND = 45  # of the bot in all; the platform allows 50
+EDITS_PER_SECOND = 25  # of these, so that posts and roles have a part that edits never take
+YIELDING = timedelta(seconds=1.5)  # of edits, after a post or a role had to wait
 MAX_WAIT = timedelta(hours=24)
 _DAY = 86_400
 _MAJOR = re.compile(r"/(channels|guilds|webhooks)/(\d+)(?:/([^/]+))?")
 _PREFIX = "colloquy:chat:"
 
-# KEYS: pause, circuit, second, bucket of the route, stop of the route. ARGV: prefix of buckets, major,
-# whether the bot calls, calls in a second. Returns why to wait (pause, circuit, bucket, second) and for how
+# KEYS: pause, circuit, second, bucket of the route, stop of the route, whether edits yield. ARGV: prefix of
+# buckets, major, whether the bot calls, calls in a second, for how long edits yield if this one has to wait
+# (0: this is an edit), whether to count it. Returns why to wait (pause, circuit, bucket, second) and for how
 # many milliseconds.
 _RESERVE = """
 local paused = redis.call('PTTL', KEYS[1])
@@ -48,10 +51,15 @@ if bucket then
   end
 end
 if ARGV[3] == '1' then
-  local calls = redis.call('INCR', KEYS[3])
-  if calls == 1 then redis.call('PEXPIRE', KEYS[3], 1000) end
-  if calls > tonumber(ARGV[4]) then return {'second', math.max(redis.call('PTTL', KEYS[3]), 50)} end
+  local yielding = ARGV[5] == '0' and redis.call('PTTL', KEYS[6]) or 0
+  if yielding > 0 then return {'second', yielding} end
+  if tonumber(redis.call('GET', KEYS[3]) or '0') >= tonumber(ARGV[4]) then
+    if ARGV[5] ~= '0' then redis.call('SET', KEYS[6], '1', 'PX', ARGV[5]) end
+    return {'second', math.max(redis.call('PTTL', KEYS[3]), 50)}
+  end
 end
+if ARGV[6] == '0' then return {'', 0} end
+if ARGV[3] == '1' and redis.call('INCR', KEYS[3]) == 1 then redis.call('PEXPIRE', KEYS[3], 1000) end
 if bucket and redis.call('EXISTS', bucket) == 1 then redis.call('DECR', bucket) end
 return {'', 0}
 """
@@ -66,6 +74,13 @@ end
 return 1
 """
 
+# KEYS: what is counted. ARGV: milliseconds. Returns how many there were in the period that runs.
+_TAKE = """
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return count
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -78,6 +93,11 @@ class Route:
     @property
     def name(self) -> str:
         return f"{self.method} {self.template}"
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether this changes a message: it yields to posts and roles, because the next edit shows all."""
+        return (self.method, self.template) == ("PATCH", "/channels/:major/messages/:id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +124,20 @@ def route_of(method: str, path: str) -> Route:
 
 def reserve(route: Route, *, as_bot: bool) -> Wait | None:
     """Count a request that goes out now. Returns a Wait instead if it must not."""
+    return _ask(route, as_bot=as_bot, counts="1")
+
+
+def look(route: Route, *, as_bot: bool) -> Wait | None:
+    """Whether a request would have to wait, without counting it: before its content is made."""
+    return _ask(route, as_bot=as_bot, counts="0")
+
+
+def _ask(route: Route, *, as_bot: bool, counts: str) -> Wait | None:
     own = (route.method, route.template)
     keys = [_key("pause"), _key("circuit"), _key("second"), _key("route", *own), _stop_of(route)]
-    values = [_key("bucket", ""), route.major, "1" if as_bot else "0", str(PER_SECOND)]
+    keys += [_key("yield")]
+    most, yielding = (EDITS_PER_SECOND, "0") if route.is_edit else (PER_SECOND, _milliseconds(YIELDING))
+    values = [_key("bucket", ""), route.major, "1" if as_bot else "0", str(most), yielding, counts]
     try:
         cause, milliseconds = redis_connection.client().eval(_RESERVE, len(keys), *keys, *values)
     except (RedisError, OSError):
@@ -157,6 +188,19 @@ def close_circuit() -> None:
     """Let the bot's calls go out again, for example since somebody asks for a check by hand."""
     with suppress(RedisError, OSError):
         redis_connection.client().delete(_key("circuit"))
+
+
+def take(name: str, most: int, period: timedelta) -> bool:
+    """Count a question that callers cause; whether it is one of the first `most` in a period.
+
+    Without Redis none is: callers must not be able to make us ask as often as they like.
+    """
+    key = _key("asked", name)
+    try:
+        count = int(redis_connection.client().eval(_TAKE, 1, key, _milliseconds(period)))
+    except (RedisError, OSError):
+        return False
+    return count <= most
 
 
 def read_seconds(value: object) -> timedelta | None:

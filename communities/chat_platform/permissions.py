@@ -8,7 +8,7 @@ from typing import Any
 ADMINISTRATOR = 1 << 3
 VIEW_CHANNEL, SEND_MESSAGES, EMBED_LINKS, ATTACH_FILES = 1 << 10, 1 << 11, 1 << 14, 1 << 15
 READ_MESSAGE_HISTORY, USE_EXTERNAL_EMOJIS, MANAGE_ROLES = 1 << 16, 1 << 18, 1 << 28
-SEND_IN_THREADS = 1 << 38
+MANAGE_THREADS, SEND_IN_THREADS = 1 << 34, 1 << 38
 EVERYTHING = (1 << 60) - 1
 # What the bot asks for when it is added: all that it needs, and nothing else.
 WANTED = (
@@ -36,7 +36,7 @@ DANGEROUS: Mapping[int, str] = {
     1 << 29: "manage webhooks",
     1 << 30: "manage emoji",
     1 << 33: "manage events",
-    1 << 34: "manage threads",
+    MANAGE_THREADS: "manage threads",
     1 << 40: "time members out",
 }
 NAMES: Mapping[int, str] = {
@@ -44,6 +44,7 @@ NAMES: Mapping[int, str] = {
     SEND_MESSAGES: "Send Messages",
     EMBED_LINKS: "Embed Links",
     ATTACH_FILES: "Attach Files",
+    READ_MESSAGE_HISTORY: "Read Message History",
     SEND_IN_THREADS: "Send Messages in Threads",
     MANAGE_ROLES: "Manage Roles",
 }

@@ -15,7 +15,8 @@ class ChatInstallation(models.Model):
     """Our bot in the server of one community. The server's id is the community's.
 
     `snapshot` is the server as the platform last described it: name, roles, channels and the bot's own roles
-    (`services.chat.guilds`). `problems` are codes of what the bot lacks.
+    (`services.chat.guilds`). `looked_up` are channels that were asked for one by one: the platform lists no
+    threads with the server. `problems` are codes of what the bot lacks.
     """
 
     class Status(models.TextChoices):
@@ -29,6 +30,9 @@ class ChatInstallation(models.Model):
     problems = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     snapshot = models.JSONField(null=True, blank=True)
     snapshot_at = models.DateTimeField(null=True, blank=True)
+    looked_up = models.JSONField(
+        default=dict, blank=True, help_text="Threads and new channels, by their ids."
+    )
     commands = models.CharField(
         max_length=64, blank=True, db_default="", help_text="Fingerprint of the commands registered there."
     )
@@ -53,13 +57,15 @@ class ChatTask(models.Model):
 
     `kind` is the Celery task that does it, `subject` says about what. Asking again for the same raises
     `wanted`; `done` is the number that the last success has seen. A worker holds a row by moving `due_at`
-    into the future, so that a row whose worker died is due again then.
+    into the future, so that a row whose worker died is due again then. A blocked row waits without a time,
+    until the bot has the access that it lacked (`services.chat.access`).
     """
 
     class Status(models.TextChoices):
         PENDING = "pending"
         DELIVERED = "delivered"
         FAILED = "failed"
+        BLOCKED = "blocked"
         ABANDONED = "abandoned"
 
     path_to_community: ClassVar = "community_id"
@@ -76,19 +82,25 @@ class ChatTask(models.Model):
     created_at = models.DateTimeField()
     last_attempt_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)
+    yields = models.BooleanField(
+        default=False, db_default=False, help_text="It is done once nothing is due that does not yield."
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["kind", "subject"], name="chat_task_once_for_a_subject"),
             models.CheckConstraint(
-                condition=Q(status__in=["delivered", "abandoned"], due_at__isnull=True)
+                condition=Q(status__in=["delivered", "blocked", "abandoned"], due_at__isnull=True)
                 | Q(status__in=["pending", "failed"], due_at__isnull=False),
                 name="chat_task_is_due_until_it_is_over",
             ),
             models.CheckConstraint(condition=Q(done__lte=F("wanted")), name="chat_task_does_what_is_wanted"),
         ]
         indexes = [
-            models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="chat_task_due"),
+            models.Index(
+                fields=["yields", "due_at"], condition=Q(due_at__isnull=False), name="chat_task_due_in_order"
+            ),
+            models.Index(fields=["community"], condition=Q(status="blocked"), name="chat_task_blocked"),
             models.Index(fields=["community", "-id"], name="chat_task_newest"),
             models.Index(fields=["last_attempt_at"], condition=Q(due_at__isnull=True), name="chat_task_over"),
         ]

@@ -16,7 +16,7 @@ from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
 from communities.moment_field import MomentField
 from communities.services import verified_sources
-from communities.services.chat import guilds, installations, overview
+from communities.services.chat import installations, overview
 from communities.text_field import TextField
 from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
@@ -25,7 +25,7 @@ from surveys.admin.project_forms import ProjectForm, Section
 from surveys.models import Project
 from surveys.services import field_groups, public_messages
 from surveys.services.drafts import service as drafts
-from surveys.services.projects import opening
+from surveys.services.projects import opening, server_rules
 
 OPENINGS = {
     "manual": Card("Now", "People can answer at once.", "open-now"),
@@ -81,7 +81,8 @@ class ScheduleForm(ProjectForm):
     post_channel_id = TextField(
         label="Channel of the invitation",
         required=False,
-        help_text="The id of the channel where the invitation is posted. Answering in the chat needs one.",
+        help_text="The id of the channel, thread or forum post where the invitation is posted. Answering in "
+        "the chat needs one.",
     )
 
     poll_results_mode = CardField(label="When do voters see how others voted?", cards=POLL_RESULTS)
@@ -168,6 +169,10 @@ def open_view(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     if not page.may_edit:
         raise PermissionDenied
     data = request.POST if request.method == "POST" else None
+    if data is None:  # or a thread that nobody has looked up yet would seem to be a hindrance
+        server_rules.look_to_open(
+            community_id=page.project.community_id, project_id=page.project.pk, fields={}, at=page.at
+        )
     with timezone.override(time_zone_of(request)):
         form = OpenForm(data, page=page)
         if form.is_valid() and _open(request, page, form):
@@ -189,7 +194,9 @@ def _open(request: HttpRequest, page: ProjectPage, form: OpenForm) -> bool:
     if fields is None:
         return False
     try:
-        guilds.refresh_if_old(community_id=page.project.community_id, at=page.at)
+        server_rules.look_to_open(
+            community_id=page.project.community_id, project_id=page.project.pk, fields=fields, at=page.at
+        )
         project = opening.open_project(
             actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at
         )

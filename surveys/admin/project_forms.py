@@ -26,11 +26,11 @@ from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal, ViolationJson
 from communities.http.validation import bound_serializer, serializer_violations
 from communities.moment_field import MomentField
-from communities.services.chat import guilds
 from communities.text_field import TextField
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_shapes import ProjectIn
 from surveys.models import Project
+from surveys.services.projects import server_rules
 from surveys.services.projects import service as projects
 from surveys.services.representations.project import project_as_json
 
@@ -220,8 +220,7 @@ def _save(request: HttpRequest, page: ProjectPage, form: ProjectForm) -> bool:
         messages.info(request, "Nothing was changed.")
         return True
     try:
-        if {"delivery", "rewards"} & fields.keys():
-            guilds.refresh_if_old(community_id=page.project.community_id, at=page.at)
+        server_rules.look(community_id=page.project.community_id, fields=fields, at=page.at)
         projects.update_project(actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at)
     except Refusal as refusal:
         form.refuse(refusal)

@@ -206,7 +206,14 @@ class EmbedConfigIn(Group):
 
 
 class InvitationIn(Group):
-    post_channel_id = SnowflakeField(required=False, allow_null=True)
+    post_channel_id = SnowflakeField(
+        required=False,
+        allow_null=True,
+        help_text="A text or announcement channel of the community's server, a thread there, or a post of a "
+        "forum (not the forum itself). The bot must be able to post in it. In threads it needs the "
+        "permission Send Messages in Threads, and Manage Threads if the thread is locked. An archived "
+        "thread is opened by the post.",
+    )
     ping_role_ids = StrictListField(
         child=SnowflakeField(),
         max_length=50,

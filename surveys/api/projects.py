@@ -16,7 +16,6 @@ from communities.http import idempotency
 from communities.http.idempotency import Claim, once
 from communities.http.pagination import page_after
 from communities.http.views import CommunityViewSet
-from communities.services.chat import guilds
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,
@@ -30,7 +29,7 @@ from surveys.api.project_shapes import (
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
 from surveys.services import access, generation, lookup
-from surveys.services.projects import cloning, listing, opening
+from surveys.services.projects import cloning, listing, opening, server_rules
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject
 from surveys.services.representations import script as script_json
@@ -54,9 +53,14 @@ _changes = partial(
 
 def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
     """Before the transaction: ask the chat platform about the server whose roles and channels are named."""
-    names_some = {"delivery", "rewards", "scoring"} & view.body.keys() or view.action == "open"
-    if names_some and not idempotency.is_settled(claim, at=view.at):
-        guilds.refresh_if_old(community_id=view.actor.community_id, at=view.at)
+    if idempotency.is_settled(claim, at=view.at):
+        return
+    community_id, fields = view.actor.community_id, view.body
+    if view.action == "open":
+        project_id = view.kwargs["project_id"]
+        server_rules.look_to_open(community_id=community_id, project_id=project_id, fields=fields, at=view.at)
+    else:
+        server_rules.look(community_id=community_id, fields=fields, at=view.at)
 
 
 class OwnWorkViewSet(CommunityViewSet):
@@ -290,6 +294,9 @@ class ProjectViewSet(OwnWorkViewSet):
             "edits the message, and opening again edits it too if it is still there. A message that was "
             "deleted on the platform stays deleted while the project is open. Posting happens soon "
             "after the response; while the chat platform cannot be reached, it is retried for three days. "
+            "While the bot is not in the server or lacks a permission, posts and roles wait; they are done "
+            "within a minute after the bot is added again, else at the next check that succeeds. A role or "
+            "channel that is newer than our last look at the server is asked for once before it is refused. "
             "Roles and channels must be of the community's own server; a role that is granted must be below "
             "the bot's own and must not let people administrate or moderate: otherwise "
             "`400 invalid_request`, with the reason. The platform is asked before that; if it cannot be "

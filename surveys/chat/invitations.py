@@ -105,13 +105,25 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
 
 
-def summary(project: Project, report: Report) -> Message:
-    """What is posted under the invitation once a project has closed and reveals its results."""
+def summary(project: Project, report: Report, *, address: str) -> Message:
+    """What is posted under the invitation once a project has closed and reveals its results.
+
+    `address` is where its title leads.
+    """
     rows = []
     if project.share_results and not project.is_poll:
         rows.append([Button("See all results", address=results_url(project))])
-    embed = Embed(report.words, title=f"Results: {words.shown(project.name)}", colour=CLOSED_COLOUR)
-    return Message([embed], rows)
+    return Message([_titled(project, report.words, address)], rows)
+
+
+def summary_while_open(project: Project, *, address: str) -> Message:
+    """What a summary says that was posted before, once answers change while the project is open again."""
+    return Message([_titled(project, words.OPEN_AGAIN, address)])
+
+
+def _titled(project: Project, text: str, address: str) -> Embed:
+    title = f"Results: {words.shown(project.name)}"
+    return Embed(text, title=title, colour=CLOSED_COLOUR, address=address)
 
 
 def report(project: Project, *, at: datetime) -> Report:

@@ -98,7 +98,7 @@ Row = Sequence[Button] | Menu
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A framed text with pictures."""
+    """A framed text with pictures. `address` is where its title leads."""
 
     text: str = ""
     title: str = ""
@@ -108,11 +108,14 @@ class Embed:
     footer: str = ""
     picture: str = ""
     thumbnail: str = ""
+    address: str = ""
 
     def as_json(self, most: int = limits.DESCRIPTION) -> dict[str, Any]:
         raw: dict[str, Any] = {}
         if self.title.strip():
             raw["title"] = clip(self.title.strip(), limits.TITLE)
+        if self.address:
+            raw["url"] = self.address
         if self.text.strip():
             raw["description"] = clip(self.text.strip(), max(1, min(most, limits.DESCRIPTION)))
         if self.colour is not None:

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-import structlog
-from django.db.models import Sum
+from django.db.models import Case, Sum, Value, When
 
 from communities.chat_platform import client, limits
-from communities.chat_platform.client import Refused
 from communities.models import ChatTask
 from communities.services.chat import guilds
-from communities.services.chat.outbox import Abandoned, Again
+from communities.services.chat.outbox import Abandoned, Again, Blocked
 from communities.transactions import in_transaction
-from surveys.chat import charts, invitations, words
+from surveys.chat import charts, invitations, posts, words
 from surveys.chat.messages import NO_MENTIONS
-from surveys.models import Project, PublicMessage, Tally
+from surveys.chat.posts import Content
+from surveys.models import Project, PublicMessage, SummaryMessage, Tally
+from surveys.models.chat import ChatPost
 from surveys.services import public_messages
+from surveys.services.representations.project import web_url
 from surveys.services.results import poll as poll_results
 
 EDIT_EVERY = timedelta(seconds=2)
 # The platform edits messages older than an hour less often.
 EDIT_OLD_EVERY, OLD = timedelta(seconds=10), timedelta(minutes=55)
-_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL, _INVALID = 10008, 10003, 50035
-
-log = structlog.get_logger("colloquy.chat")
 
 
 def send_public_message(task: ChatTask, at: datetime) -> Again | None:
@@ -38,161 +34,182 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
     if project is None:
         return None
     row = PublicMessage.objects.filter(pk=project.pk).first()
-    if row is not None and row.message_id and row.edited_at is not None:
-        is_old = row.posted_at is not None and at - row.posted_at > OLD
-        next_at = row.edited_at + (EDIT_OLD_EVERY if is_old else EDIT_EVERY)
-        if next_at > at:
-            return Again(next_at)
+    if row is not None and (again := _too_soon(row, at)):
+        return again
     is_open = project.is_live_at(at)
-    if not is_open and (row is None or not (row.message_id or row.posted_at)):
-        return None  # nothing was posted, and nothing is to be
-    changes = _changes(project.pk)  # before the votes are counted: later ones are found by the sweep
-    raw = invitations.draw(project, tier=project.community.tier, at=at).as_json()
-    _require_lawful(raw)
-    has_moved = is_open and row is not None and row.channel_id != _wanted_channel(project, row)
-    if row is not None and row.is_deleted and not has_moved:
+    if row is None and not is_open:
         return None
-    if row is None or not row.message_id or has_moved:
-        was_begun = row is not None and not row.message_id and row.posted_at is not None
-        row = _post(project, row, raw, at)
-        if was_begun:  # the platform may have kept the message of the worker that did not finish
-            row.is_open, row.fingerprint, row.edited_at = True, "", at
-            row.save()
-            return Again(at + EDIT_EVERY)
-    elif row.fingerprint != _fingerprint(raw):
-        row = _edit(row, raw)
-    if row is not None and row.message_id:
-        row.is_open = is_open
-        _note(row, raw, changes if _shows_votes(project, at) else None, project.revision, at)
+    row = row or _new(project)
+    posts.require_pace(row)
+    changes = _changes(project.pk)  # before the votes are counted: later ones are found by the sweep
+    content = _invitation(project, at)
+    has_moved = is_open and row.channel_id != _wanted_channel(project, row)
+    if row.is_begun:
+        if not has_moved:
+            _require_own_channel(project.community_id, row.channel_id, at)
+        posts.adopt(row, content.marks)
+    if row.is_deleted and not has_moved:
+        return None
+    if not row.message_id and not is_open:
+        posts.change(row, posted_at=None)
+        return None  # nothing was posted, and nothing is to be
+    if has_moved or not row.message_id:
+        _post(project, row, content, task, at)
+    elif row.fingerprint != content.fingerprint and not posts.edit(row, content):
+        _note_deleted(row)
+        return None
+    shown = changes if _shows_votes(project, at) else None
+    _note(row, content, at, changes=shown, is_open=is_open, revision=project.revision)
     return None
 
 
 def remove_public_message(task: ChatTask, at: datetime) -> None:
-    """Remove the message of a project that was deleted for good."""
+    """Remove a message of a project that was deleted for good, or that is posted elsewhere now.
+
+    A message that is gone is left.
+    """
     channel_id, _, message_id = task.subject.partition(":")
-    _remove(channel_id, message_id)
+    posts.remove(channel_id, message_id)
 
 
-def _remove(channel_id: str, message_id: str) -> None:
-    """Remove a message of ours. One that is gone, or that the bot cannot reach any more, is left."""
-    with suppress(Refused):
-        client.request("DELETE", f"/channels/{channel_id}/messages/{message_id}")
+def send_summary(task: ChatTask, at: datetime) -> Again | None:
+    """Post the results of a project that has closed, with a picture, or change them to what they are now."""
+    project_id, _, opening = task.subject.partition(":")
+    project = Project.objects.filter(pk=int(project_id)).select_related("community").first()
+    if project is None:
+        return None
+    row = SummaryMessage.objects.filter(project=project, opening=int(opening)).first()
+    if row is None:
+        if not project.reveal_results or project.is_live_at(at):
+            return None
+        row = _new_summary(project, int(opening))
+        if row is None:
+            return None
+    if row.is_deleted:
+        return None
+    if again := _too_soon(row, at):
+        return again
+    is_open = project.is_live_at(at)
+    posts.require_pace(row)
+    changes = _changes(project.pk)
+    content = _summary(project, row, at)
+    if row.is_begun or not row.message_id:
+        _require_own_channel(project.community_id, row.channel_id, at)
+    if row.is_begun:
+        posts.adopt(row, content.marks)
+    if not row.message_id:
+        if is_open:
+            posts.change(row, posted_at=None)
+            return None
+        posts.post(row, _below_its_invitation(project, content), task=task, at=at)
+    elif row.fingerprint != content.fingerprint and not posts.edit(row, content):
+        posts.change(row, message_id="", posted_at=None, fingerprint="", is_deleted=True)
+        return None
+    _note(row, content, at, changes=None if is_open else changes)
+    return None
 
 
-def send_summary(task: ChatTask, at: datetime) -> None:
-    """Post the results of a project that has closed, with a picture, into the invitation’s channel."""
-    project_id = int(task.subject.partition(":")[0])
-    project = Project.objects.filter(pk=project_id).select_related("community").first()
-    if project is None or not project.reveal_results or project.is_live_at(at):
-        return
-    row = PublicMessage.objects.filter(pk=project_id).first()
-    channel_id = row.channel_id if row else public_messages.channel_of(project)
-    if not channel_id:
-        return
-    _require_own_channel(project.community_id, channel_id, at)
+def _invitation(project: Project, at: datetime) -> Content:
+    raw = invitations.draw(project, tier=project.community.tier, at=at).as_json()
+    posts.require_lawful(raw)
+    return Content(raw, (posts.of_project(project.pk), web_url(project)))
+
+
+def _summary(project: Project, row: SummaryMessage, at: datetime) -> Content:
+    """The results as they are now. While the project is open again, they are what its closing will tell."""
+    mark = f"{web_url(project)}#results-{row.opening}"
+    if project.is_live_at(at):
+        raw = invitations.summary_while_open(project, address=mark).as_json() | {"attachments": []}
+        return Content(raw, (mark,))
     report = invitations.report(project, at=at)
     picture = charts.draw(project.name, report.panels)
-    raw: dict[str, Any] = invitations.summary(project, report).as_json()
+    raw = invitations.summary(project, report, address=mark).as_json() | {"attachments": []}
     if picture:
         raw["embeds"][-1]["image"] = {"url": "attachment://results.png"}
         description = words.clip(report.in_plain_words, limits.ATTACHMENT_DESCRIPTION)
         raw["attachments"] = [{"id": "0", "filename": "results.png", "description": description}]
-    _require_lawful(raw)
-    if row and row.message_id:
-        raw["message_reference"] = {"message_id": row.message_id, "fail_if_not_exists": False}
-    raw |= _nonce(f"summary:{task.subject}")
+    posts.require_lawful(raw)
     files = [client.File("results.png", picture, "image/png")] if picture else []
-    client.request("POST", f"/channels/{channel_id}/messages", json=raw, files=files)
+    return Content(raw, (mark,), files)
 
 
-def _post(project: Project, row: PublicMessage | None, raw: dict[str, Any], at: datetime) -> PublicMessage:
-    """Post the message, in place of one that stands in another channel or is to be posted again.
+def _below_its_invitation(project: Project, content: Content) -> Content:
+    """The summary as an answer to the project's message, if that is there."""
+    message_id = PublicMessage.objects.filter(pk=project.pk).values_list("message_id", flat=True).first()
+    if not message_id:
+        return content
+    reference = {"message_id": message_id, "fail_if_not_exists": False}
+    return Content({**content.raw, "message_reference": reference}, content.marks, content.files)
 
-    The row says before that it was begun, and when: a worker that takes over sends the same nonce, so that
-    the platform answers with the message that it may have already.
-    """
-    row = row or PublicMessage(project_id=project.pk)
+
+def _new(project: Project) -> PublicMessage:
+    channel_id = public_messages.channel_of(project)
+    return PublicMessage.objects.get_or_create(pk=project.pk, defaults={"channel_id": channel_id})[0]
+
+
+def _new_summary(project: Project, opening: int) -> SummaryMessage | None:
+    """The row of a summary, in the channel of the project's message; None if there is no channel."""
+    row = PublicMessage.objects.filter(pk=project.pk).first()
+    channel_id = row.channel_id if row else public_messages.channel_of(project)
+    if not channel_id:
+        return None
+    fields = {"defaults": {"channel_id": channel_id}}
+    return SummaryMessage.objects.get_or_create(project=project, opening=opening, **fields)[0]
+
+
+def _post(project: Project, row: PublicMessage, content: Content, task: ChatTask, at: datetime) -> None:
+    """Post the message, in place of one that stands in another channel or is to be posted again."""
     channel_id = _wanted_channel(project, row)
     if not channel_id:
         raise Abandoned("The invitation names no channel.")
     _require_own_channel(project.community_id, channel_id, at)
-    if row.message_id or row.posted_at is None or row.channel_id != channel_id:
+    if row.channel_id != channel_id:
         with in_transaction:
-            if row.message_id and row.channel_id != channel_id:
+            if row.message_id:
                 public_messages.remove(project, row, at=at)
-            row.channel_id, row.message_id, row.posted_at, row.is_deleted = channel_id, "", at, False
-            row.save()
+            posts.change(row, channel_id=channel_id, message_id="", posted_at=None)
+    raw: Mapping[str, Any] = content.raw
     if row.edited_at is not None:  # the project was posted before: people were notified then
-        raw = raw | {"allowed_mentions": NO_MENTIONS}
-    nonce = _nonce(f"message:{project.pk}:{row.posted_at.isoformat() if row.posted_at else ''}")
-    answer = _send("POST", f"/channels/{channel_id}/messages", raw | nonce)
-    row.message_id = str(answer["id"])
-    return row
+        raw = {**raw, "allowed_mentions": NO_MENTIONS}
+    posts.post(row, Content(raw, content.marks), task=task, at=at)
 
 
-def _edit(row: PublicMessage, raw: dict[str, Any]) -> PublicMessage | None:
-    """Change the message. One that was deleted on the platform stays deleted (decisions 17.19)."""
-    try:
-        quiet = raw | {"allowed_mentions": NO_MENTIONS}
-        _send("PATCH", f"/channels/{row.channel_id}/messages/{row.message_id}", quiet)
-    except Refused as refusal:
-        if refusal.code not in (_UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL):
-            raise
-        row.message_id, row.posted_at, row.fingerprint, row.is_deleted = "", None, "", True
-        row.save()
-        return None
-    return row
+def _note_deleted(row: PublicMessage) -> None:
+    """The message was deleted on the platform, and stays deleted (decisions 17.19).
 
-
-def _send(method: str, path: str, raw: dict[str, Any]) -> Any:
-    """Send a message. If the platform does not know one of its emoji, once more without any."""
-    try:
-        return client.request(method, path, json=raw)
-    except Refused as refusal:
-        if refusal.code != _INVALID or "emoji" not in refusal.field:
-            raise
-    log.warning("chat.emoji_refused")
-    return client.request(method, path, json=_without_emoji(raw))
-
-
-def _without_emoji(raw: dict[str, Any]) -> dict[str, Any]:
-    """The message with its buttons and options named by their text alone."""
-
-    def plain(part: dict[str, Any], name: str) -> dict[str, Any]:
-        kept = {key: value for key, value in part.items() if key != "emoji"}
-        return kept if kept.get("label") else kept | {"label": name}
-
-    rows = []
-    for row in raw["components"]:
-        parts = []
-        for n, part in enumerate(row["components"], start=1):
-            if part["type"] == limits.MENU:
-                options = [plain(option, str(m)) for m, option in enumerate(part["options"], start=1)]
-                parts.append({**part, "options": options})
-            else:
-                parts.append(plain(part, str(n)))
-        rows.append({**row, "components": parts})
-    return {**raw, "components": rows}
+    If somebody has asked for a post since the row was read, it is posted anew.
+    """
+    was_asked = When(times_asked__gt=row.times_asked, then=Value(False))
+    is_deleted = Case(was_asked, default=Value(True))
+    PublicMessage.objects.filter(pk=row.pk, message_id=row.message_id).update(
+        message_id="", posted_at=None, fingerprint="", is_deleted=is_deleted
+    )
 
 
 def _require_own_channel(community_id: int, channel_id: str, at: datetime) -> None:
     """Post nowhere but in the community's own server, where the bot may."""
-    guild = guilds.stored(community_id=community_id)
-    if guild is None or guild.at < at - guilds.FRESH or guild.post_fault(channel_id):
-        guild = guilds.refresh(community_id=community_id, at=at)
-    if channel_id not in guild.channels:
-        thread = guilds.channel_of(community_id=community_id, channel_id=channel_id)
-        if thread is None:
-            raise Abandoned("The channel is not in the community’s server, or the bot cannot see it.")
-        guild = guild.with_channel(thread)
+    guild = guilds.current(
+        community_id=community_id,
+        at=at,
+        fault_of=lambda guild: guild.post_fault(channel_id) if channel_id in guild.channels else "",
+    )
+    if guild is None:
+        raise Blocked("The bot is not in the server.")
+    channel = guild.channels.get(channel_id)
+    if channel is None or channel.is_thread:
+        guilds.look_up(community_id=community_id, channel_id=channel_id, at=at)
+        guild = guilds.stored(community_id=community_id) or guild
     if fault := guild.post_fault(channel_id):
-        raise Abandoned(f"The channel {fault}.")
+        raise Blocked(f"The channel {fault}.")
 
 
-def _require_lawful(raw: dict[str, Any]) -> None:
-    if faults := limits.check_message(raw):
-        log.error("chat.unlawful_message", faults=[fault.split()[0] for fault in faults])
-        raise Abandoned("The message would break the platform’s limits.")
+def _too_soon(row: ChatPost, at: datetime) -> Again | None:
+    """When a message may be changed again; None if it may be now."""
+    if not row.message_id or row.edited_at is None:
+        return None
+    is_old = row.posted_at is not None and at - row.posted_at > OLD
+    next_at = row.edited_at + (EDIT_OLD_EVERY if is_old else EDIT_EVERY)
+    return Again(next_at) if next_at > at else None
 
 
 def _wanted_channel(project: Project, row: PublicMessage) -> str:
@@ -208,19 +225,8 @@ def _changes(project_id: int) -> int:
     return int(total or 0)
 
 
-def _note(row: PublicMessage, raw: dict[str, Any], changes: int | None, revision: int, at: datetime) -> None:
-    fingerprint = _fingerprint(raw)
-    was_sent = row.fingerprint != fingerprint or row.posted_at == at
-    row.fingerprint, row.changes, row.revision = fingerprint, changes, revision
-    if was_sent:
-        row.edited_at = at
-    row.save()
-
-
-def _fingerprint(raw: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()
-
-
-def _nonce(purpose: str) -> dict[str, Any]:
-    """A number by which the platform knows the same message when a worker sends it again."""
-    return {"nonce": hashlib.sha256(purpose.encode()).hexdigest()[:24], "enforce_nonce": True}
+def _note(row: ChatPost, content: Content, at: datetime, **shown: Any) -> None:
+    """Write down what a message shows now."""
+    was_sent = row.fingerprint != content.fingerprint or row.posted_at == at
+    edited = {"edited_at": at} if was_sent else {}
+    posts.change(row, fingerprint=content.fingerprint, **edited, **shown)

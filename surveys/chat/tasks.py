@@ -34,6 +34,12 @@ def refresh_public_messages(**_later: object) -> None:
     public_messages.ask_for_outdated(at=timezone.now())
 
 
+@shared_task(name="surveys.refresh_summaries")
+def refresh_summaries(**_later: object) -> None:
+    """Twice a minute: ask for the summaries whose figures have changed."""
+    public_messages.ask_for_outdated_summaries(at=timezone.now())
+
+
 @shared_task(name=timed.ADVANCE)
 def advance_in_chat(*, task_id: int, **_later: object) -> None:
     """Go past a text whose time is over, in the message of its reader."""

@@ -91,7 +91,7 @@ def events(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
     if raw.get("type") == EVENT and event.get("type") == "APPLICATION_AUTHORIZED":
         guild = (event.get("data") or {}).get("guild") or {}
         if str(guild.get("id", "")).isdigit():
-            installations.ask_to_check(community_id=int(guild["id"]), at=at)
+            installations.note_added(community_id=int(guild["id"]), at=at)
     return HttpResponse(status=204)
 
 

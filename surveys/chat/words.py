@@ -44,6 +44,7 @@ ANONYMOUS = (
 MEMBERS_READ = "Everybody in the community can see who answered what."
 TEAM_READS = "Only the author and the community’s admins can see who answered what."
 RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
+OPEN_AGAIN = "This is open again. Its results are shown here once it has closed."
 RESULTS_LATER = "The results can be seen once the poll is closed."
 
 

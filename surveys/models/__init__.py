@@ -1,5 +1,5 @@
 from surveys.models.analysis import Analysis
-from surveys.models.chat import AnswerDraft, PublicMessage
+from surveys.models.chat import AnswerDraft, PublicMessage, SummaryMessage
 from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, SealedGifts, Tally
 from surveys.models.deleted_response import DeletedResponse
 from surveys.models.draft import ScriptDraft
@@ -36,6 +36,7 @@ __all__ = [
     "SealedErasure",
     "SealedGifts",
     "ShownFigures",
+    "SummaryMessage",
     "Tally",
     "buckets_in_order",
 ]

@@ -1,4 +1,4 @@
-"""What answering on the chat platform has to keep: the message of a project, and choices not sent yet."""
+"""What answering on the chat platform has to keep: the posts of a project, and choices not sent yet."""
 
 from __future__ import annotations
 
@@ -9,33 +9,85 @@ from surveys.models.conversation import Conversation
 from surveys.models.project import Project
 
 
-class PublicMessage(models.Model):
-    """The message of a project on the chat platform: its invitation, and on a poll the poll itself.
+class ChatPost(models.Model):
+    """A message of ours in a channel of the chat platform.
 
-    `fingerprint` is a hash of what was last sent, so that the same is not sent again. `changes` is the sum
-    of the project's tallies that the message shows; null where it shows no votes. `revision` is that of the
-    script that it shows. `edited_at` stays once the project was posted, also if the message is gone.
+    It is begun once `posted_at` is set, and posted once `message_id` is. A row that is begun and not posted
+    has lost the platform's answer: the channel is searched before anything is sent again. `fingerprint` is a
+    hash of what was last sent, so that the same is not sent again. `changes` is the sum of the project's
+    tallies that the message shows; null where it shows no figures. `edited_at` stays once a message was
+    posted, also if it is gone.
     """
 
-    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
     channel_id = models.CharField(max_length=20)
     message_id = models.CharField(max_length=20, blank=True, db_default="", help_text="Empty: not posted.")
     fingerprint = models.CharField(max_length=64, blank=True, db_default="")
     changes = models.BigIntegerField(null=True)
-    is_open = models.BooleanField(
-        default=False, db_default=False, help_text="It shows an open project, with buttons to answer."
-    )
     is_deleted = models.BooleanField(
         default=False,
         db_default=False,
         help_text="The message was deleted on the platform: it is not posted again by itself.",
     )
-    revision = models.PositiveIntegerField(default=0, db_default=0)
     posted_at = models.DateTimeField(null=True)
     edited_at = models.DateTimeField(null=True)
 
+    class Meta:
+        abstract = True
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the platform may have the message without our knowing its id."""
+        return self.posted_at is not None and not self.message_id
+
+
+class PublicMessage(ChatPost):
+    """The message of a project on the chat platform: its invitation, and on a poll the poll itself.
+
+    `revision` is that of the script that it shows. `times_asked` counts how often somebody asked for a post,
+    by opening the project or by “Post again”: a message that is found deleted stays deleted only if nobody
+    has asked since the worker read the row. `recounts` counts how often votes changed while the project was
+    closed, until all that is posted shows them.
+    """
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
+    is_open = models.BooleanField(
+        default=False, db_default=False, help_text="It shows an open project, with buttons to answer."
+    )
+    revision = models.PositiveIntegerField(default=0, db_default=0)
+    times_asked = models.PositiveIntegerField(default=0, db_default=0)
+    recounts = models.PositiveIntegerField(default=0, db_default=0)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["project"],
+                condition=models.Q(is_open=True) | models.Q(recounts__gt=0),
+                name="public_message_compared",
+            ),
+        ]
+
     def __str__(self) -> str:
         return f"Message of project {self.project_id}"
+
+
+class SummaryMessage(ChatPost):
+    """The results of a project as posted when it closed.
+
+    `opening` is the Unix time of the opening that ended.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    opening = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "opening"], name="project_has_one_summary_for_each_opening"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Summary of project {self.project_id} ({self.pk})"
 
 
 class AnswerDraft(models.Model):

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F
 
 from communities.services.chat import installations, outbox, overview
 from communities.statements import prepared
-from surveys.models import Project, PublicMessage
+from surveys.models import Project, PublicMessage, SummaryMessage
+from surveys.models.chat import ChatPost
 
 SEND = "surveys.send_public_message"
 SUMMARIZE = "surveys.send_summary"
@@ -19,28 +23,62 @@ REMOVE = "surveys.remove_public_message"
 
 ASKED_AGAIN = timedelta(hours=1)  # after the platform refused: each refusal counts against the bot
 
-# Messages that do not show what they should: a closing, another wording, votes, also votes of a closed poll
-# that were deleted. What waits is not hurried.
+# Only these are compared, by an index: messages with buttons, and projects with votes that were deleted or
+# imported since they were closed. What waits or is blocked in the outbox is not hurried.
 # Votes of anonymous projects are shown once an hour, so that no time here tells when somebody voted.
-_IS_OUTDATED = """
-    SELECT message.project_id, project.community_id
+_SUM = "(SELECT coalesce(sum(changes), 0) FROM surveys_tally WHERE project_id = message.project_id)"
+_COMPARED = """
     FROM surveys_publicmessage message
     JOIN surveys_project project ON project.id = message.project_id
     JOIN communities_chatinstallation chat
         ON chat.community_id = project.community_id AND chat.status = 'connected'
-    WHERE (
+"""
+_IS_NOT_ON_ITS_WAY = """
+    (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s) AND NOT EXISTS (
+        SELECT FROM communities_chattask task WHERE task.kind = %(kind)s AND task.subject = {subject}
+            AND (task.due_at IS NOT NULL OR task.status = 'blocked'
+                OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
+    )
+"""
+# Messages that do not show what they should: a closing, another wording, votes.
+_IS_OUTDATED = f"""
+    SELECT message.project_id::text, project.community_id {_COMPARED}
+    WHERE (message.is_open OR message.recounts > 0) AND NOT message.is_deleted AND (
         message.is_open AND project.status <> 'active'
         OR project.status = 'active' AND message.revision <> project.revision
-        OR message.changes <> (
-            SELECT coalesce(sum(tally.changes), 0) FROM surveys_tally tally
-            WHERE tally.project_id = message.project_id
-        ) AND (project.privacy_mode <> 'anonymous' OR %(is_new_hour)s)
-    ) AND NOT message.is_deleted AND NOT EXISTS (
-        SELECT FROM communities_chattask task
-        WHERE task.kind = 'surveys.send_public_message' AND task.subject = message.project_id::text
-            AND (task.due_at IS NOT NULL OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
-    )
+        OR message.changes <> {_SUM}
+    ) AND {_IS_NOT_ON_ITS_WAY.format(subject="message.project_id::text")}
     ORDER BY message.edited_at NULLS FIRST LIMIT 500
+"""
+# Summaries whose figures have changed since: of answers that were deleted, or given in another opening.
+_SUMMARY = "summary.project_id || ':' || summary.opening"
+_OUTDATED_SUMMARIES = f"""
+    SELECT {_SUMMARY}, project.community_id {_COMPARED}
+    JOIN surveys_summarymessage summary ON summary.project_id = message.project_id
+    WHERE (message.is_open OR message.recounts > 0) AND summary.message_id <> ''
+    AND project.deleted_at IS NULL AND (
+        summary.changes IS NULL AND project.status <> 'active' OR summary.changes <> {_SUM}
+    ) AND {_IS_NOT_ON_ITS_WAY.format(subject=_SUMMARY)}
+    ORDER BY summary.edited_at NULLS FIRST LIMIT 500
+"""
+# If votes change meanwhile, `recounts` is another number, and the row is compared again.
+_SETTLE = f"""
+    UPDATE surveys_publicmessage SET recounts = 0
+    FROM (
+        SELECT message.project_id, message.recounts FROM surveys_publicmessage message
+        WHERE message.recounts > 0 AND (message.changes IS NULL OR message.changes = {_SUM})
+            AND NOT EXISTS (
+                SELECT FROM surveys_summarymessage summary
+                WHERE summary.project_id = message.project_id AND summary.message_id <> ''
+                    AND (summary.changes IS NULL OR summary.changes <> {_SUM})
+            )
+        LIMIT 500
+    ) settled
+    WHERE surveys_publicmessage.project_id = settled.project_id
+        AND surveys_publicmessage.recounts = settled.recounts
+"""
+_NOTE_RECOUNT = """
+    UPDATE surveys_publicmessage SET recounts = recounts + 1 WHERE project_id = %s AND NOT is_open
 """
 
 
@@ -78,7 +116,7 @@ def are_posted(projects: Collection[Project]) -> bool:
 def ask(project: Project, *, at: datetime) -> None:
     """Have the message of a project posted, or brought up to date. In the transaction of the change.
 
-    While the community is not connected, the row waits: `ask_for_outdated` finds it later.
+    While the community is not connected, the task is blocked until it is.
     """
     channel_id = channel_of(project)
     if not channel_id and not PublicMessage.objects.filter(pk=project.pk).exists():
@@ -86,8 +124,17 @@ def ask(project: Project, *, at: datetime) -> None:
     PublicMessage.objects.bulk_create(
         [PublicMessage(project_id=project.pk, channel_id=channel_id)], ignore_conflicts=True
     )
-    if installations.is_connected(community_id=project.community_id):
+    if installations.is_configured():
         outbox.put(community_id=project.community_id, kind=SEND, subject=str(project.pk), at=at)
+
+
+def note_recount(*, project_id: int) -> None:
+    """Have what is posted of a closed project compared: its votes have changed. In the change's transaction.
+
+    While a project is open, its message is compared anyway.
+    """
+    with prepared() as cursor:
+        cursor.execute(_NOTE_RECOUNT, [project_id])
 
 
 def was_deleted(project: Project) -> bool:
@@ -97,39 +144,61 @@ def was_deleted(project: Project) -> bool:
 
 def ask_to_post(project: Project, *, at: datetime) -> None:
     """Have the message of a project posted, also if it was deleted before: somebody opens it, or asks."""
-    PublicMessage.objects.filter(pk=project.pk).update(is_deleted=False)
+    asked = {"is_deleted": False, "times_asked": F("times_asked") + 1}
+    PublicMessage.objects.filter(pk=project.pk).update(**asked)
     ask(project, at=at)
 
 
 def ask_at_closing(project: Project, *, at: datetime) -> None:
     """Have the message of a project that closes say so, and its results posted if it reveals them."""
     ask(project, at=at)
-    if project.reveal_results and installations.is_connected(community_id=project.community_id):
+    PublicMessage.objects.filter(pk=project.pk).update(recounts=F("recounts") + 1)  # for earlier summaries
+    if project.reveal_results and installations.is_configured():
         subject = f"{project.pk}:{int((project.opened_at or at).timestamp())}"  # once for each opening
         outbox.put(community_id=project.community_id, kind=SUMMARIZE, subject=subject, at=at)
 
 
 def ask_to_remove(project: Project, *, at: datetime) -> None:
-    """Have the message of a project removed that is deleted for good. In the transaction of the deletion."""
-    row = PublicMessage.objects.filter(pk=project.pk).exclude(message_id="").first()
-    if row is not None and installations.is_connected(community_id=project.community_id):
-        remove(project, row, at=at)
+    """Have all messages of a project removed that is deleted for good. In the transaction of the deletion."""
+    if not installations.is_configured():
+        return
+    for posts in (PublicMessage.objects.all(), SummaryMessage.objects.all()):
+        for row in posts.filter(project=project).exclude(message_id=""):
+            remove(project, row, at=at)
 
 
-def remove(project: Project, row: PublicMessage, *, at: datetime) -> None:
+def remove(project: Project, row: ChatPost, *, at: datetime) -> None:
     """Have a message removed that is not the project's any more."""
-    subject = f"{row.channel_id}:{row.message_id}"
+    subject = subject_of_removal(row.channel_id, row.message_id)
     outbox.put(community_id=project.community_id, kind=REMOVE, subject=subject, at=at)
+
+
+def subject_of_removal(channel_id: str, message_id: str) -> str:
+    """The subject of the task that removes a message."""
+    return f"{channel_id}:{message_id}"
+
+
+def ask_for_outdated_summaries(*, at: datetime) -> int:
+    """Have the summaries changed whose figures are no longer right. Returns how many."""
+    return _ask_for(_OUTDATED_SUMMARIES, SUMMARIZE, at)
 
 
 def ask_for_outdated(*, at: datetime) -> int:
     """Have the messages changed that do not show the latest votes or wording. Returns how many.
 
-    Compared are sums that every vote changes anyway, so a vote does nothing for its message.
+    Compared are sums that every vote changes anyway, so a vote does nothing for its message. Posts, roles
+    and answers are sent before what is asked for here.
     """
     with prepared() as cursor:
-        cursor.execute(_IS_OUTDATED, {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN})
+        cursor.execute(_SETTLE)
+    return _ask_for(_IS_OUTDATED, SEND, at)
+
+
+def _ask_for(outdated: str, kind: str, at: datetime) -> int:
+    values: dict[str, Any] = {"is_new_hour": at.minute == 0, "again": at - ASKED_AGAIN, "kind": kind}
+    with prepared() as cursor:
+        cursor.execute(outdated, values)
         rows = cursor.fetchall()
-    for project_id, community_id in rows:
-        outbox.put(community_id=community_id, kind=SEND, subject=str(project_id), at=at)
+    for subject, community_id in rows:
+        outbox.put(community_id=community_id, kind=kind, subject=subject, at=at, yields=True)
     return len(rows)

@@ -22,7 +22,7 @@ from communities.models import ChatInstallation, ChatTask
 from communities.rounding import Rounding
 from communities.services import audit, platform_members
 from communities.services.chat import guilds, installations, outbox, overview
-from communities.services.chat.outbox import Abandoned
+from communities.services.chat.outbox import Abandoned, Blocked
 from communities.transactions import in_transaction
 from xp.models import RoleGrant
 from xp.services import roles
@@ -31,7 +31,7 @@ GRANT = "xp.grant_role"
 AT_ONCE = 200
 SHARE = 1 / 20  # of the waiting roles of anonymous projects that one run, each minute, takes
 _GONE = frozenset({10007, 10013})
-_UNFIT = frozenset({10011, 50013, 50028})
+_UNFIT = frozenset({10011, 50028})
 
 
 def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
@@ -87,7 +87,7 @@ def _waiting() -> QuerySet[RoleGrant]:
 
 
 def carry_out(task: ChatTask, at: datetime) -> None:
-    """Grant one role. Raises PlatformError, Abandoned with the reason."""
+    """Grant one role. Raises PlatformError, Abandoned or Blocked with the reason."""
     grant = RoleGrant.objects.select_related("member").filter(pk=int(task.subject)).first()
     if grant is None or grant.carried_out_at is not None:
         return
@@ -104,12 +104,17 @@ def carry_out(task: ChatTask, at: datetime) -> None:
 
 def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
     """Grant a role that is still harmless and below the bot's own. False if this account is not there."""
-    guild = guilds.stored(community_id=grant.community_id)
-    if guild is None or guild.at < at - guilds.FRESH or guild.grant_fault(grant.role_id):
-        guild = guilds.refresh(community_id=grant.community_id, at=at)
-    if fault := guild.grant_fault(grant.role_id):
+    role_id = grant.role_id
+    guild = guilds.current(
+        community_id=grant.community_id, at=at, fault_of=lambda guild: guild.grant_fault(role_id)
+    )
+    if guild is None:
+        raise Blocked("The bot is not in the server.")
+    if fault := guild.unfit_to_grant(role_id):
         raise Abandoned(f"This role {fault}.")
-    path = f"/guilds/{grant.community_id}/members/{platform_id}/roles/{grant.role_id}"
+    if lack := guild.grant_lack(role_id):
+        raise Blocked(f"This role {lack}.")
+    path = f"/guilds/{grant.community_id}/members/{platform_id}/roles/{role_id}"
     reason = f"Earned in {grant.project_name}" if grant.project_name else "Earned"
     try:
         client.request("PUT", path, reason=reason)
@@ -117,8 +122,7 @@ def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
         if refusal.code in _GONE:
             return False
         if refusal.code in _UNFIT:
-            words = "The role is gone, or above the bot’s own, or the bot lacks Manage Roles."
-            raise Abandoned(words) from None
+            raise Abandoned("The role is gone.") from None
         raise
     return True
 

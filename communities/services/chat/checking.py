@@ -6,7 +6,7 @@ from datetime import datetime
 
 from communities.chat_platform.client import PlatformError
 from communities.models import ChatInstallation
-from communities.services.chat import installations
+from communities.services.chat import access, installations
 
 AGAIN_AFTER = 5  # seconds: the platform is asked by one button once at a time
 
@@ -21,6 +21,7 @@ def check_by_hand(*, community_id: int, at: datetime) -> tuple[str, bool]:
     row = installations.find(community_id=community_id)
     if row and row.checked_at and (at - row.checked_at).total_seconds() < AGAIN_AFTER:
         return _words(row)
+    access.expect(community_id=community_id)
     try:
         return _words(installations.check(community_id=community_id, at=at))
     except PlatformError as failure:

@@ -6,27 +6,33 @@ server of the community that asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 from django.conf import settings
 
-from communities.chat_platform import client, permissions
+from communities.chat_platform import client, pacing, permissions
 from communities.models import ChatInstallation
+from communities.transactions import in_transaction
 
 FRESH = timedelta(minutes=1)
+AGAIN = timedelta(seconds=10)  # before the platform is asked once more because of something that is amiss
 # The platform's kinds of channels in which messages are posted.
 TEXT, ANNOUNCEMENT, THREADS = 0, 5, frozenset({10, 11, 12})
+FORUMS = frozenset({15, 16})  # their posts are threads
 _NEEDED = (
     permissions.VIEW_CHANNEL,
-    permissions.SEND_MESSAGES,
     permissions.EMBED_LINKS,
     permissions.ATTACH_FILES,
+    permissions.READ_MESSAGE_HISTORY,  # to look for a message before it is sent again
 )
+LOOKED_UP_AGAIN = timedelta(seconds=30)  # before one channel is asked for once more
+LOOK_UPS = 5  # of one community in a minute: its callers may send any ids
+MOST_LOOKED_UP = 50  # kept of one community, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,21 @@ class Channel:
     kind: int
     overwrites: Sequence[Mapping[str, Any]]
     position: int = 0
+    parent_id: str = ""  # of a thread
+    is_locked: bool = False
+
+    @property
+    def is_thread(self) -> bool:
+        return self.kind in THREADS
 
 
 @dataclass(frozen=True)
 class Guild:
-    """A server. `bot_id` and `bot_role_ids` are the bot's own account and roles there."""
+    """A server. `bot_id` and `bot_role_ids` are the bot's own account and roles there.
+
+    `channels` are all but threads, of which there are those that were looked up. `no_channels` were looked up
+    and are none of this server that the bot can see.
+    """
 
     id: str
     name: str
@@ -59,6 +75,7 @@ class Guild:
     bot_id: str
     bot_role_ids: tuple[str, ...]
     at: datetime
+    no_channels: frozenset[str] = frozenset()
 
     @cached_property
     def bot_permissions(self) -> int:
@@ -72,6 +89,10 @@ class Guild:
 
     def grant_fault(self, role_id: str) -> str:
         """Why the bot must not or cannot grant a role, to follow “this role”; empty if it can."""
+        return self.unfit_to_grant(role_id) or self.grant_lack(role_id)
+
+    def unfit_to_grant(self, role_id: str) -> str:
+        """Why no bot may grant a role; empty if one may."""
         role = self.roles.get(role_id)
         if role is None or role_id == self.id:
             return "is no role of this server that people can be given"
@@ -79,7 +100,11 @@ class Guild:
             return "belongs to an integration, which alone gives it"
         if danger := permissions.danger_of(role.permissions):
             return f"would let people {danger}, so no survey may give it"
-        if role.position >= self.bot_position:
+        return ""
+
+    def grant_lack(self, role_id: str) -> str:
+        """What our bot lacks to grant a role of the server; empty if it lacks nothing."""
+        if self.roles[role_id].position >= self.bot_position:
             return (
                 "is above the bot’s own highest role: drag the bot’s role above it in the server’s settings"
             )
@@ -92,15 +117,21 @@ class Guild:
         channel = self.channels.get(channel_id)
         if channel is None:
             return "is no channel of this server that the bot can see"
+        if channel.kind in FORUMS:
+            return "is a forum: write a post there, and name that post"
         if channel.kind not in (TEXT, ANNOUNCEMENT, *THREADS):
             return "is no text channel"
-        allowed = self._permissions(channel.overwrites)
-        lacking = [permissions.NAMES[bit] for bit in _NEEDED if not allowed & bit]
-        return f"does not let the bot post: it lacks {', '.join(lacking)}" if lacking else ""
-
-    def with_channel(self, channel: Channel) -> Guild:
-        """The server with one more channel: threads are not listed with it."""
-        return replace(self, channels={**self.channels, channel.id: channel})
+        place = self.channels.get(channel.parent_id) if channel.is_thread else channel
+        if place is None:
+            return "is a thread of a channel that the bot cannot see"
+        send = permissions.SEND_IN_THREADS if channel.is_thread else permissions.SEND_MESSAGES
+        allowed = self._permissions(place.overwrites)
+        lacking = [permissions.NAMES[bit] for bit in (send, *_NEEDED) if not allowed & bit]
+        if lacking:
+            return f"does not let the bot post: it lacks {', '.join(lacking)}"
+        if channel.is_locked and not allowed & permissions.MANAGE_THREADS:
+            return "is a locked thread: unlock it, or let the bot manage threads"
+        return ""
 
     def _permissions(self, overwrites: Sequence[Mapping[str, Any]]) -> int:
         return permissions.of_member(
@@ -131,7 +162,7 @@ def stored(*, community_id: int) -> Guild | None:
     ).first()
     if row is None or row.snapshot is None or row.snapshot_at is None:
         return None
-    return read(row.snapshot, at=row.snapshot_at)
+    return read(row.snapshot, at=row.snapshot_at, looked_up=row.looked_up)
 
 
 def refresh(*, community_id: int, at: datetime) -> Guild:
@@ -140,21 +171,63 @@ def refresh(*, community_id: int, at: datetime) -> Guild:
     Raises PlatformError, also if the bot is not there.
     """
     snapshot = ask(community_id=community_id)
-    ChatInstallation.objects.filter(community_id=community_id).update(snapshot=snapshot, snapshot_at=at)
-    return read(snapshot, at=at)
+    row = ChatInstallation.objects.filter(community_id=community_id)
+    row.update(snapshot=snapshot, snapshot_at=at)
+    return read(snapshot, at=at, looked_up=row.values_list("looked_up", flat=True).first() or {})
 
 
-def refresh_if_old(*, community_id: int, at: datetime) -> None:
-    """Before a change that names roles or channels: ask about the server unless that was done just now.
+def current(*, community_id: int, at: datetime, fault_of: Callable[[Guild], str]) -> Guild | None:
+    """The server as it is now, before a worker uses it; None if the community is not connected.
 
-    Never inside a transaction. If the platform cannot be asked, what it said last counts: the worker asks
-    again before it posts or grants anything.
+    Asks the platform if the description is old, or says that something is amiss and is not from just now.
+    Never inside a transaction. Raises PlatformError.
     """
     guild = stored(community_id=community_id)
-    if guild is None or guild.at > at - FRESH or settings.CHAT is None:
+    if guild is None:
+        return None
+    if guild.at < at - FRESH or (guild.at < at - AGAIN and fault_of(guild)):
+        return refresh(community_id=community_id, at=at)
+    return guild
+
+
+def look(
+    *, community_id: int, at: datetime, role_ids: Collection[str] = (), channel_ids: Collection[str] = ()
+) -> None:
+    """Before a change that names roles or channels: ask about the server, and about what is not known.
+
+    The server is asked about once in a minute; if it has no such role, once more, as the role may be new.
+    Channels that are not known are asked for one by one. A community has at most LOOK_UPS such questions in
+    a minute, whatever ids its callers send. Never inside a transaction. If the platform cannot be asked, what
+    it said last counts: the worker asks again before it posts or grants anything.
+    """
+    guild = stored(community_id=community_id)
+    if guild is None or settings.CHAT is None:
         return
     with suppress(client.PlatformError):
-        refresh(community_id=community_id, at=at)
+        if guild.at <= at - FRESH or _is_new_role(guild, role_ids):
+            refresh(community_id=community_id, at=at)
+        for channel_id in channel_ids:
+            _look_up_if_needed(community_id, channel_id, at)
+
+
+def _is_new_role(guild: Guild, role_ids: Collection[str]) -> bool:
+    """Whether one of the roles may be newer than the description, and may be asked for now."""
+    return any(each not in guild.roles for each in role_ids) and _may_look_up(guild.id)
+
+
+def _look_up_if_needed(community_id: int, channel_id: str, at: datetime) -> None:
+    row = ChatInstallation.objects.filter(community_id=community_id).values("snapshot", "looked_up").get()
+    if any(each["id"] == channel_id for each in (row["snapshot"] or {}).get("channels", ())):
+        return
+    kept = row["looked_up"].get(channel_id)
+    if kept and datetime.fromisoformat(kept["at"]) > at - LOOKED_UP_AGAIN:
+        return
+    if _may_look_up(str(community_id)):
+        look_up(community_id=community_id, channel_id=channel_id, at=at)
+
+
+def _may_look_up(community_id: str) -> bool:
+    return pacing.take(f"look-ups:{community_id}", LOOK_UPS, timedelta(minutes=1))
 
 
 def ask(*, community_id: int) -> dict[str, Any]:
@@ -184,18 +257,35 @@ def ask(*, community_id: int) -> dict[str, Any]:
     }
 
 
-def channel_of(*, community_id: int, channel_id: str) -> Channel | None:
-    """A channel or thread that the platform says to belong to this server; None if it does not.
+def look_up(*, community_id: int, channel_id: str, at: datetime) -> Channel | None:
+    """Ask for one channel or thread, and keep what the platform says; None if it is not in this server.
 
-    Raises PlatformError if the platform cannot be asked.
+    Never inside a transaction. Raises PlatformError if the platform cannot be asked.
     """
     try:
         raw = client.request("GET", f"/channels/{channel_id}")
     except client.Refused:
-        return None
-    if str(raw.get("guild_id")) != str(community_id):
-        return None
-    return _channel(_channel_as_json(raw))
+        raw = {}
+    kept = None
+    if str(raw.get("guild_id")) == str(community_id):
+        kept = {
+            **_channel_as_json(raw),
+            "parent_id": str(raw.get("parent_id") or ""),
+            "is_locked": bool((raw.get("thread_metadata") or {}).get("locked")),
+        }
+    _keep(community_id, channel_id, {"at": at.isoformat(), "channel": kept})
+    return _channel(kept) if kept else None
+
+
+@in_transaction
+def _keep(community_id: int, channel_id: str, found: Mapping[str, Any]) -> None:
+    row = ChatInstallation.objects.select_for_update().filter(community_id=community_id).first()
+    if row is None:
+        return
+    others = {key: value for key, value in row.looked_up.items() if key != channel_id}
+    newest = sorted(others.items(), key=lambda item: item[1]["at"], reverse=True)[: MOST_LOOKED_UP - 1]
+    row.looked_up = {channel_id: found, **dict(newest)}
+    row.save(update_fields=["looked_up"])
 
 
 def _channel_as_json(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,8 +301,8 @@ def _channel_as_json(raw: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def read(snapshot: Mapping[str, Any], *, at: datetime) -> Guild:
-    """The server in a snapshot, which was taken at a time."""
+def read(snapshot: Mapping[str, Any], *, at: datetime, looked_up: Mapping[str, Any] | None = None) -> Guild:
+    """The server in a snapshot, which was taken at a time, with the channels that were looked up."""
     roles = [
         Role(
             each["id"],
@@ -224,7 +314,8 @@ def read(snapshot: Mapping[str, Any], *, at: datetime) -> Guild:
         )
         for each in snapshot["roles"]
     ]
-    channels = [_channel(each) for each in snapshot["channels"]]
+    found = {channel_id: each["channel"] for channel_id, each in (looked_up or {}).items()}
+    channels = [_channel(each) for each in (*filter(None, found.values()), *snapshot["channels"])]
     return Guild(
         id=snapshot["id"],
         name=snapshot["name"],
@@ -233,8 +324,18 @@ def read(snapshot: Mapping[str, Any], *, at: datetime) -> Guild:
         bot_id=snapshot["bot_id"],
         bot_role_ids=tuple(snapshot["bot_role_ids"]),
         at=at,
+        no_channels=frozenset(channel_id for channel_id, each in found.items() if each is None),
     )
 
 
 def _channel(raw: Mapping[str, Any]) -> Channel:
-    return Channel(raw["id"], raw["name"], raw["type"], raw["overwrites"], raw["position"])
+    """A channel as it is kept. Those that the platform listed with the server are no threads."""
+    return Channel(
+        raw["id"],
+        raw["name"],
+        raw["type"],
+        raw["overwrites"],
+        raw["position"],
+        raw.get("parent_id", ""),
+        raw.get("is_locked", False),
+    )

@@ -18,13 +18,13 @@ from communities.chat_platform import client, commands, permissions
 from communities.chat_platform.client import PlatformError, Refused
 from communities.models import ChatInstallation, Community
 from communities.services import audit, bots
-from communities.services.chat import guilds, notices
+from communities.services.chat import access, guilds, notices
 from communities.services.settings import get_settings
 from communities.transactions import in_transaction
 
 CHECK = "communities.check_chat"
 EVERY = timedelta(hours=1)
-AT_ONCE = 20
+AT_ONCE = 20  # of one run, four times a minute: 4,800 an hour
 PAGE = 200  # servers that the platform lists at a time
 AUTHORIZE = "https://discord.com/oauth2/authorize"
 _GONE = frozenset({10004, 50001})
@@ -77,6 +77,16 @@ def install_url(*, community_id: int) -> str:
     return f"{AUTHORIZE}?{urlencode(query)}"
 
 
+def note_added(*, community_id: int, at: datetime) -> None:
+    """The platform says that the bot was added to a server, perhaps anew: have it checked soon.
+
+    Its commands are registered again, and what was refused is tried again. Does nothing for unknown servers.
+    """
+    ChatInstallation.objects.filter(community_id=community_id).update(commands="")
+    access.expect(community_id=community_id)
+    ask_to_check(community_id=community_id, at=at)
+
+
 def ask_to_check(*, community_id: int, at: datetime) -> None:
     """Have a worker check the connection of a community soon. Does nothing for unknown servers."""
     if not Community.objects.filter(pk=community_id).exists():
@@ -88,8 +98,8 @@ def ask_to_check(*, community_id: int, at: datetime) -> None:
 def check(*, community_id: int, at: datetime) -> ChatInstallation | None:
     """Ask the platform whether the bot is in the server and has what it needs, and keep what it says.
 
-    None if the bot never was there. Registers the commands if they have changed. Never inside a
-    transaction. Raises PlatformError if the platform cannot be asked.
+    None if the bot never was there. Registers the commands if they have changed, and has tried again what was
+    refused. Never inside a transaction. Raises PlatformError if the platform cannot be asked.
     """
     try:
         snapshot = guilds.ask(community_id=community_id)
@@ -124,15 +134,30 @@ def check_quietly(*, community_id: int, at: datetime) -> bool:
 
 
 def check_due(*, at: datetime) -> int:
-    """Check the connections whose time has come, some at once. Returns how many."""
+    """Check the connections whose time has come, a batch of them, the longest due first. Returns how many.
+
+    Each is claimed by itself, so that two runs at a time check different servers.
+    """
     if settings.CHAT is None:
         return 0
-    due = ChatInstallation.objects.filter(check_at__lte=at).order_by("check_at")
-    ids = list(due.values_list("community_id", flat=True)[:AT_ONCE])
-    for community_id in ids:
+    for count in range(AT_ONCE):
+        community_id = _claim_due(at)
+        if community_id is None:
+            return count
         if not check_quietly(community_id=community_id, at=at):
-            break  # the platform is down, or wants to be left alone
-    return len(ids)
+            return count + 1  # the platform is down, or wants to be left alone
+    return AT_ONCE
+
+
+@in_transaction
+def _claim_due(at: datetime) -> int | None:
+    """A community whose connection is due, which no other run takes."""
+    due = ChatInstallation.objects.filter(check_at__lte=at).order_by("check_at")
+    row = due.select_for_update(skip_locked=True).only("community_id").first()
+    if row is None:
+        return None
+    ChatInstallation.objects.filter(pk=row.pk).update(check_at=at + EVERY)
+    return int(row.community_id)
 
 
 def reconcile(*, at: datetime) -> int:
@@ -195,10 +220,12 @@ def _note_connected(
     is_new = row is None or row.status != ChatInstallation.Status.CONNECTED
     row = row or ChatInstallation(community_id=community_id)
     row.status, row.snapshot, row.snapshot_at = ChatInstallation.Status.CONNECTED, snapshot, at
-    row.problems, row.checked_at, row.check_at, row.removed_at = problems, at, at + EVERY, None
+    row.problems, row.checked_at, row.removed_at = problems, at, None
     row.commands = registered or ""
     if is_new:
         row.connected_at = at
+        access.expect(community_id=community_id)
+    row.check_at = min(at + EVERY, access.unblock(community_id=community_id, at=at) or at + EVERY)
     row.save()
     if is_new:
         _record(Action.CHAT_CONNECTED, community_id, at)

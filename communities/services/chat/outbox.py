@@ -27,10 +27,11 @@ from communities.chat_platform import pacing
 from communities.chat_platform.client import PlatformError, Refused, Unauthorized
 from communities.errors import Conflict, NotFound
 from communities.faults import log_fault
-from communities.models import ChatInstallation, ChatTask
+from communities.models import ChatTask
 from communities.queue import wake
 from communities.sealing import seal
 from communities.services import audit
+from communities.services.chat import access
 from communities.statements import prepared
 from communities.transactions import in_transaction
 
@@ -41,10 +42,11 @@ KEPT = timedelta(days=30)  # what is over
 AT_ONCE = 4  # tasks of one process, so that webhooks have threads too
 SECONDS_OF_A_RUN = 10  # then other kinds have their turn
 BATCH = 500
+IN_ORDER = ("yields", "due_at")  # in which tasks are carried out
 PURPOSE = "chat task"
 INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
 # Codes of the platform after which the same would fail again, and what that means to people.
-_FINAL = {
+_REASONS = {
     10003: "The channel does not exist any more.",
     10004: "The bot is not in the server any more.",
     10007: "They are not in the server any more.",
@@ -57,6 +59,7 @@ _FINAL = {
     50024: "Messages cannot be posted in a channel of this kind.",
     50028: "The role cannot be given.",
     50035: "The platform did not accept the message.",
+    160005: "The thread is locked.",
     10062: "It was too late for an answer.",
     10015: "It was too late for an answer.",
     50027: "It was too late for an answer.",
@@ -64,7 +67,8 @@ _FINAL = {
     240000: "The server’s moderation rules refused a link.",
 }
 
-_BOT_IS_GONE = frozenset({10004, 50001})
+_BOT_IS_GONE = frozenset({10004, 50001})  # perhaps: the next check finds out
+_NO_ACCESS = _BOT_IS_GONE | {50013, 160005}  # what somebody in the server can give back
 
 log = structlog.get_logger("colloquy.chat")
 _free = threading.BoundedSemaphore(AT_ONCE)
@@ -72,10 +76,12 @@ Clock = Callable[[], datetime]
 
 _PUT = """
     INSERT INTO communities_chattask AS task
-        (community_id, kind, subject, payload, status, wanted, done, attempt_count, error, created_at, due_at)
-    VALUES (%s, %s, %s, %s, 'pending', 1, 0, 0, '', %s, %s)
+        (community_id, kind, subject, payload, status, wanted, done, attempt_count, error, created_at, due_at,
+        yields)
+    VALUES (%s, %s, %s, %s, 'pending', 1, 0, 0, '', %s, %s, %s)
     ON CONFLICT (kind, subject) DO UPDATE SET
         wanted = task.wanted + 1,
+        yields = excluded.yields AND (task.yields OR task.due_at IS NULL),
         payload = coalesce(excluded.payload, task.payload),
         -- What waits for the platform goes on waiting.
         due_at = CASE WHEN task.due_at IS NULL OR excluded.payload IS NOT NULL
@@ -105,6 +111,10 @@ class Abandoned(Exception):
     """It cannot be done, and trying again would not help. The message says why."""
 
 
+class Blocked(Exception):
+    """It cannot be done until somebody gives the bot the access that it lacks. The message says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Again:
     """It was done, and is to be done once more at a time."""
@@ -124,15 +134,16 @@ def put(
     at: datetime,
     due_at: datetime | None = None,
     payload: str = "",
+    yields: bool = False,
 ) -> int:
     """Note in the caller's transaction that something has to be done, and wake a worker for it.
 
-    Asked for again, it is done once more, after what may be under way. `payload` is stored encrypted.
-    Returns the task's id.
+    Asked for again, it is done once more, after what may be under way. `payload` is stored encrypted. What
+    `yields` is done once nothing else is due. Returns the task's id.
     """
     sealed = seal(payload, purpose=PURPOSE, row=f"{kind}:{subject}") if payload else None
     with prepared() as cursor:
-        cursor.execute(_PUT, [community_id, kind, subject, sealed, at, due_at or at])
+        cursor.execute(_PUT, [community_id, kind, subject, sealed, at, due_at or at, yields])
         task_id = int(cursor.fetchone()[0])
     if due_at is None or due_at <= at:
         wake(kind, task_id=task_id)
@@ -141,7 +152,7 @@ def put(
 
 def wake_due(*, at: datetime) -> int:
     """Wake a worker for each task that is due. Returns how many."""
-    due = ChatTask.objects.filter(due_at__lte=at).order_by("due_at").values_list("pk", "kind")[:BATCH]
+    due = ChatTask.objects.filter(due_at__lte=at).order_by(*IN_ORDER).values_list("pk", "kind")[:BATCH]
     for task_id, kind in due:
         wake(kind, task_id=task_id)
     return len(due)
@@ -152,9 +163,10 @@ def attempt(
 ) -> None:
     """Carry out a task if it is due, outside of any transaction, and write how it went.
 
-    Goes on with others of its kind that are due, for some seconds. Does nothing if another worker has it, or
-    if this process is at several already: the sweep comes again. `carry_out` raises PlatformError or
-    Abandoned. `give_up` is told of a task that was given up, with the reason.
+    Goes on with others of its kind that are due, for some seconds, or until something is due that those left
+    yield to. Does nothing if another worker has it, or if this process is at several already: the sweep comes
+    again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is told of a task that was given
+    up or blocked, with the reason.
     """
     if not _free.acquire(blocking=False):
         return
@@ -167,9 +179,22 @@ def attempt(
             if time.monotonic() > ends:
                 break
             of_its_kind = ChatTask.objects.filter(kind=task.kind).exclude(pk__in=seen)
-            task = _claim(of_its_kind.order_by("due_at"), now())
+            if task.yields and _must_yield(task.kind, now()):
+                break
+            task = _claim(of_its_kind.order_by(*IN_ORDER), now())
     finally:
         _free.release()
+
+
+def keep(task: ChatTask, *, now: Clock = timezone.now) -> None:
+    """Hold a task for another LEASE, before a step that two workers must not take.
+
+    Raises Abandoned if another worker holds the task by now: its outcome counts.
+    """
+    until = now() + LEASE
+    if not ChatTask.objects.filter(pk=task.pk, due_at=task.due_at).update(due_at=until):
+        raise Abandoned("Another worker does this.")
+    task.due_at = until
 
 
 def is_of(*, community_id: int, task_id: int) -> bool:
@@ -179,7 +204,7 @@ def is_of(*, community_id: int, task_id: int) -> bool:
 
 @in_transaction
 def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
-    """Do something of the actor's community once more that was given up or waits.
+    """Do something of the actor's community once more that was given up, is blocked or waits.
 
     Refuses what was done already.
     """
@@ -202,7 +227,7 @@ def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
 
 
 def forget_old(*, at: datetime) -> int:
-    """Delete what was done or given up long ago. Returns how many."""
+    """Delete what was done, given up or blocked long ago. Returns how many."""
     deleted, _ = ChatTask.objects.filter(due_at__isnull=True, last_attempt_at__lt=at - KEPT).delete()
     return deleted
 
@@ -217,33 +242,50 @@ def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
     return task
 
 
+def _must_yield(kind: str, at: datetime) -> bool:
+    """Whether something of another kind is due that does not yield."""
+    return ChatTask.objects.filter(due_at__lte=at, yields=False).exclude(kind=kind).exists()
+
+
 def _attempt(task: ChatTask, carry_out: CarryOut, give_up: GiveUp | None, now: Clock) -> None:
     began_at = now()
     again: Again | None = None
-    error, wait, is_final = "", None, False
+    error, wait, end = "", None, None
     try:
         again = carry_out(task, began_at)
     except Abandoned as reason:
-        error, is_final = str(reason), True
+        error, end = str(reason), ChatTask.Status.ABANDONED
+    except Blocked as reason:
+        error, end = str(reason), ChatTask.Status.BLOCKED
     except Unauthorized as failure:
         error, wait = failure.message, pacing.CIRCUIT_OPEN
     except Refused as failure:
-        if failure.code in _BOT_IS_GONE:  # perhaps: the next check finds out
-            ChatInstallation.objects.filter(pk=task.community_id).update(check_at=began_at)
-        error = _FINAL.get(failure.code or 0, failure.message)
-        is_final = failure.code in _FINAL or failure.status in (400, 403, 404)
+        if failure.code in _BOT_IS_GONE:
+            access.note_refused(community_id=task.community_id, at=began_at)
+        error, end = _REASONS.get(failure.code or 0, failure.message), _end_of(failure)
     except PlatformError as failure:  # an outage, or the platform says how long to wait
         error, wait = failure.message, failure.retry_after
     except Exception as fault:  # one bad row must not stop the others
         log_fault(log, "chat.task_fault", fault, kind=task.kind)
         error = INTERNAL_ERROR
     if error:
-        is_over = _write_failure(task, error, wait, is_final, at=now())
+        is_over = _write_failure(task, error, wait, end, at=now())
+        if end == ChatTask.Status.BLOCKED:
+            access.plan_check(community_id=task.community_id)
         if is_over and give_up is not None:
             give_up(task, error)
     else:
         _write_success(task, again, at=began_at)
     log.info("chat.task", kind=task.kind, outcome="failed" if error else "delivered")
+
+
+def _end_of(failure: Refused) -> ChatTask.Status | None:
+    """How a task ends that the platform refused; None if the same may succeed later."""
+    is_forbidden = failure.status == 403 and failure.code not in _REASONS
+    if failure.code in _NO_ACCESS or is_forbidden:
+        return ChatTask.Status.BLOCKED
+    is_final = failure.code in _REASONS or failure.status in (400, 404)
+    return ChatTask.Status.ABANDONED if is_final or failure.status == 403 else None
 
 
 def _write_success(task: ChatTask, again: Again | None, *, at: datetime) -> None:
@@ -265,17 +307,17 @@ def _write_success(task: ChatTask, again: Again | None, *, at: datetime) -> None
 
 
 def _write_failure(
-    task: ChatTask, error: str, wait: timedelta | None, is_final: bool, *, at: datetime
+    task: ChatTask, error: str, wait: timedelta | None, end: ChatTask.Status | None, *, at: datetime
 ) -> bool:
-    """Returns whether it was given up."""
+    """Returns whether it was given up or blocked."""
     held = ChatTask.objects.filter(pk=task.pk, due_at=task.due_at)
     counted = F("attempt_count") + int(wait is None)
-    if is_final or at - task.created_at > GIVEN_UP:
+    if end is None and at - task.created_at > GIVEN_UP:
+        end = ChatTask.Status.ABANDONED
+    if end is not None:
         # What was asked for again meanwhile may be something else: a channel that exists.
         over = held.filter(wanted=task.wanted)
-        if over.update(
-            status=ChatTask.Status.ABANDONED, due_at=None, error=error[:300], attempt_count=counted
-        ):
+        if over.update(status=end, due_at=None, error=error[:300], attempt_count=counted):
             return True
     # If the platform only asked to wait, nothing has failed yet.
     is_new = wait is not None and task.attempt_count == 0

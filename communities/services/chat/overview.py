@@ -17,8 +17,11 @@ STATES = {
     ChatTask.Status.PENDING: ("Waiting", "pending"),
     ChatTask.Status.DELIVERED: ("Done", "done"),
     ChatTask.Status.FAILED: ("Failed, will be tried again", "pending"),
+    ChatTask.Status.BLOCKED: ("Waits for access", "bad"),
     ChatTask.Status.ABANDONED: ("Given up", "bad"),
 }
+
+_NOT_DONE = (ChatTask.Status.FAILED, ChatTask.Status.BLOCKED, ChatTask.Status.ABANDONED)
 
 NamesOf = Callable[[Collection[str]], Mapping[str, str]]
 
@@ -105,10 +108,8 @@ def _commands(row: ChatInstallation) -> list[tuple[str, str]]:
 
 
 def failed(*, community_id: int) -> list[Work]:
-    """What was given up or waits to be tried again, the newest first."""
-    rows = ChatTask.objects.filter(
-        community_id=community_id, status__in=(ChatTask.Status.FAILED, ChatTask.Status.ABANDONED)
-    )
+    """What was given up, is blocked or waits to be tried again, the newest first."""
+    rows = ChatTask.objects.filter(community_id=community_id, status__in=_NOT_DONE)
     return _in_words(list(rows.order_by("-pk")[:MOST_FAILED]))
 
 
@@ -136,16 +137,18 @@ def _in_words(tasks: list[ChatTask]) -> list[Work]:
             error=task.error,
             at=task.last_attempt_at or task.created_at,
             due_at=task.due_at,
-            may_be_tried_again=task.status in (ChatTask.Status.FAILED, ChatTask.Status.ABANDONED),
+            may_be_tried_again=task.status in _NOT_DONE,
         )
         for task in tasks
     ]
 
 
 def failures(*, community_id: int, since: datetime) -> int:
-    """How much was given up since a time."""
+    """How much was given up or blocked since a time."""
     rows = ChatTask.objects.filter(
-        community_id=community_id, status=ChatTask.Status.ABANDONED, last_attempt_at__gte=since
+        community_id=community_id,
+        status__in=(ChatTask.Status.BLOCKED, ChatTask.Status.ABANDONED),
+        last_attempt_at__gte=since,
     )
     return rows.count()
 

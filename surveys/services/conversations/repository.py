@@ -24,7 +24,7 @@ from communities import rounding
 from communities.statements import columns_of, instance_of, prepared, width_of
 from surveys.engine.walk.answers import AnswerRow
 from surveys.models import Answer, Conversation, Project, Tally
-from surveys.services import anonymity, feed_order
+from surveys.services import anonymity, feed_order, public_messages
 from surveys.services.conversations import completions
 from surveys.services.representations.response import StoredAnswers
 
@@ -305,12 +305,14 @@ def count(*, project_id: int, counts: TallyChange) -> None:
     if counts:
         with prepared() as cursor:
             cursor.execute(*_tally(project_id, counts))
+        public_messages.note_recount(project_id=project_id)
 
 
 def note_change(*, project_id: int) -> None:
     """Let nothing that was counted of a project be taken for what would be counted now."""
     with prepared() as cursor:
         cursor.execute(*_tally(project_id, TallyChange()))
+    public_messages.note_recount(project_id=project_id)
 
 
 def _parts(move: MoveChanges) -> tuple[list[str], list[Any]]:

@@ -2,14 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
+from communities.services.chat import guilds
 from communities.services.chat.guilds import Guild
 from surveys.engine.script import Script, Violation
 from surveys.models import Project
 from surveys.services import field_groups
+from surveys.services.scripts import editing as scripts
 
 _REWARDS = ("discord_role_id", "achievement_role_id")
+_CHANNEL = "delivery.invitation.post_channel_id"
+_ID = re.compile(r"[0-9]{15,20}")
+
+
+def look(*, community_id: int, fields: Mapping[str, Any], at: datetime) -> None:
+    """Before the transaction of a change: ask the platform about the roles and the channel in its fields.
+
+    The fields may be as somebody sent them, and wrong. Never inside a transaction.
+    """
+    if {"delivery", "rewards", "scoring"} & fields.keys():
+        _look(community_id, _roles_in(fields), _channel_in(fields), at)
+
+
+def look_to_open(*, community_id: int, project_id: int, fields: Mapping[str, Any], at: datetime) -> None:
+    """Before the transaction in which a project opens: the same about all that it names."""
+    project = Project.objects.filter(pk=project_id, community_id=community_id).first()
+    if project is None:
+        return
+    own = {"delivery": project.delivery, "rewards": project.rewards}
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    granted = [role_id for _, role_id in _granted(script)]
+    role_ids = [*_roles_in(fields), *_roles_in(own), *granted]
+    _look(community_id, role_ids, _channel_in(fields) or _channel_in(own), at)
+
+
+def _look(community_id: int, role_ids: Collection[str], channel_id: str, at: datetime) -> None:
+    guilds.look(
+        community_id=community_id,
+        role_ids=[each for each in role_ids if _ID.fullmatch(each)],
+        channel_ids=[channel_id] if _ID.fullmatch(channel_id) else [],
+        at=at,
+    )
+
+
+def _roles_in(fields: Mapping[str, Any]) -> list[str]:
+    """What stands in fields at the places of roles, whatever it is, as text."""
+    delivery, rewards = _group(fields, "delivery"), _group(fields, "rewards")
+    ids = [rewards.get(key) for key in _REWARDS]
+    for group, key in (("audience", "required_role_ids"), ("invitation", "ping_role_ids")):
+        listed = _group(delivery, group).get(key)
+        ids += listed if isinstance(listed, list) else []
+    return [str(each) for each in ids if each]
+
+
+def _channel_in(fields: Mapping[str, Any]) -> str:
+    return str(_group(_group(fields, "delivery"), "invitation").get("post_channel_id") or "")
+
+
+def _group(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    group = fields.get(name)
+    return group if isinstance(group, Mapping) else {}
 
 
 def check(project: Project, script: Script, guild: Guild, *, was: Project | None) -> Iterator[Violation]:
@@ -41,8 +97,15 @@ def unknown_paths(project: Project, script: Script, guild: Guild) -> set[str]:
     unknown = {path for path, role_id in ids.items() if role_id and role_id not in guild.roles}
     channel_id = _post_channel(project)
     if channel_id and channel_id not in guild.channels:
-        unknown.add("delivery.invitation.post_channel_id")
+        unknown.add(_CHANNEL)
     return unknown
+
+
+def unasked_paths(project: Project, guild: Guild) -> set[str]:
+    """Where a project names what the platform could not be asked for yet: a channel that may be a thread."""
+    channel_id = _post_channel(project)
+    is_known = channel_id in guild.channels or channel_id in guild.no_channels
+    return {_CHANNEL} if channel_id and not is_known else set()
 
 
 def _granted(script: Script) -> Iterator[tuple[int, str]]:
@@ -72,7 +135,7 @@ def _channel(project: Project, guild: Guild, was: Project | None) -> Iterator[Vi
     if not channel_id or (was and channel_id == _post_channel(was)):
         return
     if fault := guild.post_fault(channel_id):
-        path = "delivery.invitation.post_channel_id"
+        path = _CHANNEL
         yield Violation(path, "not_allowed", f"`{path}`: this channel {fault}.")
 
 

@@ -259,21 +259,24 @@ def server_faults(
 
     Reward roles must be harmless and below the bot's own. Empty while the community is not connected. With
     `was`, values that were there before are left alone, so that what was read can be sent back. An id that
-    the server did not have when it was last seen may be new: if that was long ago, as the platform could not
-    be asked since, it is accepted in a change, and to open by chat is Unavailable.
+    the server did not have when it was last seen may be new: if that was long ago, or a channel was not
+    looked up, as the platform could not be asked (`server_rules.look`), it is accepted in a change, and to
+    open by chat is Unavailable.
     """
     everyone = list(server_rules.check_everyone(project, was=was))
     guild = guilds.stored(community_id=project.community_id)
     if guild is None:
         return everyone
     faults = [*everyone, *server_rules.check(project, script, guild, was=was)]
-    new = server_rules.unknown_paths(project, script, guild) if guild.at < at - guilds.FRESH else set()
-    if any(fault.field in new for fault in faults):
-        if was is None and project.response_channel == Project.ResponseChannel.CHAT:
-            words = "The chat platform cannot be asked about this server right now; please retry shortly."
-            raise Unavailable(words, retry_after=SECONDS_TO_ASK_AGAIN)
-        faults = [fault for fault in faults if fault.field not in new]
-    return faults
+    is_old = guild.at < at - guilds.FRESH
+    new = server_rules.unasked_paths(project, guild)
+    new |= server_rules.unknown_paths(project, script, guild) if is_old else set()
+    known = [fault for fault in faults if fault.field not in new]
+    is_by_chat = project.response_channel == Project.ResponseChannel.CHAT
+    if faults and not known and was is None and is_by_chat:
+        words = "The chat platform cannot be asked about this server right now; please retry shortly."
+        raise Unavailable(words, retry_after=SECONDS_TO_ASK_AGAIN)
+    return known
 
 
 def require_post_channel(project: Project) -> None:

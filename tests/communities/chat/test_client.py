@@ -297,3 +297,56 @@ def test_an_application_does_not_show_its_secrets(settings, loopback: Loopback) 
     assert "the-bot-token" not in repr(settings.CHAT)
     assert dataclasses.replace(settings.CHAT, client_secret="hidden-one").client_secret == "hidden-one"
     assert "hidden-one" not in repr(dataclasses.replace(settings.CHAT, client_secret="hidden-one"))
+
+
+def test_edits_leave_a_part_of_each_second_to_posts(loopback: Loopback, monkeypatch) -> None:
+    monkeypatch.setattr(pacing, "PER_SECOND", 4)
+    monkeypatch.setattr(pacing, "EDITS_PER_SECOND", 2)
+    loopback.answers = [_json(200, {})] * 4
+    for n in (1, 2):
+        client.request("PATCH", f"{MESSAGES}/{n}", json={})
+
+    with pytest.raises(RateLimited):
+        client.request("PATCH", f"{MESSAGES}/3", json={})
+    client.request("POST", OTHERS, json={})
+    client.request("PUT", "/guilds/1/members/2/roles/3")
+
+    assert len(loopback.requests) == 4
+
+
+def test_edits_yield_while_posts_wait(loopback: Loopback, monkeypatch, redis) -> None:
+    monkeypatch.setattr(pacing, "PER_SECOND", 1)
+    loopback.answers = [_json(200, {})] * 9
+    client.request("POST", OTHERS, json={})
+    with pytest.raises(RateLimited):
+        client.request("POST", MESSAGES, json={})
+    monkeypatch.setattr(pacing, "PER_SECOND", 9)
+
+    with pytest.raises(RateLimited) as limited:
+        client.request("PATCH", f"{MESSAGES}/1", json={})
+    client.request("POST", MESSAGES, json={})
+
+    assert timedelta() < (limited.value.retry_after or timedelta()) <= pacing.YIELDING
+
+
+def test_whether_a_request_would_have_to_wait_is_asked_without_counting_it(
+    loopback: Loopback, monkeypatch
+) -> None:
+    monkeypatch.setattr(pacing, "PER_SECOND", 1)
+    loopback.answers = [_json(200, {})]
+    for _ in range(3):
+        client.require_pace("POST", MESSAGES)
+    client.request("POST", MESSAGES, json={})
+
+    with pytest.raises(RateLimited):
+        client.require_pace("POST", MESSAGES)
+    assert len(loopback.requests) == 1
+
+
+def test_questions_that_callers_cause_are_counted(redis) -> None:
+    period = timedelta(minutes=1)
+
+    assert [pacing.take("look-ups:1", 2, period) for _ in range(3)] == [True, True, False]
+    assert pacing.take("look-ups:2", 2, period)
+    with without_redis():
+        assert not pacing.take("look-ups:3", 2, period)

@@ -8,8 +8,19 @@ import pytest
 from django.utils import timezone
 
 from communities.chat_platform import permissions
+from communities.models import ChatInstallation
 from communities.services.chat import guilds
-from tests.support.chat.world import ADMINISTRATOR, MANAGE_ROLES, SEND, VIEW, VOICE, Channel
+from tests.support.chat.world import (
+    ADMINISTRATOR,
+    FORUM,
+    MANAGE_ROLES,
+    MANAGE_THREADS,
+    SEND,
+    THREADS,
+    VIEW,
+    VOICE,
+    Channel,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -81,19 +92,74 @@ def test_overwrites_of_a_channel_decide(chat: Any) -> None:
     assert "Send Messages" in post_fault((bots, SEND, 0), (world.bot.id, 0, SEND))
 
 
+def _look_up(chat: Any, channel_id: str) -> guilds.Channel | None:
+    return guilds.look_up(community_id=chat.community.pk, channel_id=channel_id, at=timezone.now())
+
+
 def test_threads_are_found_one_by_one_and_only_of_this_server(chat: Any) -> None:
     world = chat.platform.world
-    thread = world.add_channel("a thread", type=11)
+    thread = world.add_thread("a thread", parent=chat.channel)
     foreign = world.add_channel("elsewhere", guild_id="200000000000000002")
 
-    def ask(channel_id: str) -> guilds.Channel | None:
-        return guilds.channel_of(community_id=chat.community.pk, channel_id=channel_id)
+    assert _look_up(chat, thread.id) is not None
+    assert _look_up(chat, foreign.id) is None
+    assert _look_up(chat, "1") is None
+    guild = _guild(chat)
+    assert guild.post_fault(thread.id) == ""
+    assert guild.no_channels == {foreign.id, "1"}
 
-    found = ask(thread.id)
-    assert found is not None
-    assert _guild(chat).with_channel(found).post_fault(thread.id) == ""
-    assert ask(foreign.id) is None
-    assert ask("1") is None
+
+@pytest.mark.parametrize("kind", [10, 11, 12])
+@pytest.mark.parametrize(
+    ("fields", "denied", "granted", "words"),
+    [
+        ({}, 0, 0, ""),
+        ({}, SEND, 0, ""),  # to write in threads is a permission of its own
+        ({}, THREADS, 0, "lacks Send Messages in Threads"),
+        ({"is_archived": True}, 0, 0, ""),
+        ({"is_locked": True}, 0, 0, "is a locked thread"),
+        ({"is_locked": True}, 0, MANAGE_THREADS, ""),
+    ],
+)
+def test_the_channel_of_a_thread_decides_who_may_write_there(
+    chat: Any, kind: int, fields: Any, denied: int, granted: int, words: str
+) -> None:
+    world = chat.platform.world
+    rows = [{"id": world.bot_role.id, "type": 0, "allow": str(granted), "deny": str(denied)}]
+    forum = world.add_channel("ideas", type=FORUM, overwrites=rows)
+    thread = world.add_thread("An idea", parent=forum, type=kind, **fields)
+    _look_up(chat, thread.id)
+
+    fault = _guild(chat).post_fault(thread.id)
+
+    assert words in fault
+    assert bool(fault) == bool(words)
+
+
+def test_a_forum_takes_no_messages_but_its_posts_do(chat: Any) -> None:
+    forum = chat.platform.world.add_channel("ideas", type=FORUM)
+
+    assert _guild(chat).post_fault(forum.id).startswith("is a forum: write a post there")
+
+
+def test_a_thread_whose_channel_is_hidden_from_the_bot_takes_none(chat: Any) -> None:
+    world = chat.platform.world
+    parent = world.add_channel("gone")
+    thread = world.add_thread("a thread", parent=parent)
+    _look_up(chat, thread.id)
+    del world.channels[parent.id]
+
+    assert _guild(chat).post_fault(thread.id) == "is a thread of a channel that the bot cannot see"
+
+
+def test_what_was_looked_up_is_kept_up_to_a_limit(chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guilds, "MOST_LOOKED_UP", 2)
+    threads = [chat.platform.world.add_thread(name, parent=chat.channel) for name in "abc"]
+
+    for thread in threads:
+        _look_up(chat, thread.id)
+
+    assert set(ChatInstallation.objects.get().looked_up) == {each.id for each in threads[1:]}
 
 
 def test_an_administrator_may_do_everything() -> None:

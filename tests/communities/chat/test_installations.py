@@ -15,6 +15,7 @@ from communities.chat_platform.client import RateLimited, Unreachable
 from communities.models import AuditEntry, ChatInstallation, Community
 from communities.services.chat import guilds, installations
 from communities.services.settings import get_settings
+from config.celery import INTERVALS
 from tests.factories import CommunityFactory
 from tests.support.chat.world import MANAGE_ROLES, SEND, VIEW
 from tests.support.mails import subjects
@@ -172,3 +173,37 @@ def test_without_an_application_nobody_is_connected(chat: Any, settings: Any) ->
     assert not installations.is_connected(community_id=chat.community.pk)
     assert installations.check_due(at=timezone.now() + timedelta(days=1)) == 0
     assert installations.reconcile(at=timezone.now()) == 0
+
+
+def test_connections_that_are_due_are_checked_in_batches_the_longest_due_first(
+    chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installations, "AT_ONCE", 3)
+    at = timezone.now()
+    ChatInstallation.objects.update(check_at=at + timedelta(days=1))
+    made = [
+        ChatInstallation.objects.create(
+            community=CommunityFactory.create(), status="connected", check_at=at - timedelta(minutes=n)
+        )
+        for n in range(5)
+    ]
+    oldest_first = [str(row.pk) for row in reversed(made)]
+    before = len(chat.platform.requests)
+
+    counts = [installations.check_due(at=at) for _ in range(3)]
+
+    asked = [path.removeprefix("/guilds/") for _, path, _ in chat.platform.requests[before:]]
+    assert (counts, asked) == ([3, 2, 0], oldest_first)
+
+
+def test_a_server_that_another_run_checks_is_left_to_it(chat: Any) -> None:
+    at = timezone.now() + timedelta(hours=2)
+
+    assert installations._claim_due(at) == chat.community.pk
+    assert installations._claim_due(at) is None
+
+
+def test_two_thousand_servers_are_checked_within_the_hour() -> None:
+    runs = 3600 / INTERVALS[installations.CHECK]
+
+    assert runs * installations.AT_ONCE >= 2 * 2000

@@ -12,8 +12,8 @@ from communities.actors import Actor
 from communities.chat_platform.client import PlatformError, RateLimited, Refused, Unauthorized, Unreachable
 from communities.errors import Conflict, NotFound
 from communities.models import ChatInstallation, ChatTask, Community
-from communities.services.chat import outbox
-from communities.services.chat.outbox import Abandoned, Again
+from communities.services.chat import access, outbox
+from communities.services.chat.outbox import Abandoned, Again, Blocked
 from tests.factories import CommunityFactory, UserFactory
 from tests.support.moments import NOON
 
@@ -156,9 +156,9 @@ def test_a_refused_token_is_tried_again_in_some_minutes(community: Community) ->
     ("failure", "words"),
     [
         (Abandoned("The role is gone."), "The role is gone."),
-        (Refused("Missing Permissions", status=403, code=50013), "The bot lacks a permission"),
         (Refused("Unknown Channel", status=404, code=10003), "The channel does not exist any more."),
-        (Refused("Something new", status=403, code=99999), "Something new"),
+        (Refused("Something new", status=404, code=99999), "Something new"),
+        (Refused("Not for bots", status=403, code=20001), "The platform does not allow this"),
     ],
 )
 def test_what_would_fail_again_is_given_up_with_the_reason(
@@ -168,6 +168,64 @@ def test_what_would_fail_again_is_given_up_with_the_reason(
 
     assert task.status == Status.ABANDONED
     assert task.error.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (Blocked("It may not post there."), "It may not post there."),
+        (Refused("Missing Access", status=403, code=50001), "The bot may not see the channel"),
+        (Refused("Missing Permissions", status=403, code=50013), "The bot lacks a permission"),
+        (Refused("Unknown Guild", status=404, code=10004), "The bot is not in the server"),
+        (Refused("Something new", status=403, code=99999), "Something new"),
+    ],
+)
+def test_what_the_bot_has_no_access_for_waits_without_a_time(
+    community: Community, failure: Exception, words: str
+) -> None:
+    told: list[str] = []
+    task_id = _put(community)
+
+    outbox.attempt(
+        task_id=task_id,
+        carry_out=Work(failure),
+        give_up=lambda task, reason: told.append(reason),
+        now=lambda: NOON,
+    )
+
+    task = ChatTask.objects.get()
+    assert (task.status, task.due_at, task.attempt_count) == (Status.BLOCKED, None, 1)
+    assert [each.startswith(words) for each in (task.error, *told)] == [True, True]
+
+
+def test_what_is_blocked_is_tried_later_and_later_while_it_is_refused(community: Community) -> None:
+    task_id, at, waits = _put(community), NOON, []
+
+    for _ in range(9):
+        _attempt(task_id, Work(Blocked("It may not post there.")), at)
+        next_at = access.unblock(community_id=community.pk, at=at)
+        assert next_at is not None
+        waits.append((next_at - at).total_seconds())
+        assert access.unblock(community_id=community.pk, at=next_at - timedelta(seconds=1)) == next_at
+        assert access.unblock(community_id=community.pk, at=next_at) is None
+        at = next_at
+
+    assert waits == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600]
+    assert _attempt(task_id, Work(), at).status == Status.DELIVERED
+
+
+def test_what_is_blocked_is_tried_at_once_if_something_has_changed(community: Community) -> None:
+    task_id, other = _put(community), CommunityFactory.create()
+    for _ in range(5):
+        ChatTask.objects.update(status=Status.PENDING, due_at=NOON)
+        _attempt(task_id, Work(Blocked("It may not post there.")))
+
+    access.expect(community_id=other.pk)
+    access.unblock(community_id=community.pk, at=NOON)
+    assert ChatTask.objects.get().status == Status.BLOCKED
+    access.expect(community_id=community.pk)
+    access.unblock(community_id=community.pk, at=NOON)
+    assert ChatTask.objects.get().due_at == NOON
 
 
 def test_what_was_asked_for_again_meanwhile_is_not_given_up(community: Community) -> None:
@@ -181,11 +239,12 @@ def test_what_was_asked_for_again_meanwhile_is_not_given_up(community: Community
 
 
 def test_a_server_without_the_bot_is_checked_soon(community: Community) -> None:
-    ChatInstallation.objects.create(community=community, status="connected", check_at=None)
+    ChatInstallation.objects.create(community=community, status="connected", check_at=None, commands="x")
 
     _attempt(_put(community), Work(Refused("Unknown Guild", status=404, code=10004)))
 
-    assert ChatInstallation.objects.get().check_at == NOON
+    row = ChatInstallation.objects.get()
+    assert (row.check_at, row.commands) == (NOON, "")
 
 
 def test_a_worker_that_dies_gives_its_task_back(community: Community) -> None:
@@ -215,6 +274,35 @@ def test_a_worker_goes_on_with_others_of_its_kind(community: Community) -> None:
     _attempt(task_id, work)
 
     assert work.seen == ["1", "2"]
+
+
+def test_what_yields_is_done_once_nothing_else_is_due(community: Community) -> None:
+    task_id, work = _put(community, "1", yields=True), Work()
+    _put(community, "2", yields=True)
+    _put(community, "3", at=NOON + timedelta(seconds=1))
+
+    _attempt(task_id, work, NOON + timedelta(seconds=1))
+
+    assert work.seen == ["1", "3", "2"]
+
+
+def test_what_yields_stops_for_another_kind_that_is_due(community: Community) -> None:
+    task_id, work = _put(community, "1", yields=True), Work()
+    _put(community, "2", yields=True)
+    outbox.put(community_id=community.pk, kind="surveys.send_summary", subject="3", at=NOON)
+
+    _attempt(task_id, work)
+
+    assert work.seen == ["1"]
+
+
+def test_what_yields_no_longer_does_once_it_is_asked_for_in_earnest(community: Community) -> None:
+    yields = []
+    for asked in (True, False, True):
+        _put(community, yields=asked)
+        yields.append(ChatTask.objects.get().yields)
+
+    assert yields == [True, False, False]
 
 
 def test_no_transaction_is_open_while_it_is_carried_out(community: Community, transactional_db: None) -> None:

@@ -15,7 +15,7 @@ from communities.services.chat import installations
 from surveys.chat import tasks as _chat_tasks  # registers the tasks by their names
 from surveys.models import Project, PublicMessage
 from surveys.services import public_messages
-from surveys.services.projects import opening
+from surveys.services.projects import opening, server_rules
 from surveys.services.projects import service as projects
 from tests.factories import CommunityFactory, CommunitySettingsFactory, MemberFactory, UserFactory
 from tests.support.chat.agent import Agent
@@ -63,12 +63,14 @@ class ChatCommunity:
     def open(self, *blocks: Mapping[str, Any], **fields: Any) -> Project:
         """A project that is open and posted."""
         made = self.create(*blocks, **fields)
-        opening.open_project(actor=self.actor, project_id=made.pk, at=timezone.now())
-        self.work()
+        self.reopen(made)
         return made
 
     def reopen(self, project: Project) -> None:
-        """Open a project that was made before, and post it."""
+        """Open a project that was made before, and post it: as views do, who look at the server first."""
+        server_rules.look_to_open(
+            community_id=self.community.pk, project_id=project.pk, fields={}, at=timezone.now()
+        )
         opening.open_project(actor=self.actor, project_id=project.pk, at=timezone.now())
         self.work()
 

@@ -13,6 +13,7 @@ from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qs
 
 from communities.chat_platform import limits
 from tests.support.chat import schema
@@ -22,10 +23,12 @@ from tests.support.chat.world import (
     ATTACH,
     BOT_TOKEN,
     EMBED,
+    HISTORY,
     MANAGE_ROLES,
-    PUBLIC_THREAD,
+    MANAGE_THREADS,
     SEND,
     TEXT,
+    THREADS,
     VIEW,
     Channel,
     World,
@@ -44,6 +47,8 @@ _NAMES = {
     50013: "Missing Permissions",
     50027: "Invalid Webhook Token",
     50035: "Invalid Form Body",
+    50083: "Thread is archived",
+    160005: "Thread is locked",
 }
 
 
@@ -62,7 +67,9 @@ class Platform:
 
     `requests` are those that came: method, path, JSON. `violations` are messages that break its rules.
     `scripted` are answers in place of the own ones: tried in order, each once, if its pattern matches.
-    `per_channel` is how many messages may be posted or edited in a channel in five seconds.
+    `lost` are requests that are carried out, but whose answer gets lost: patterns, each once, with the answer
+    that is given instead (None: the connection is cut). `per_channel` is how many messages may be posted or
+    edited in a channel in five seconds.
     """
 
     def __init__(self, world: World | None = None, *, port: int = 0, per_channel: int = 5) -> None:
@@ -71,11 +78,13 @@ class Platform:
         self.files: list[tuple[str, bytes]] = []
         self.violations: list[str] = []
         self.scripted: list[tuple[str, Answer]] = []
+        self.lost: list[tuple[str, Answer | None]] = []
         self.per_channel = per_channel
         self.is_down = False
         self.invalid_requests = 0
         self.unknown_emoji: set[str] = set()
         self._hits: dict[str, deque[float]] = defaultdict(deque)
+        self._query: dict[str, list[str]] = {}  # of the request that is answered
         self._nonces: dict[tuple[str, str], dict[str, Any]] = {}
         self._server = _Server(("127.0.0.1", port), _handler(self))
 
@@ -116,8 +125,8 @@ class Platform:
 
     def answer(
         self, method: str, path: str, headers: Any, raw: Any, files: list[tuple[str, bytes]]
-    ) -> Answer:
-        """Answer one request to the API."""
+    ) -> Answer | None:
+        """Answer one request to the API; None if its answer gets lost."""
         self.requests.append((method, path, raw))
         for n, (pattern, scripted) in enumerate(self.scripted):
             if re.search(pattern, f"{method} {path}"):
@@ -141,7 +150,15 @@ class Platform:
                 if failure.status in (401, 403):
                     self.invalid_requests += 1
                 return failure.status, failure.body, {}
+        for n, (pattern, instead) in enumerate(self.lost):
+            if re.search(pattern, f"{method} {path}"):
+                del self.lost[n]
+                return instead
         return status, body, self._headers(method, path)
+
+    def forget_nonces(self) -> None:
+        """Some minutes go by, after which the platform knows no nonce any more."""
+        self._nonces.clear()
 
     def other(self, handler: Any, body: bytes) -> None:
         """Addresses outside of the API: files that were posted."""
@@ -187,6 +204,7 @@ class Platform:
     # --- Routes ---
 
     def _route(self, method: str, path: str, raw: Any, files: list[tuple[str, bytes]]) -> tuple[int, Any]:
+        self._query = parse_qs(path.partition("?")[2])
         for pattern, handler in _ROUTES:
             if match := re.fullmatch(pattern, f"{method} {path.partition('?')[0]}"):
                 return handler(self, *match.groups(), raw=raw, files=files)
@@ -209,7 +227,7 @@ class Platform:
     def get_channels(self, guild_id: str, **_: Any) -> tuple[int, Any]:
         self._guild(guild_id)
         channels = [each for each in self.world.channels.values() if each.guild_id == guild_id]
-        return 200, [each.as_json() for each in channels if each.type != PUBLIC_THREAD]
+        return 200, [each.as_json() for each in channels if not each.is_thread]
 
     def get_member(self, guild_id: str, user_id: str, **_: Any) -> tuple[int, Any]:
         self._guild(guild_id)
@@ -255,41 +273,76 @@ class Platform:
     def post_message(self, channel_id: str, *, raw: Any, files: list[tuple[str, bytes]]) -> tuple[int, Any]:
         channel = self._channel(channel_id)
         allowed = self.world.permissions_of(self.world.bot, channel)
-        wanted = SEND | EMBED | (ATTACH if files else 0)
-        if allowed & wanted != wanted or channel.type not in (TEXT, ANNOUNCEMENT, PUBLIC_THREAD):
+        wanted = (THREADS if channel.is_thread else SEND) | EMBED | (ATTACH if files else 0)
+        if allowed & wanted != wanted or not (channel.is_thread or channel.type in (TEXT, ANNOUNCEMENT)):
             raise Failure(403, 50013)
+        if channel.is_locked and not allowed & MANAGE_THREADS:
+            raise Failure(403, 160005)
         self._require_lawful(raw)
+        channel.is_archived = False  # a new message opens its thread
         nonce = (channel_id, str(raw.get("nonce")))
         if raw.get("enforce_nonce") and nonce in self._nonces:
             return 200, self._nonces[nonce]
         message = self.world.stored(raw, channel_id=channel_id)
         message["allowed_mentions"] = raw.get("allowed_mentions")
-        self.files += files
-        told = {each.get("filename"): each for each in raw.get("attachments") or []}
-        message["attachments"] = [
-            {
-                "id": self.world.new_id(),
-                "filename": name,
-                **{key: value for key, value in told.get(name, {}).items() if key == "description"},
-                "size": len(content),
-                "url": f"{self.url}/files/{len(self.files) - 1}",
-                "proxy_url": f"{self.url}/files/{len(self.files) - 1}",
-            }
-            for name, content in files
-        ]
+        if "message_reference" in raw:
+            message["message_reference"] = raw["message_reference"]
+        message["attachments"] = self._attached(raw, files)
         channel.messages[message["id"]] = message
         self._nonces[nonce] = message
         return 200, message
 
-    def patch_message(self, channel_id: str, message_id: str, *, raw: Any, **_: Any) -> tuple[int, Any]:
+    def patch_channel(self, channel_id: str, *, raw: Any, **_: Any) -> tuple[int, Any]:
+        """Opens an archived thread, which needs no more than to write there unless it is locked."""
         channel = self._channel(channel_id)
+        allowed = self.world.permissions_of(self.world.bot, channel)
+        if raw != {"archived": False} or not channel.is_thread or not allowed & THREADS:
+            raise Failure(403, 50013)
+        if channel.is_locked and not allowed & MANAGE_THREADS:
+            raise Failure(403, 160005)
+        channel.is_archived = False
+        return 200, channel.as_json()
+
+    def _require_no_archive(self, channel: Channel) -> None:
+        if channel.is_archived:
+            raise Failure(400, 50083)
+
+    def _attached(self, raw: Any, files: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
+        told = {each.get("filename"): each for each in raw.get("attachments") or []}
+        attached = []
+        for name, content in files:
+            self.files.append((name, content))
+            address = f"{self.url}/files/{len(self.files) - 1}"
+            described = {key: value for key, value in told.get(name, {}).items() if key == "description"}
+            of_file = {"size": len(content), "url": address, "proxy_url": address}
+            attached.append({"id": self.world.new_id(), "filename": name, **described, **of_file})
+        return attached
+
+    def get_messages(self, channel_id: str, **_: Any) -> tuple[int, Any]:
+        """The messages after an id: the oldest of them, the newest first. None without a permission."""
+        channel = self._channel(channel_id)
+        if not self.world.permissions_of(self.world.bot, channel) & HISTORY:
+            return 200, []
+        after, limit = int(self._query.get("after", ["0"])[0]), int(self._query.get("limit", ["50"])[0])
+        found = sorted(int(each) for each in channel.messages if int(each) > after)
+        return 200, [channel.messages[str(each)] for each in reversed(found[:limit])]
+
+    def patch_message(
+        self, channel_id: str, message_id: str, *, raw: Any, files: list[tuple[str, bytes]]
+    ) -> tuple[int, Any]:
+        channel = self._channel(channel_id)
+        self._require_no_archive(channel)
         if message_id not in channel.messages:
             raise Failure(404, 10008)
         self._require_lawful(raw)
-        return 200, self.world.changed(channel.messages[message_id], raw)
+        message = channel.messages[message_id]
+        if files or "attachments" in raw:
+            message["attachments"] = self._attached(raw, files)
+        return 200, self.world.changed(message, raw)
 
     def delete_message(self, channel_id: str, message_id: str, **_: Any) -> tuple[int, Any]:
         channel = self._channel(channel_id)
+        self._require_no_archive(channel)
         if channel.messages.pop(message_id, None) is None:
             raise Failure(404, 10008)
         return 204, None
@@ -328,6 +381,8 @@ _ROUTES: list[tuple[str, Callable[..., tuple[int, Any]]]] = [
     (r"PUT /guilds/([0-9]+)/members/([0-9]+)/roles/([0-9]+)", Platform.put_role),
     (r"PUT /applications/([0-9]+)/guilds/([0-9]+)/commands", Platform.put_commands),
     (r"GET /channels/([0-9]+)", Platform.get_channel),
+    (r"PATCH /channels/([0-9]+)", Platform.patch_channel),
+    (r"GET /channels/([0-9]+)/messages", Platform.get_messages),
     (r"POST /channels/([0-9]+)/messages", Platform.post_message),
     (r"PATCH /channels/([0-9]+)/messages/([0-9]+)", Platform.patch_message),
     (r"DELETE /channels/([0-9]+)/messages/([0-9]+)", Platform.delete_message),
@@ -354,10 +409,11 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
                 platform.other(self, body)
                 return
             raw, files = _read(self.headers.get("Content-Type", ""), body)
-            status, content, headers = platform.answer(
-                self.command, self.path.removeprefix(BASE), self.headers, raw, files
-            )
-            self.reply(status, content, headers)
+            answer = platform.answer(self.command, self.path.removeprefix(BASE), self.headers, raw, files)
+            if answer is None:
+                self.close_connection = True
+                return
+            self.reply(*answer)
 
         def reply(self, status: int, content: Any, headers: dict[str, str]) -> None:
             is_text = isinstance(content, str | bytes)

@@ -16,9 +16,11 @@ APPLICATION_ID = "900000000000000001"
 CLIENT_SECRET = "loopback-secret"
 GUILD_ID = "100000000000000001"
 EPOCH = 1_420_070_400_000
-TEXT, VOICE, ANNOUNCEMENT, PUBLIC_THREAD = 0, 2, 5, 11
+TEXT, VOICE, ANNOUNCEMENT, PUBLIC_THREAD, FORUM = 0, 2, 5, 11, 15
+THREAD_TYPES = (10, 11, 12)
 ADMINISTRATOR, VIEW, SEND, EMBED, ATTACH = 1 << 3, 1 << 10, 1 << 11, 1 << 14, 1 << 15
 HISTORY, EMOJI, MANAGE_ROLES, THREADS = 1 << 16, 1 << 18, 1 << 28, 1 << 38
+MANAGE_THREADS = 1 << 34
 BOTS = VIEW | SEND | EMBED | ATTACH | HISTORY | EMOJI | MANAGE_ROLES | THREADS
 
 
@@ -53,15 +55,32 @@ class Channel:
     type: int = TEXT
     overwrites: list[dict[str, Any]] = field(default_factory=list)
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    parent: Channel | None = None  # of a thread, which has no overwrites of its own
+    is_archived: bool = False
+    is_locked: bool = False
+
+    @property
+    def is_thread(self) -> bool:
+        return self.type in THREAD_TYPES
 
     def as_json(self) -> dict[str, Any]:
+        common = {"id": self.id, "name": self.name, "guild_id": self.guild_id, "type": self.type, "flags": 0}
+        if not self.is_thread:
+            return {**common, "position": 0, "permission_overwrites": self.overwrites}
+        metadata = {
+            "archived": self.is_archived,
+            "archive_timestamp": "2026-06-01T12:00:00.000000+00:00",
+            "auto_archive_duration": 4320,
+            "locked": self.is_locked,
+        }
         return {
-            "id": self.id,
-            "name": self.name,
-            "guild_id": self.guild_id,
-            "type": self.type,
-            "position": 0,
-            "permission_overwrites": self.overwrites,
+            **common,
+            "parent_id": self.parent.id if self.parent else None,
+            "owner_id": APPLICATION_ID,
+            "thread_metadata": metadata,
+            "message_count": len(self.messages),
+            "member_count": 1,
+            "total_message_sent": len(self.messages),
         }
 
 
@@ -151,6 +170,10 @@ class World:
         self.channels[channel.id] = channel
         return channel
 
+    def add_thread(self, name: str, *, parent: Channel, **fields: Any) -> Channel:
+        """A thread of a text channel, or a post of a forum."""
+        return self.add_channel(name, **{"type": PUBLIC_THREAD, "parent": parent, **fields})
+
     def add_person(self, name: str, *, id: str = "", **fields: Any) -> Person:
         person = Person(id or self.new_id(), name, **fields)
         self.people[person.id] = person
@@ -166,7 +189,7 @@ class World:
             return allowed
         layers: list[list[str]] = [[self.guild_id], person.roles, [person.id]]
         for ids in layers:
-            own = [each for each in channel.overwrites if each["id"] in ids]
+            own = [each for each in (channel.parent or channel).overwrites if each["id"] in ids]
             deny = allow = 0
             for each in own:
                 deny, allow = deny | int(each["deny"]), allow | int(each["allow"])

@@ -4,7 +4,6 @@ import json
 from datetime import timedelta
 
 import pytest
-from celery import current_app
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -13,8 +12,8 @@ from communities.errors import Conflict
 from communities.models import AuditEntry, ChatInstallation, ChatTask, Member
 from communities.services import platform_members
 from communities.services.chat import guilds, installations, outbox
-from surveys.chat import moves, posting
-from surveys.models import Project, PublicMessage
+from surveys.chat import moves
+from surveys.models import Project
 from surveys.services import public_messages
 from surveys.services.projects import opening, removal, schedule
 from surveys.services.projects import service as projects
@@ -44,22 +43,6 @@ def test_an_invitation_is_posted_once_the_platform_is_back(chat):
     chat.work()
     assert labels_of(chat.message()) == ["Answer"]
     assert task().status == "delivered"
-
-
-def test_a_message_that_was_posted_before_the_worker_died_is_not_posted_again(chat, monkeypatch):
-    with monkeypatch.context() as killed:
-        killed.setattr(posting, "_note", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
-        project = chat.create(QUESTION)
-        opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
-        current_app.tasks["surveys.send_public_message"](task_id=task().pk)
-    assert (len(chat.channel.messages), PublicMessage.objects.get().message_id) == (1, "")
-
-    opening.close_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
-    ChatTask.objects.update(due_at=timezone.now())
-    chat.work()
-    assert len(chat.channel.messages) == 1
-    assert PublicMessage.objects.get().message_id == chat.message()["id"]
-    assert labels_of(chat.message()) == []
 
 
 def test_a_task_whose_worker_died_is_taken_up_when_its_lease_ends(chat):
@@ -100,7 +83,7 @@ def test_a_wrong_token_stops_all_requests_of_the_bot(chat):
     assert len(chat.platform.requests) == before
 
 
-def test_what_can_never_succeed_is_given_up_with_the_reason_and_tried_again_by_hand(chat):
+def test_what_the_bot_may_not_do_waits_with_the_reason_and_is_tried_again_by_hand(chat):
     chat.platform.is_down = True
     chat.open(QUESTION)
     chat.platform.is_down = False
@@ -109,10 +92,11 @@ def test_what_can_never_succeed_is_given_up_with_the_reason_and_tried_again_by_h
     chat.platform.world.bot_role.permissions &= ~(1 << 11)
     ChatInstallation.objects.update(snapshot_at=timezone.now() - timedelta(hours=1))
     chat.work()
-    assert (task().status, "Send Messages" in task().error) == ("abandoned", True)
+    assert (task().status, "Send Messages" in task().error) == ("blocked", True)
 
     chat.channel.overwrites.clear()
     chat.platform.world.bot_role.permissions |= 1 << 11
+    ChatInstallation.objects.update(snapshot_at=timezone.now() - guilds.AGAIN * 2)
     outbox.try_again(actor=chat.actor, task_id=task().pk, at=timezone.now())
     chat.work()
     assert labels_of(chat.message()) == ["Answer"]

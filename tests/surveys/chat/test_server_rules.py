@@ -13,16 +13,18 @@ from django.utils import timezone
 from communities.errors import InvalidRequest, Unavailable
 from communities.models import ChatInstallation
 from communities.services.chat import guilds
-from surveys.services.projects import opening
+from surveys.services.projects import opening, server_rules
 from surveys.services.projects import service as projects
 
 pytestmark = pytest.mark.django_db
 QUESTION = {"name": "a", "type": "single_punch", "prompt": "First?", "options": [{"value": "x"}]}
 
 
-def _look(chat: Any) -> None:
+def _look_to_open(chat: Any, project: Any) -> None:
     """As views do before their transaction."""
-    guilds.refresh_if_old(community_id=chat.community.pk, at=timezone.now())
+    server_rules.look_to_open(
+        community_id=chat.community.pk, project_id=project.pk, fields={}, at=timezone.now()
+    )
 
 
 def _grow_old() -> None:
@@ -30,7 +32,7 @@ def _grow_old() -> None:
 
 
 def _change(chat: Any, project: Any, **fields: Any) -> None:
-    _look(chat)
+    server_rules.look(community_id=chat.community.pk, fields=fields, at=timezone.now())
     projects.update_project(actor=chat.actor, project_id=project.pk, fields=fields, at=timezone.now())
 
 
@@ -72,14 +74,14 @@ def test_to_open_by_chat_the_platform_has_to_be_asked(chat: Any) -> None:
     chat.platform.is_down = True
     _grow_old()
     _change(chat, project, rewards={"discord_role_id": "123456789012345678"})
-    _look(chat)
+    _look_to_open(chat, project)
 
     with pytest.raises(Unavailable) as refusal:
         opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
     assert refusal.value.retry_after == 30
 
     chat.platform.is_down = False
-    _look(chat)
+    _look_to_open(chat, project)
     with pytest.raises(InvalidRequest, match="no role of this server"):
         opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
 
@@ -88,7 +90,7 @@ def test_what_is_known_opens_while_the_platform_is_down(chat: Any) -> None:
     project = chat.create(QUESTION, rewards={"discord_role_id": chat.helper.id})
     chat.platform.is_down = True
     _grow_old()
-    _look(chat)
+    _look_to_open(chat, project)
 
     opened = opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
 
