@@ -81,24 +81,24 @@ class Site(AdminSite):
         return request.user.is_authenticated and acting.user_of(request).may_enter_admin
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]
-        """Show times in the time zone of the community that the page belongs to.
+        """Read and show times in the time zone of the community that the page belongs to.
 
         What a service refuses and the view did not expect, such as a change of something that a colleague
         has just deleted, becomes a page that says why.
         """
 
         def zoned(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            try:
-                response = view(request, *args, **kwargs)
-            except SecondFactorMissing:  # `communities.accounts.middleware` explains it
-                raise
-            except NotFound as refusal:
-                raise Http404(refusal.message) from refusal
-            except (Conflict, Forbidden, InvalidRequest) as refusal:
-                response = self._refused(request, refusal)
-            if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
-                with timezone.override(time_zone_of(request)):  # templates are rendered after the view
-                    response.render()
+            with timezone.override(time_zone_of(request)):
+                try:
+                    response = view(request, *args, **kwargs)
+                except SecondFactorMissing:  # `communities.accounts.middleware` explains it
+                    raise
+                except NotFound as refusal:
+                    raise Http404(refusal.message) from refusal
+                except (Conflict, Forbidden, InvalidRequest) as refusal:
+                    response = self._refused(request, refusal)
+                if isinstance(response, SimpleTemplateResponse) and not response.is_rendered:
+                    response.render()  # here, because the zone ends with the view
             return response
 
         for name in ("csrf_exempt", "model_admin", "admin_site"):

@@ -24,7 +24,7 @@ from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
 
 TYPES = {
     "convo": Card("Survey", "A conversation of several questions, one after the other.", "survey"),
-    "poll": Card("Poll", "One question to vote on. You say when voters see how others voted.", "poll"),
+    "poll": Card("Poll", "One question to vote on. On opening, you say when voters see the results.", "poll"),
 }
 STARTS = {
     "empty": Card("Empty", "Add the blocks one by one.", "empty"),

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
@@ -26,6 +25,8 @@ from surveys.models import Project
 from surveys.services import field_groups, public_messages
 from surveys.services.drafts import service as drafts
 from surveys.services.projects import opening, server_rules
+from surveys.services.representations.script import warnings_about
+from surveys.services.scripts import editing as scripts
 
 OPENINGS = {
     "manual": Card("Now", "People can answer at once.", "open-now"),
@@ -54,7 +55,7 @@ CHANNELS = {
 POLL_RESULTS = {
     "public": Card("At once", "Everybody sees the results, also before they vote.", "public"),
     "voters_only": Card("After voting", "Those who voted see them.", "voters-only"),
-    "hidden": Card("When it closes", "Nobody but staff sees them before.", "hidden"),
+    "hidden": Card("When it closes", "The poll shows them once it is closed.", "hidden"),
 }
 SCHEDULE_PATHS = {
     "opening_mode": "delivery.opening.mode",
@@ -173,10 +174,9 @@ def open_view(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         server_rules.look_to_open(
             community_id=page.project.community_id, project_id=page.project.pk, fields={}, at=page.at
         )
-    with timezone.override(time_zone_of(request)):
-        form = OpenForm(data, page=page)
-        if form.is_valid() and _open(request, page, form):
-            return HttpResponseRedirect(page.address("share"))
+    form = OpenForm(data, page=page)
+    if form.is_valid() and _open(request, page, form):
+        return HttpResponseRedirect(page.address("share"))
     hindrances = hindrances_of(page)
     context = {
         "form": form,
@@ -235,6 +235,12 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
     if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
+    warned = warnings_about(
+        project, scripts.catalogue(project_id=project.pk, revision=project.revision).script
+    )
+    if warned:
+        others = f" The script has {plural(len(warned) - 1, 'other warning')}." if len(warned) > 1 else ""
+        hindrances.append(Hindrance(f"{warned[0]['message']}{others}", script, "Script", is_warning=True))
     return hindrances
 
 
@@ -267,8 +273,10 @@ def facts_of(page: ProjectPage) -> list[str]:
         facts.append("Its results are shared on a public page.")
     if rewards := _rewards_in_words(project):
         facts.append(f"Completing it gives {rewards}.")
-    if field_groups.time_of(project.delivery, "closing"):
-        facts.append("It closes by itself at the time below.")
+    for turn, verb in (("opening", "opens"), ("closing", "closes")):
+        time = field_groups.time_of(project.delivery, turn)
+        if time and time > page.at:
+            facts.append(f"It {verb} by itself at the time below.")
     return facts
 
 

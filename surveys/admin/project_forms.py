@@ -18,7 +18,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -203,10 +202,9 @@ def show(
     data = request.POST if request.method == "POST" else None
     if data is not None and not page.may_edit:
         raise PermissionDenied
-    with timezone.override(time_zone_of(request)):  # the zone of the times that were typed
-        form = form_class(data, page=page)
-        if data is not None and form.is_valid() and _save(request, page, form):
-            return HttpResponseRedirect(page.address())
+    form = form_class(data, page=page)
+    if data is not None and form.is_valid() and _save(request, page, form):
+        return HttpResponseRedirect(page.address())
     zone = time_zone_of(request).key
     full_context = {"form": form, "zone": zone, **context(form)}
     return page.render(request, template, full_context, status=200)

@@ -18,7 +18,6 @@ from communities.actors import Actor
 from communities.admin_site import undo
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Listing, Order
-from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
 from communities.errors import Refusal
 from communities.words import plural
@@ -272,8 +271,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
     def redeliver_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
         """Send the deliveries of a range of time again."""
         form, refusal = RedeliverForm(request.POST or None), ""
-        with timezone.override(time_zone_of(request)):  # the zone of the times that were typed
-            is_complete = request.method == "POST" and form.is_valid()
+        is_complete = request.method == "POST" and form.is_valid()
         if is_complete:
             try:
                 count = deliveries.redeliver_range(
