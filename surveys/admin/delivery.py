@@ -7,20 +7,23 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
+from django.core.exceptions import PermissionDenied
 from django.forms.boundfield import BoundField
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 
-from communities.admin_site import acting
 from communities.admin_site.chat_choices import role_choices
+from communities.admin_site.site import time_zone_of
 from communities.services import verified_sources
 from communities.text_field import TextField
-from surveys.admin import address_fields, project_forms
+from surveys.admin import address_fields, post_preview, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
-from surveys.admin.project_forms import IdsField, Section, premium
+from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.models import Project
 from surveys.services.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
@@ -157,7 +160,7 @@ class DeliveryForm(ScheduleForm):
         required=False,
         max_length=4000,
         help_text="An @ written here mentions nobody.",
-        widget=forms.Textarea(attrs={"rows": 3, "data-invitation": "message"}),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
     image_url = forms.CharField(
         label="Picture",
@@ -176,7 +179,7 @@ class DeliveryForm(ScheduleForm):
         required=False,
         max_length=7,
         help_text="Of the post’s edge while it is open, such as #4b4fcc.",
-        widget=forms.TextInput(attrs={"data-invitation": "border_color", "data-colour": ""}),
+        widget=forms.TextInput(attrs={"data-colour": ""}),
     )
     info_display = CardField(label="Facts about it", cards=DISPLAYS, is_small=True)
     border_color_closed = TextField(
@@ -190,13 +193,11 @@ class DeliveryForm(ScheduleForm):
         label="Footer",
         required=False,
         max_length=2048,
-        widget=forms.TextInput(attrs={"data-invitation": "footer"}),
     )
     answer_button_label = TextField(
         label="Words on the button",
         required=False,
         max_length=80,
-        widget=forms.TextInput(attrs={"data-invitation": "answer_button_label"}),
     )
     answer_button_color = CardField(label="Colour of the button", cards=BUTTONS, is_small=True)
 
@@ -284,6 +285,16 @@ class DeliveryForm(ScheduleForm):
         (schedule, fields), *others = super().drawn_sections
         return [(replace(schedule, text=_when_times_apply(self.page)), fields), *others]
 
+    def delivery_as_typed(self) -> dict[str, Any]:
+        """The changes of the delivery group that are valid each by itself: for the preview of the post."""
+        if not self.is_bound:
+            return {}
+        self.is_valid()
+        is_at_fault = {*self.paths}.difference(self.cleaned_data)
+        fields = {name: path for name, path in self.paths.items() if name not in is_at_fault}
+        changes: dict[str, Any] = self.changes(fields).get("delivery", {})
+        return changes
+
     def sent(self, name: str, value: Any) -> Any:
         if name == "answer_button_color" and value:
             return int(value)
@@ -312,6 +323,23 @@ def _when_times_apply(page: ProjectPage) -> str:
 @project_tab("delivery")
 def delivery(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save what was changed."""
-    community = acting.current_community(request)
-    name = community.name if community else ""
-    return project_forms.show(request, page, DeliveryForm, context=lambda form: {"community_name": name})
+    return project_forms.show(request, page, DeliveryForm, context=lambda form: _post(page, form))
+
+
+@project_tab("delivery")
+def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
+    """The post in the chat with what is typed in the form, and saved nowhere."""
+    if not page.may_edit:
+        raise PermissionDenied
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    with timezone.override(time_zone_of(request)):
+        form = DeliveryForm(request.POST, page=page)
+        return render(request, "admin/surveys/project/post.html", dict(_post(page, form)))
+
+
+def _post(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
+    assert isinstance(form, DeliveryForm)
+    typed = form.delivery_as_typed()
+    post = post_preview.draw(page.project, typed, tier=page.actor.tier, at=page.at)
+    return {"post": post, "post_address": page.address("delivery_preview")}

@@ -8,7 +8,7 @@ overwrite each other. Values have the API's own rules (`ProjectIn`), and the API
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -98,9 +98,13 @@ class ProjectForm(forms.Form):
             return value.split()
         return None if value == "" else value
 
-    def changes(self) -> dict[str, Any]:
-        """The fields to write, as the API takes them: all, or those that the sender changed."""
-        names = self.changed_data if self.compares else self.paths
+    def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
+        """The fields to write, as the API takes them: all, or those that the sender changed.
+
+        `among` are the only names that count.
+        """
+        changed = self.changed_data if self.compares else self.paths
+        names = [name for name in changed if among is None or name in among]
         fields: dict[str, Any] = {}
         for name in names:
             if name in self.paths and name in self.fields:

@@ -12,6 +12,7 @@ SETTINGS_ROUTES: list[tuple[str, Callable[..., HttpResponseBase], str]] = [
     ("open/", opening.open_view, "open"),
     ("rename/", renaming.rename, "rename"),
     ("delivery/", delivery.delivery, "delivery"),
+    ("delivery/preview/", delivery.preview, "delivery_preview"),
     ("look/", look.look, "look"),
     ("look/preview/", look.preview, "look_preview"),
     ("rewards/", rewards.rewards, "rewards"),

@@ -1,9 +1,12 @@
-"""What the components of a conversation do: each turns a click into one call of a service, and draws."""
+"""What the components of a conversation do: each turns a click into one call of a service, and draws.
+
+All of it happens in one transaction (`deadline`). What may be refused has a savepoint, so that the reply can
+be drawn afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +16,6 @@ from communities.chat_platform.references import Op, Reference
 from communities.errors import Conflict, InvalidRequest, NotFound
 from communities.rounding import Rounding
 from communities.services.members import KnownPerson
-from communities.statements import prepared
 from surveys.chat import invitations, replies, screens, timed, windows, words
 from surveys.chat.interactions import Interaction
 from surveys.chat.messages import Button, Message
@@ -27,8 +29,6 @@ from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loading import LimitReached
 from surveys.services.conversations.view import ConversationView
 from surveys.services.representations.project import web_url
-
-_TIMEOUTS = "SELECT set_config('lock_timeout', '1000', true), set_config('statement_timeout', '1500', true)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,6 @@ class Click:
         return found
 
 
-@contextmanager
-def within_deadline() -> Iterator[None]:
-    """A transaction that waits for no lock longer than the platform waits for us, which is three seconds."""
-    with transaction.atomic():
-        with prepared() as cursor:
-            cursor.execute(_TIMEOUTS)
-        yield
-
-
 def perform(click: Click) -> Reply:
     """Do what a component stands for. Raises Refusal; nothing was changed then."""
     return _HANDLERS[click.reference.op](click)
@@ -81,7 +72,7 @@ def _begin(click: Click) -> Reply:
     respondent = respondent_of(click.known(project))
     if click.reference.op == Op.ANSWER and (done := _done_before(click, project, respondent)):
         return _shown(click, done, note=words.ANSWERED_BEFORE)
-    with within_deadline():
+    with transaction.atomic():
         view = conversations.begin(project_id=project.pk, respondent=respondent, at=click.at)
     note = words.WELCOME_BACK if view.resumed and view.state.path else ""
     return _shown(click, view, note=note)
@@ -102,7 +93,7 @@ def _vote(click: Click) -> Reply:
     respondent = respondent_of(click.known(project))
     raw = _raw(click, invitations.question_of(project).type)
     try:
-        with within_deadline():
+        with transaction.atomic():
             view = conversations.vote(project_id=project.pk, respondent=respondent, raw=raw, at=click.at)
     except LimitReached:
         return _voted_before(click, project, respondent)
@@ -143,7 +134,7 @@ def _choose(click: Click) -> Reply:
     view = conversations.get(conversation_id=ref.subject, at=click.at)
     if view.project.is_poll and view.is_completed:
         raw = _raw(click, invitations.question_of(view.project).type)
-        with within_deadline():
+        with transaction.atomic():
             view = conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at)
         return _shown(click, view)
     block = view.step.block if view.step else None
@@ -153,14 +144,14 @@ def _choose(click: Click) -> Reply:
 
 def _answered(click: Click, raw: Mapping[str, object]) -> Reply:
     ref = click.reference
-    with within_deadline():
+    with transaction.atomic():
         view = conversations.answer(conversation_id=ref.subject, raw=raw, at=click.at, step=ref.step)
     return _moved(click, view)
 
 
 def _drafted(click: Click, change: Callable[..., ConversationView], **more: object) -> Reply:
     ref = click.reference
-    with within_deadline():
+    with transaction.atomic():
         view = change(conversation_id=ref.subject, block_id=ref.block_id, step=ref.step, at=click.at, **more)
     return _moved(click, view)
 
@@ -199,12 +190,13 @@ def _written(click: Click) -> Reply:
 def keep_written(click: Click) -> None:
     """Keep what was written and could not be taken, so that it can be mended."""
     ref, text = click.reference, windows.written(click.interaction.fields)
-    drafting.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+    with transaction.atomic():
+        drafting.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
 
 
 def _go_on(click: Click) -> Reply:
     ref = click.reference
-    with within_deadline():
+    with transaction.atomic():
         view = conversations.go_on(
             conversation_id=ref.subject, block_id=ref.block_id, at=click.at, step=ref.step
         )
@@ -213,7 +205,7 @@ def _go_on(click: Click) -> Reply:
 
 def _back(click: Click) -> Reply:
     ref = click.reference
-    with within_deadline():
+    with transaction.atomic():
         view = conversations.back(conversation_id=ref.subject, at=click.at, step=ref.step)
     return _moved(click, view)
 
@@ -230,7 +222,7 @@ def _change(click: Click) -> Reply:
 
 
 def _retract(click: Click) -> Reply:
-    with within_deadline():
+    with transaction.atomic():
         conversations.retract(conversation_id=click.reference.subject, at=click.at)
     return replies.answer(click.interaction, screens.notice(words.TAKEN_BACK, colour=screens.DEFAULT_COLOUR))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import orjson
 import structlog
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -25,7 +26,7 @@ from communities.http import throttling
 from communities.rounding import Rounding
 from communities.services.chat import installations, people
 from communities.services.members import KnownPerson
-from surveys.chat import commands, moves, replies, screens, words
+from surveys.chat import commands, deadline, moves, replies, screens, words
 from surveys.chat.interactions import Author, Interaction, Kind, Malformed, read
 from surveys.chat.messages import Button
 from surveys.chat.moves import Click
@@ -97,23 +98,30 @@ def events(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
 
 def _reply(interaction: Interaction, at: datetime) -> Reply:
     """The reply to an interaction. Every refusal becomes words for the person; nothing was changed then."""
-    author = interaction.author
+    began, author = time.monotonic(), interaction.author
     if notice := _turned_away(author, interaction, at):
         return replies.private(screens.notice(notice))
     is_repeated = _comes_again(interaction)
+    try:
+        with deadline.bounded(began=began):
+            return _performed(interaction, at, is_repeated)
+    except OperationalError as fault:
+        is_foreseen = isinstance(fault, deadline.TooLate)
+        if not is_foreseen and not isinstance(fault.__cause__, LockNotAvailable | QueryCanceled):
+            log_fault(log, "chat.database_fault", fault)
+        return replies.private(screens.notice(words.BUSY))
+    except Exception as fault:
+        log_fault(log, "chat.fault", fault)
+        return replies.private(screens.notice(words.FAULT))
+
+
+def _performed(interaction: Interaction, at: datetime, is_repeated: bool) -> Reply:
     try:
         if interaction.kind == Kind.COMMAND:
             return commands.perform(interaction, _who(interaction, at), at=at)
         return _use(interaction, at, is_repeated)
     except NotAdmitted as refusal:
         return replies.private(_not_admitted(refusal))
-    except OperationalError as fault:
-        if not isinstance(fault.__cause__, LockNotAvailable | QueryCanceled):
-            log_fault(log, "chat.database_fault", fault)
-        return replies.private(screens.notice(words.BUSY))
-    except Exception as fault:
-        log_fault(log, "chat.fault", fault)
-        return replies.private(screens.notice(words.FAULT))
 
 
 def _turned_away(author: Author, interaction: Interaction, at: datetime) -> str:
@@ -143,7 +151,7 @@ def _who(interaction: Interaction, at: datetime) -> Callable[[Rounding | None], 
     author = interaction.author
 
     def known(rounded_to: Rounding | None) -> KnownPerson | None:
-        with moves.within_deadline():
+        with transaction.atomic():
             person = people.known(
                 community_id=interaction.guild_id,
                 platform_id=author.platform_id,

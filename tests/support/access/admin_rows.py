@@ -236,6 +236,7 @@ TABLE: dict[str, tuple[str, str]] = {
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
     "surveys/project/<int:project_id>/look/": (PAGE_OF_MEMBERS, "302 404 403 403 200 200 404 200"),
+    "surveys/project/<int:project_id>/delivery/preview/": (NO_SUCH_METHOD_FOR_EDITORS, EDITORS),
     "surveys/project/<int:project_id>/look/preview/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/open/": ("302 404 403 403 200 200 404 200", SAME),
     "surveys/project/<int:project_id>/rename/": ("302 404 403 403 200 200 404 200", SAME),

@@ -251,6 +251,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
         project=project, user=person.user, blocks=f'["{word}"]', revision=1, saved_at=NOON
     )
     surveys.PublicMessage.objects.create(project=project, channel_id=word)
+    surveys.SummaryMessage.objects.create(project=project, opening=1, channel_id=word)
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
     job = surveys.Generation.objects.create(
         community=filled.community, request={"intent": word}, status="failed", error=word, created_at=NOON

@@ -66,6 +66,11 @@ class ChatCommunity:
         self.reopen(made)
         return made
 
+    def open_with(self, project: Project, fields: Mapping[str, Any]) -> None:
+        """Open a project with changes of its fields, and post it."""
+        opening.open_project(actor=self.actor, project_id=project.pk, fields=dict(fields), at=timezone.now())
+        self.work()
+
     def reopen(self, project: Project) -> None:
         """Open a project that was made before, and post it: as views do, who look at the server first."""
         server_rules.look_to_open(

@@ -297,3 +297,28 @@ def test_pictures_of_many_texts_never_push_the_question_out(chat):
     assert all(f"Text {n}." in shown for n in range(12))
     assert "First?" in shown
     assert "Club evening" in shown
+
+
+@pytest.mark.parametrize("kind", ["convo", "poll"])
+def test_the_outro_has_its_colour(chat, kind):
+    project = chat.create(QUESTION, type=kind, invitation={"border_color": "112233"})
+    project.blocks.filter(section="outro").update(color="0000ff")
+    chat.reopen(project)
+    marit = chat.agent()
+    if kind == "convo":
+        marit.press("Answer", message=chat.message())
+    marit.press("x", message=chat.message() if kind == "poll" else None)
+
+    looks = {text[:9]: colour for _, _, colour, text in looks_of(marit.screen)}
+    assert looks.pop("Thank you") == 0x0000FF
+    assert {*looks.values()} == {0x112233}
+
+
+def test_a_text_behind_the_question_of_a_poll_has_its_colour(chat):
+    after = {"name": "after", "type": "content_block", "prompt": "Afterwards.", "color": "00ff00"}
+    chat.open(QUESTION, after, type="poll")
+    marit = chat.agent()
+
+    marit.press("x", message=chat.message())
+
+    assert looks_of(marit.screen)[-1] == (None, None, 0x00FF00, "Afterwards.")

@@ -18,20 +18,24 @@ function watchUnsaved(form) {
   form.addEventListener("submit", () => window.removeEventListener("beforeunload", ask));
 }
 
-function showInvitation(form) {
-  const preview = form.querySelector("[data-invitation-preview]");
+/** The post in the chat: the server draws it from what is typed, as it draws the post itself. */
+function showPost(form) {
+  const preview = form.querySelector("[data-post-preview]");
   if (!preview) return;
-  const draw = () => {
-    for (const element of preview.querySelectorAll("[data-invitation-text]")) {
-      showWords(element, form.elements[element.dataset.invitationText]?.value ?? "");
-    }
-    const colour = form.elements.border_color.value.trim().replace(/^#/, "");
-    if (/^[0-9a-f]{6}$/i.test(colour)) {
-      preview.querySelector("[data-invitation-colour]").setAttribute("fill", `#${colour}`);
+  let timer, newest = 0;
+  const draw = async () => {
+    const number = ++newest;
+    try {
+      const response = await fetch(preview.dataset.postPreview, { method: "POST", body: new FormData(form) });
+      if (response.ok && !response.redirected && number === newest) preview.innerHTML = await response.text();
+    } catch {
+      // no connection: the last drawing stays
     }
   };
-  draw();
-  form.addEventListener("input", draw);
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(draw, DELAY);
+  });
 }
 
 function showBadge(form) {
@@ -61,7 +65,7 @@ function showLook(form) {
 
 for (const form of document.querySelectorAll("[data-project-form]")) {
   watchUnsaved(form);
-  showInvitation(form);
+  showPost(form);
   showBadge(form);
   showLook(form);
 }
