@@ -163,7 +163,7 @@ def valid(schema: dict[str, Any], number: int) -> Any:
     if "enum" in schema:
         return schema["enum"][number // 4 % len(schema["enum"])]
     values = {"integer": number, "boolean": "true", "date-time": f"2026-01-01T00:00:00.{number:06}Z"}
-    return values.get(schema.get("format"), values.get(schema["type"], f"v{number}"))
+    return values.get(str(schema.get("format")), values.get(schema["type"], f"v{number}"))
 
 
 def absent(value: Any, number: int) -> Any:

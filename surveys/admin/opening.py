@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -144,8 +144,8 @@ class OpenForm(ScheduleForm):
                 values |= {f"{turn}_time": None, f"{turn}_mode": "manual"}
         return values
 
-    def changes(self) -> dict[str, Any]:
-        fields = super().changes()
+    def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
+        fields = super().changes(among)
         for turn in ("opening", "closing"):  # a time that does not count may be in the past
             if fields["delivery"][turn]["mode"] == "manual":
                 fields["delivery"][turn]["time"] = None

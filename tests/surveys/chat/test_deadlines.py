@@ -12,6 +12,7 @@ from communities import redis_connection
 from communities.chat_platform.references import Op
 from surveys.chat import commands, deadline, moves, views, words
 from surveys.models import Conversation
+from surveys.services.conversations import service as conversations
 from tests.support.chat.agent import signed
 from tests.support.chat.community import through_django
 
@@ -159,14 +160,14 @@ def test_no_statement_begins_that_might_not_end_in_time():
 def test_an_interaction_that_takes_too_long_is_answered_and_changes_nothing(chat, monkeypatch):
     chat.open(CHOICE)
     marit = chat.agent()
-    begin = moves.conversations.begin
+    begin = conversations.begin
 
     def slow(**arguments):
         view = begin(**arguments)
         monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: float("inf")))
         return view
 
-    monkeypatch.setattr(moves.conversations, "begin", slow)
+    monkeypatch.setattr(conversations, "begin", slow)
     marit.press("Answer", message=chat.message())
 
     assert marit.text == words.BUSY

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
@@ -48,7 +50,7 @@ def test_what_is_typed_looks_as_it_is_posted(
     chat: ChatCommunity,
     facts: str,
     blocks: list[dict[str, object]],
-    fields: dict[str, object],
+    fields: dict[str, Any],
     audience: dict[str, str],
 ) -> None:
     typed = {
