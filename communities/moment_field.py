@@ -48,11 +48,11 @@ class MomentField(forms.DateTimeField):
         when = dateformat.format(moment, "j F Y, H:i")
         if there != moment:
             return (
-                f"{self.label}: {when} does not exist in {zone}, because the clocks are put forward past it. "
+                f"{when} does not exist in {zone}, because the clocks are put forward past it. "
                 "Choose a time an hour earlier or later."
             )
         return (
-            f"{self.label}: {when} comes twice in {zone}, because the clocks are put back. "
+            f"{when} comes twice in {zone}, because the clocks are put back. "
             "Choose a time an hour earlier or later."
         )
 

@@ -37,15 +37,15 @@ def test_every_time_of_our_forms_is_a_moment_field() -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("2026-03-29T02:30", "From: 29 March 2026, 02:30 does not exist in Europe/Oslo"),
-        ("2026-10-25T02:30", "From: 25 October 2026, 02:30 comes twice in Europe/Oslo"),
+        ("2026-03-29T02:30", "29 March 2026, 02:30 does not exist in Europe/Oslo"),
+        ("2026-10-25T02:30", "25 October 2026, 02:30 comes twice in Europe/Oslo"),
     ],
 )
-def test_the_lost_and_the_doubled_hour_are_refused_with_the_name_of_the_field(typed: str, said: str) -> None:
+def test_the_lost_and_the_doubled_hour_are_refused_at_the_field(typed: str, said: str) -> None:
     with timezone.override("Europe/Oslo"):
         form = RedeliverForm({"since": typed})
 
-        assert said in form.errors["since"][0]
+        assert form.errors["since"][0].startswith(said)
         assert "Choose a time an hour earlier or later." in form.errors["since"][0]
 
 

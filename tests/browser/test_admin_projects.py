@@ -17,6 +17,7 @@ from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, project_staff, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
+from webhooks.models import Webhook
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("SHOTS")
@@ -163,3 +164,13 @@ def test_the_look_is_previewed_as_it_is_chosen_and_saved(staff, open_as) -> None
     stored = Project.objects.get(pk=survey.pk).presentation
     assert stored is not None
     assert (stored["theme_id"], stored["branding"]) == (4, "The harbour club")
+
+
+def test_a_double_click_makes_one_webhook_and_shows_its_secret(open_as, staff: Staff) -> None:
+    page = open_as(staff, "/admin/webhooks/webhook/add/")
+    page.get_by_label("URL").fill("https://listener.example/hook")
+
+    page.get_by_role("button", name="Create webhook").dblclick()
+
+    expect(page.get_by_text("Signing secret")).to_be_visible()
+    assert Webhook.objects.count() == 1

@@ -67,6 +67,17 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+const DOUBLE_CLICK = 2000; // milliseconds
+
+/** The second click of a double click sends nothing: the answer to the first may show a secret only once. */
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  setTimeout(() => delete form.dataset.sent, DOUBLE_CLICK); // a file that is sent leaves the page as it is
+});
+
 showChosen();
 for (const form of document.querySelectorAll(".list-form")) showTicked(form);
 document.querySelector("[data-focus]")?.focus();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from communities.sent_text import composed
@@ -183,8 +183,13 @@ def _unknown(name: str, script: Script, at: int, *, suggests: bool) -> str:
     return f"No block or variable is named {name}.{hint}"
 
 
-def _nearest(name: str, script: Script, at: int) -> str | None:
-    """The most similar name that is valid here, as an expression writes it."""
+def nearest_token(name: str, script: Script, at: int) -> str | None:
+    """The most similar name that the texts of a block may contain in brackets; None if none is similar."""
+    return _nearest(name, script, at, others=piping.PROMPT_VARIABLES)
+
+
+def _nearest(name: str, script: Script, at: int, *, others: Collection[str] = ()) -> str | None:
+    """The most similar name that is valid here, as an expression writes it, or one of the others."""
     if len(name) > 64:
         return None
     known = {
@@ -192,6 +197,6 @@ def _nearest(name: str, script: Script, at: int) -> str | None:
         for block in script.blocks[:at]
         if block.name and block.type not in STATEMENTS and not names.is_reserved(block.name)
     }
-    known |= {title_case(variable): variable for variable in variables(script)}
+    known |= {title_case(variable): variable for variable in (*variables(script), *sorted(others))}
     nearest = difflib.get_close_matches(title_case(name), known, n=1)
     return known[nearest[0]] if nearest else None

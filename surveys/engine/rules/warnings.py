@@ -12,6 +12,7 @@
     tells_the_answers    an award on an anonymous project that would reveal answers, so nothing is given
     undeclared_field     a field in a condition that the project's page does not take from its address
     reserved_name        a question whose name means something else in the page's address
+    unknown_token        a token in a text that stands for nothing, and is similar to one that does
     ambiguous_name       a position, such as q3, that is also the name of another block
     unknown_value        a comparison of a block with a value that its answers cannot have
     never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
@@ -24,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
@@ -36,6 +38,7 @@ from surveys.engine.walk import answers
 MAX_WARNINGS = 100
 MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
 _EXCERPT = 40  # characters of a prompt
+MAX_UNKNOWN_TOKENS = 10  # for which similar names are looked for, because that is slow
 CODES = (
     "scores_ignored",
     "not_graded",
@@ -47,6 +50,7 @@ CODES = (
     "tells_the_answers",
     "undeclared_field",
     "reserved_name",
+    "unknown_token",
     "ambiguous_name",
     "unknown_value",
     "never_true",
@@ -113,6 +117,7 @@ def _found(
     declared_fields: Collection[str] | None,
 ) -> Iterator[ScriptWarning]:
     yield from _on_the_whole(script)
+    yield from _unknown_tokens(script)
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
         yield from _scores(script, block, path)
@@ -185,6 +190,27 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
         reason = "" if script.scoring_enabled else ", because scoring is off"
         message = f"`source_key` {source} is not a variable of this script{reason}: no XP is given."
         yield ScriptWarning(f"{path}.action_config.source_key", "unknown_variable", message, block)
+
+
+def _unknown_tokens(script: Script) -> Iterator[ScriptWarning]:
+    """Misspelt tokens, which people would read in their brackets.
+
+    Words in brackets that are similar to no token are what their author wants people to read.
+    """
+    unknown = (
+        (n, block, key, name)
+        for n, block in enumerate((*script.blocks, *script.outro))
+        for key in references.TEXTS_WITH_TOKENS
+        for name in dict.fromkeys(piping.tokens(getattr(block, key) or ""))
+        if not piping.is_prompt_variable(name) and references.resolve(name, script) is None
+        if references.readings(name, script) is None
+    )
+    for n, block, key, name in islice(unknown, MAX_UNKNOWN_TOKENS):
+        nearest = references.nearest_token(name, script, n)
+        if nearest is not None:
+            message = f"`{key}` contains [{name}], which stands for nothing and is shown as it is. "
+            message += f"Did you mean [{nearest}]?"
+            yield ScriptWarning(f"blocks[{n}].{key}", "unknown_token", message, block)
 
 
 def _ambiguous_names(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:

@@ -205,6 +205,26 @@ def test_brackets_inside_text_of_a_formula_are_warned_of(formula: str, tokens: l
     ] == [True] * len(tokens)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "suggested"),
+    [
+        ("Hi [UserNam]!", "username"),
+        ("You said [Coluor].", "colour"),
+        ("You said [coluor|something].", "colour"),
+        ("You have [xp_pints].", "xp_points"),
+        ("Hi [UserName], you said [colour] [q1] [field.x] [optional] [xp_name].", None),
+    ],
+)
+def test_a_misspelt_token_is_warned_of_and_other_brackets_are_not(prompt: str, suggested: str | None) -> None:
+    game = Block("open_text", "Which?", id=7, name="colour")
+    script = Script((game, replace(game, id=8, name="other", prompt=prompt)))
+
+    warned = warnings(script, uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    found = [(each["field"], each["code"], str(each["message"]).partition("mean ")[2]) for each in warned]
+    assert found == ([("blocks[1].prompt", "unknown_token", f"[{suggested}]?")] if suggested else [])
+
+
 def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written() -> None:
     first = replace(QUESTION, name="q0")
     made = Script((first, replace(SUM, calculated_formula="[q0] + [Q0]")))
