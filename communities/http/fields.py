@@ -163,7 +163,7 @@ class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
     """
 
     default_error_messages = {
-        "invalid": "must be a time with its offset, such as 2026-01-31T09:30:00Z.",
+        "invalid": "must be a time up to the year 9999 with its offset, such as 2026-01-31T09:30:00Z.",
         "too_small": f"must not be before the year {FIRST_YEAR}.",
         "too_large": "must not be after the year 9999.",
     }

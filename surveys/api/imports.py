@@ -95,13 +95,13 @@ REFUSED = OpenApiResponse(
             "Faults of two lines",
             {
                 "error": "invalid_request",
-                "message": "Line 3: This script has no such block, by its id or its name. There is 1 more "
+                "message": "Line 3: This script has no block Team, by its id or its name. There is 1 more "
                 "violation.",
                 "violations": [
                     {
                         "field": "answers[0].block_name",
                         "code": "not_found",
-                        "message": "This script has no such block, by its id or its name.",
+                        "message": "This script has no block Team, by its id or its name.",
                         "line": 3,
                     },
                     {

@@ -79,7 +79,7 @@ SMALL = {"text": "ab"}
             {"moment": "2026-01-31T09:30:00"},
             "moment",
             "invalid",
-            "`moment` must be a time with its offset, such as 2026-01-31T09:30:00Z.",
+            "`moment` must be a time up to the year 9999 with its offset, such as 2026-01-31T09:30:00Z.",
         ),
         ({"small": 1}, "small", "invalid_type", "`small` must be an object."),
         ({"small": {}}, "small.text", "required", "`text` is required."),

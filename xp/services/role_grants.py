@@ -32,6 +32,7 @@ AT_ONCE = 200
 SHARE = 1 / 20  # of the waiting roles of anonymous projects that one run, each minute, takes
 _GONE = frozenset({10007, 10013})
 _UNFIT = frozenset({10011, 50028})
+_LACKS_PERMISSION = 50013
 
 
 def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
@@ -123,6 +124,9 @@ def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
             return False
         if refusal.code in _UNFIT:
             raise Abandoned("The role is gone.") from None
+        if refusal.code == _LACKS_PERMISSION:
+            words = "The role is above the bot’s own, or the bot lacks Manage Roles."
+            raise Blocked(words) from None
         raise
     return True
 

@@ -220,7 +220,11 @@ class _Compiler:
             return "true" if value else "false"
         if isinstance(value, str):
             if '"' in value:
-                return self.report(path, "invalid", "A string here cannot contain a double quote.")
+                return self.report(
+                    path,
+                    "invalid",
+                    "A string here cannot contain a double quote. In `precondition`, write it twice.",
+                )
             return quoted(value)
         if isinstance(value, int | float | Decimal):
             return self.number(value, path)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from communities.sent_text import sent_text
+from surveys.engine.language.piping import shortened
 from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
 from surveys.engine.walk import answers, counting, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
@@ -150,7 +151,8 @@ def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int,
         if answer.block_id is None and not answer.block_name:
             raise InvalidAnswer("block_id", "required", "Name the block by `block_id` or `block_name`.")
         name = "block_id" if answer.block_id is not None else "block_name"
-        raise InvalidAnswer(name, "not_found", "This script has no such block, by its id or its name.")
+        sent = shortened(answer.block_name or "", 100) if answer.block_id is None else answer.block_id
+        raise InvalidAnswer(name, "not_found", f"This script has no block {sent}, by its id or its name.")
     block = script.blocks[index]
     if not block.asks:
         name = "block_id" if by_id is not None else "block_name"
