@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db.models import F
 from django.utils import timezone
 
 from communities.models import ChatInstallation, ChatTask
@@ -332,6 +333,8 @@ def test_a_summary_that_was_deleted_stays_deleted(chat):
 def test_figures_of_a_project_that_is_open_again_are_taken_back_until_it_closes(chat):
     project = closed(chat, SURVEY)
     summary = chat.message()
+    # A summary belongs to the second in which its project was opened: the first was opened earlier.
+    SummaryMessage.objects.update(opening=F("opening") - 60)
     chat.reopen(project)
 
     delete_first(chat, project)
