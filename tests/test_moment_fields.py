@@ -45,7 +45,7 @@ def test_the_lost_and_the_doubled_hour_are_refused_at_the_field(typed: str, said
     with timezone.override("Europe/Oslo"):
         form = RedeliverForm({"since": typed})
 
-        assert form.errors["since"][0].startswith(said)
+        assert str(form.errors["since"][0]).startswith(said)
         assert "Choose a time an hour earlier or later." in form.errors["since"][0]
 
 
