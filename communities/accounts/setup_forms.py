@@ -49,7 +49,7 @@ THANKS = [
 ]
 JOINING = [
     _choice(OFF, "People whom we invite", "By mail, or from your server on the chat platform."),
-    _choice(ON, "Anybody", "Whoever wants to can make an account here and becomes a member."),
+    _choice(ON, "Anybody", "Everybody can make an account here and becomes a member."),
 ]
 
 

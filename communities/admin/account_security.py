@@ -99,7 +99,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
             "consequences": [
                 "They are signed out in every browser, and sign in again with what they have.",
                 "Browsers that they told us to remember ask for a code again.",
-                "Whoever knows their password can sign in again: set another one too, if that is why.",
+                "Somebody who knows their password can sign in again: set another one too, if that is why.",
                 "They are told by mail, if they have confirmed an address.",
             ],
             "button": "End all sessions",

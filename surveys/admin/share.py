@@ -99,7 +99,7 @@ def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
 
 @project_tab("share")
 def post_again(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """Post a project anew whose post was deleted in the chat."""
+    """Post a project again after its post was deleted in the chat."""
     if not page.may_edit:
         raise PermissionDenied
     if request.method == "POST":

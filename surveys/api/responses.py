@@ -170,7 +170,7 @@ class ChangesIn(PerPageIn):
     """Where to go on, and how much to read."""
 
     cursor = StrictStringField(
-        required=False, max_length=500, help_text="From the previous page. Without it, the feed starts anew."
+        required=False, max_length=500, help_text="From the previous page. Without it, the feed starts again."
     )
 
 
