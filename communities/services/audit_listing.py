@@ -61,8 +61,8 @@ def page(
 ) -> AuditPage:
     """A page of a community's entries, newest first; it costs the same at any depth.
 
-    With `after`, the page starts after that entry. A page of long entries ends early. Raises
-    NotFound if there is no such entry.
+    With `after`, the page starts after that entry. A page of long entries ends early. Raises NotFound if
+    there is no such entry.
     """
     entries = _matching(community_id, filters)
     if after is not None:

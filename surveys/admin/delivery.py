@@ -12,11 +12,9 @@ from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
 from communities.admin_site.chat_choices import role_choices
-from communities.admin_site.site import time_zone_of
 from communities.services import verified_sources
 from communities.text_field import TextField
 from surveys.admin import address_fields, post_preview, project_forms
@@ -333,9 +331,8 @@ def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
         raise PermissionDenied
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    with timezone.override(time_zone_of(request)):
-        form = DeliveryForm(request.POST, page=page)
-        return render(request, "admin/surveys/project/post.html", dict(_post(page, form)))
+    form = DeliveryForm(request.POST, page=page)
+    return render(request, "admin/surveys/project/post.html", dict(_post(page, form)))
 
 
 def _post(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:

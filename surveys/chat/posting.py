@@ -177,7 +177,7 @@ def _post(project: Project, row: PublicMessage, content: Content, task: ChatTask
 def _note_deleted(row: PublicMessage) -> None:
     """The message was deleted on the platform, and stays deleted (decisions 17.19).
 
-    If somebody has asked for a post since the row was read, it is posted anew.
+    If somebody has asked for a post since the row was read, a new message is posted.
     """
     was_asked = When(times_asked__gt=row.times_asked, then=Value(False))
     is_deleted = Case(was_asked, default=Value(True))

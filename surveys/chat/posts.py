@@ -5,7 +5,7 @@ killed. Each message that is posted carries a mark of its own, an address or the
 a row is begun and has no message, the channel's messages since then are read, and the one with the mark is
 taken as ours. The nonce guards the minutes in which the platform remembers it.
 
-Rows are changed field by field, and never saved as a whole: staff may ask for a post meanwhile.
+Rows are changed field by field: saving a whole row could undo what staff ask for during an attempt.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ _OUTDATED_SUMMARIES = f"""
     ) AND {_IS_NOT_ON_ITS_WAY.format(subject=_SUMMARY)}
     ORDER BY summary.edited_at NULLS FIRST LIMIT 500
 """
-# If votes change meanwhile, `recounts` is another number, and the row is compared again.
+# If votes change during this statement, `recounts` has another number, and the row is compared again.
 _SETTLE = f"""
     UPDATE surveys_publicmessage SET recounts = 0
     FROM (

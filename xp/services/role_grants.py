@@ -31,7 +31,7 @@ GRANT = "xp.grant_role"
 AT_ONCE = 200
 SHARE = 1 / 20  # of the waiting roles of anonymous projects that one run, each minute, takes
 _GONE = frozenset({10007, 10013})
-_UNFIT = frozenset({10011, 50028})
+_UNKNOWN_ROLE = 10011
 _LACKS_PERMISSION = 50013
 
 
@@ -122,7 +122,7 @@ def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
     except Refused as refusal:
         if refusal.code in _GONE:
             return False
-        if refusal.code in _UNFIT:
+        if refusal.code == _UNKNOWN_ROLE:
             raise Abandoned("The role is gone.") from None
         if refusal.code == _LACKS_PERMISSION:
             words = "The role is above the bot’s own, or the bot lacks Manage Roles."

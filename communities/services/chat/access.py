@@ -2,8 +2,8 @@
 
 A task that meets such a refusal is blocked: it has no time at which it is due, so it costs no requests while
 the bot is away. Each check of the connection that succeeds has it tried again: at once if the platform or an
-admin says that something has changed, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. So a
-channel that stays closed costs few requests, each of which counts against the bot.
+admin says that something has changed, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. The
+platform counts refused requests against the bot: a channel that stays closed must cost few of them.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ class Channel:
 class Guild:
     """A server. `bot_id` and `bot_role_ids` are the bot's own account and roles there.
 
-    `channels` are all but threads, of which there are those that were looked up. `no_channels` were looked up
-    and are none of this server that the bot can see.
+    `channels` are all channels, and the threads that were looked up. `no_channels` are ids that were looked
+    up without finding a channel of this server that the bot can see.
     """
 
     id: str

@@ -78,7 +78,7 @@ def install_url(*, community_id: int) -> str:
 
 
 def note_added(*, community_id: int, at: datetime) -> None:
-    """The platform says that the bot was added to a server, perhaps anew: have it checked soon.
+    """Have a server checked soon. The platform says that the bot was added to it, perhaps once more.
 
     Its commands are registered again, and what was refused is tried again. Does nothing for unknown servers.
     """

@@ -165,8 +165,8 @@ def attempt(
 
     Goes on with others of its kind that are due, for some seconds, or until something is due that those left
     yield to. Does nothing if another worker has it, or if this process is at several already: the sweep comes
-    again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is told of a task that was given
-    up or blocked, with the reason.
+    again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
+    given up or blocked, and the reason.
     """
     if not _free.acquire(blocking=False):
         return

@@ -31,9 +31,7 @@ from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts
 
 SAFE = ("GET", "HEAD")
-MAX_PAGE_JSON = (
-    250_000  # bytes of the figures on a page, whose charts and tables take up to four times as much
-)
+MAX_PAGE_JSON = 250_000  # bytes of a page's figures; their charts and tables take up to four times as much
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
 
 
@@ -112,10 +110,9 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
     )
     pages = Paginator(_pages(shared.blocks), 1)
     shown = pages.get_page(page)
-    cards = cards_of(project, shared, within=shown.object_list[0]) if shared.blocks else ()
     return {
         **context,
-        "cards": cards,
+        "cards": cards_of(project, shared, within=shown.object_list[0]),
         "note": note if least else "",
         "pages": shown if pages.num_pages > 1 else None,
     }

@@ -225,6 +225,16 @@ def test_a_misspelt_token_is_warned_of_and_other_brackets_are_not(prompt: str, s
     assert found == ([("blocks[1].prompt", "unknown_token", f"[{suggested}]?")] if suggested else [])
 
 
+def test_at_most_ten_tokens_are_compared_with_names() -> None:
+    game = Block("open_text", "Which?", id=7, name="colour")
+    prompt = " ".join(f"[colou{letter}]" for letter in "abcdefghijkl")
+    script = Script((game, replace(game, id=8, name="other", prompt=prompt)))
+
+    warned = warnings(script, uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    assert [each["code"] for each in warned] == ["unknown_token"] * 10
+
+
 def test_a_name_in_a_formula_like_an_automatic_name_says_how_the_name_is_written() -> None:
     first = replace(QUESTION, name="q0")
     made = Script((first, replace(SUM, calculated_formula="[q0] + [Q0]")))

@@ -319,6 +319,40 @@ def test_opening_now_lets_members_answer_unless_another_audience_is_chosen(staff
     assert stored.opened_at is not None
 
 
+def test_what_the_script_warns_of_is_said_before_opening_and_does_not_hinder_it(staff: Staff) -> None:
+    made = scenario.project({**CHOICE, "name": "colour"}, {**TEXT, "prompt": "[coluor]?"}, status="inactive")
+    Project.objects.filter(pk=made.pk).update(delivery=None)
+
+    page = staff.read(tab(made.pk, "open"))
+
+    assert "Did you mean [colour]?" in page
+    assert "It cannot open yet." not in page
+    send(staff, made, "open")
+    assert Project.objects.get(pk=made.pk).status == "active"
+
+
+def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staff) -> None:
+    project = draft()
+    send(
+        staff,
+        project,
+        "delivery",
+        opening_mode="scheduled",
+        opening_time="2099-07-01T12:00",
+        closing_mode="scheduled",
+        closing_time="2099-08-01T12:00",
+    )
+    page = staff.read(tab(project.pk, "open"))
+    assert "It opens by itself at the time below." in page
+    assert "It closes by itself at the time below." in page
+
+    stored = Project.objects.get(pk=project.pk)
+    stored.delivery["opening"]["time"] = "2020-07-01T12:00:00Z"
+    Project.objects.filter(pk=project.pk).update(delivery=stored.delivery)
+
+    assert "It opens by itself at the time below." not in staff.read(tab(project.pk, "open"))
+
+
 def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
     project, source = draft(), VerifiedSourceFactory.create(community=staff.community, label="Patrons")
     send(staff, project, "delivery", required_role_ids="17\n18", verified_source_ids=[str(source.pk)])

@@ -1,6 +1,7 @@
 """The export over HTTP: who may take it, what it is called, and how it ends when it cannot go on."""
 
 import json
+import re
 from urllib.parse import unquote
 
 import pytest
@@ -187,6 +188,17 @@ def test_an_spss_file_that_would_be_too_large_is_refused_with_what_to_do(
 
     assert refusal(answer) == (400, "invalid_request")
     assert "Parquet and csv have no such limit." in answer.json()["message"]
+
+
+def test_an_spss_file_may_have_as_many_variables_as_the_limit_says(admin, made, three, monkeypatch):
+    def with_at_most(limit):
+        monkeypatch.setattr("surveys.services.exports.spss.MAX_VARIABLES", limit)
+        return export(admin, made, "?format=sav")
+
+    count = int(re.search(r"has (\d+) columns", with_at_most(1).json()["message"])[1])
+
+    assert with_at_most(count).status_code == 200
+    assert with_at_most(count - 1).status_code == 400
 
 
 def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):
