@@ -174,3 +174,13 @@ def test_a_double_click_makes_one_webhook_and_shows_its_secret(open_as, staff: S
 
     expect(page.get_by_text("Signing secret")).to_be_visible()
     assert Webhook.objects.count() == 1
+
+
+def test_the_preview_of_the_post_follows_what_is_typed(open_as, staff: Staff) -> None:
+    made = scenario.project(CHOICE, status="inactive")
+    page = open_as(staff, tab(made.pk, "delivery"))
+
+    page.get_by_label("Message", exact=True).fill("Come **all** <b>of you</b>")
+
+    shown = page.locator("[data-post-preview]")
+    expect(shown).to_contain_text("Come all <b>of you</b>")
