@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+import celery.result  # noqa: F401  # Celery imports it at the first message; a fork in that moment keeps a half of it
 import structlog
 from celery import current_app
 from django.db import transaction
