@@ -217,12 +217,20 @@ def test_a_stale_form_shows_where_the_conversation_is():
     assert [value for _, value in values(made)] == ["one", "two"]
 
 
-def test_a_survey_that_was_never_opened_does_not_say_that_it_was_closed():
-    made = scenario.project(TEXT, status="inactive", delivery=None)
+@pytest.mark.parametrize("noun", ["survey", "poll"])
+@pytest.mark.parametrize("delivery", [None, {"audience": {"participation": "open_web"}}])
+def test_a_project_that_was_never_opened_does_not_say_that_it_was_closed(delivery, noun):
+    made = scenario.project(
+        CHOICE,
+        type="poll" if noun == "poll" else "convo",
+        status="inactive",
+        opened_at=None,
+        delivery=delivery,
+    )
 
     visitor = Visitor(made).look()
 
-    assert "This survey is not open." in visitor.page
+    assert "Not open yet." in visitor.page
     assert "closed" not in visitor.page
 
 
