@@ -87,6 +87,26 @@ def test_hidden_results_are_shown_once_the_poll_is_closed(chat):
     assert chat.platform.files[0][1].startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "when"),
+    [
+        ({"poll_results_mode": "voters_only"}, "You see the results after you have voted."),
+        ({"poll_results_mode": "hidden"}, "The results are shown once the poll is closed."),
+        (
+            {"poll_results_mode": "hidden", "privacy_mode": "anonymous"},
+            "The results are shown once the poll is closed, if there are at least 5 votes.",
+        ),
+    ],
+)
+def test_a_post_without_results_says_when_they_are_shown(chat, chosen, when):
+    project = chat.open(COLOUR, type="poll", settings=chosen)
+    assert f"-# {when}" in text_of(chat.message())
+
+    chat.close(project)
+
+    assert when not in text_of(chat.message())
+
+
 def test_an_anonymous_poll_with_few_votes_says_one_sentence(chat):
     chat.open(COLOUR, type="poll", settings={**PUBLIC, "privacy_mode": "anonymous"})
     marit = chat.agent()
