@@ -139,6 +139,26 @@ def test_ranks_given_twice_are_told_and_kept():
     assert visitor.page.count("<option selected>1</option>") == 2
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "Put the items in order, or press “Skip”."),
+        ({"required": True}, "Put the items in order."),
+        ({"rank_top_n": 1}, "Choose your best 1, or press “Skip”."),
+    ],
+)
+def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
+    made = scenario.project({"type": "ranking", "options": ["x", "y"], **fields}, TEXT)
+    visitor = Visitor(made).look()
+
+    visitor.send()
+
+    assert (visitor.status, f">{said}<" in visitor.page) == (422, True)
+    assert made.conversations.count() == 0
+    if not fields.get("required"):
+        assert "Prompt 1." in visitor.send("skip").page
+
+
 def test_an_optional_question_may_be_skipped():
     made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made).look()
