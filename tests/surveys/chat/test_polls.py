@@ -236,6 +236,17 @@ def test_a_scale_is_voted_on_with_buttons(chat):
     assert "**4**\n▰▰▰▰▰▰▰▰▰▰ 100% (1)" in text_of(chat.message())
 
 
+def test_a_vote_is_confirmed_with_the_emoji_that_was_pressed(chat):
+    faces = [{"value": "1", "emoji": "😞"}, {"value": "2", "emoji": "😀"}]
+    scale = {"type": "opinion_scale", "min": 1, "max": 2, "scale": {"icon": "emoji"}, "options": faces}
+    chat.open({"name": "r", "prompt": "How was it?", **scale}, type="poll", settings=PUBLIC)
+    marit = chat.agent()
+
+    marit.press("😀", message=chat.message())
+
+    assert "You voted **😀 2**" in marit.text
+
+
 def test_anonymous_votes_are_changed_from_the_message_alone(chat):
     chat.open(COLOUR, type="poll", settings={**PUBLIC, "privacy_mode": "anonymous"})
     marit = chat.agent()
