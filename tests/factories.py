@@ -124,7 +124,11 @@ class ApiKeyFactory(DjangoModelFactory[ApiKey]):
 
 
 class ProjectFactory(DjangoModelFactory[Project]):
-    """An inactive survey without blocks. `is_open` makes it live on the open web."""
+    """An inactive survey without blocks that was never open.
+
+    `is_open` makes it live on the open web. With `status="inactive"` beside it the survey is closed, and with
+    `opened_at=None` too it was delivered and never opened.
+    """
 
     class Meta:
         model = Project
@@ -132,6 +136,7 @@ class ProjectFactory(DjangoModelFactory[Project]):
     class Params:
         is_open = Trait(
             status=Project.Status.ACTIVE,
+            opened_at=NOON,
             participation=Project.Participation.OPEN_WEB,
             delivery={"audience": {"participation": "open_web"}},
         )
@@ -139,7 +144,9 @@ class ProjectFactory(DjangoModelFactory[Project]):
     community = SubFactory(CommunityFactory)
     name = "What do you think?"
     type = Project.Type.CONVO
+    status = Project.Status.INACTIVE
     created_at = NOON
+    opened_at = LazyAttribute(lambda made: NOON if made.status == Project.Status.ACTIVE else None)
 
 
 class BlockFactory(DjangoModelFactory[Block]):

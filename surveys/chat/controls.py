@@ -71,8 +71,15 @@ def draw(block: Block, draft: Draft, reply: Reply | None, to: References) -> Con
 
 def locked(block: Block, reply: Reply | None, to: References) -> Control:
     """A graded answer that stays, with a button that goes on."""
-    text = f"> {words.shown(answers.display_text(block, reply))}\n{words.LOCKED}"
+    text = f"> {words.shown(said(block, reply))}\n{words.LOCKED}"
     return Control(text=text, advance=[Button(defaults.CONTINUE, to.to(Op.GO_ON), PRIMARY)])
+
+
+def said(block: Block, reply: Reply | None) -> str:
+    """A reply in words, with the emoji that was pressed if it is one choice."""
+    text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
+    sign = chosen[0].emoji if len(chosen) == 1 else None
+    return f"{sign} {text}" if sign else text
 
 
 def vote(block: Block, to: References) -> Control:

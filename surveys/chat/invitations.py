@@ -75,6 +75,8 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
             asked.append(control.text)
             rows += control.rows
         votes = _votes(project, question, at)
+        if rows and not votes:
+            asked.append(f"-# {poll_results.when_seen(project)}")
         closed = None if is_open else colour
         if any(screens.looks_own(block, project) for block in [*before, question]):
             own = replace(question, prompt="\n\n".join(filter(None, asked)))

@@ -213,7 +213,7 @@ def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
 
 def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     block, reply = _question(view)
-    vote = answers.display_text(block, reply)
+    vote = controls.said(block, reply)
     colour = colour_of(view.project)
     confirmed = f"You voted **{words.shown(vote)}**." if vote else ""
     texts = embeds_of([*view.outro, *view.texts_ahead()], view.project, before=confirmed)

@@ -287,6 +287,10 @@ class Project(models.Model):
         """Whether it is live, or was until a scheduled closing that the scheduler has not seen yet."""
         return self.status == self.Status.ACTIVE or (self.opens_at is not None and self.opens_at <= at)
 
+    def was_opened_by(self, at: datetime) -> bool:
+        """Whether it has ever been open, until a time: one that was not is not closed either."""
+        return self.opened_at is not None or self.has_begun_at(at)
+
     def is_public_at(self, at: datetime) -> bool:
         """Whether everybody with the address may answer, or could while it was open."""
         is_on_web = self.participation == self.Participation.OPEN_WEB

@@ -59,7 +59,9 @@ def projects(staff: Staff) -> list[Project]:
         scenario.say(scenario.begin(made, f"p{n}"), 0, "Because")
     scenario.say(scenario.begin(made, "p9"), 0)
     poll = scenario.poll(name="Where do we eat on Thursday?", author=staff.user)
-    draft = scenario.project(CHOICE, name="New members", status="inactive", participation="private")
+    draft = scenario.project(
+        CHOICE, name="New members", status="inactive", opened_at=None, participation="private"
+    )
     Project.objects.update(delivery=None)  # factories write a part of it, services all
     return [made, poll, draft]
 

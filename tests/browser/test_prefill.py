@@ -41,7 +41,7 @@ def test_questions_are_passed_up_to_a_ranking_whose_order_is_said_to_be_right(
     expect(page.locator(".rank label, .rank .text")).to_have_text(["c", "a", "b"])
     check_accessibility(page)
     assert not Conversation.objects.exists()
-    page.get_by_role("button", name="This order is right").click()
+    page.get_by_role("button", name="Keep this order").click()
     go_on(page)
     question(page, "Why?")
     expect(page.locator("#history")).to_contain_text("9")

@@ -386,17 +386,20 @@ def test_a_ranking_is_put_in_order_by_dragging(windows):
     assert list(rows) == ["c", "a", "b"]
 
 
-def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibility):
-    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": True})
+@pytest.mark.parametrize("required", [True, False])
+def test_the_order_in_which_items_arrive_is_no_answer(windows, check_accessibility, required):
+    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": required})
     page = windows.open(f"/s/{made.slug}")
 
     expect(page.locator(".position")).to_have_text(["–"] * 3)
     go_on(page)
-    expect(page.locator("#summary")).to_contain_text("Put the items in order.")
+    expect(page.locator("#summary")).to_contain_text("Put the items in order")
+    expect(page.get_by_text("This order is not your answer yet.")).to_be_visible()
     check_accessibility(page)
-    page.get_by_role("button", name="This order is right").click()
+    page.get_by_role("button", name="Keep this order").click()
     expect(page.locator(".position")).to_have_text(["1", "2", "3"])
-    expect(page.get_by_role("button", name="This order is right")).to_be_hidden()
+    expect(page.get_by_role("button", name="Keep this order")).to_be_hidden()
+    expect(page.get_by_text("This order is not your answer yet.")).to_be_hidden()
     page.keyboard.press("Enter")
     question(page, "Thank you.")
 
@@ -414,7 +417,7 @@ def test_the_items_of_a_ranking_are_readable_on_a_phone(windows, width, top):
         page.locator("[data-act=choose]:visible").first.click()
         page.locator("[data-act=choose]:visible").first.click()
     else:
-        page.get_by_role("button", name="This order is right").click()
+        page.get_by_role("button", name="Keep this order").click()
 
     for item in page.locator(".rank .text").all():
         box = item.bounding_box()
@@ -422,16 +425,6 @@ def test_the_items_of_a_ranking_are_readable_on_a_phone(windows, width, top):
         assert box["height"] <= 60
     buttons = page.locator(".rank:first-child .move:visible").all()
     assert len({button.bounding_box()["y"] for button in buttons}) == 1
-
-
-def test_an_untouched_optional_ranking_is_skipped(windows):
-    made = scenario.project({"type": "ranking", "options": ["a", "b", "c"], "required": False})
-    page = windows.open(f"/s/{made.slug}")
-
-    go_on(page)
-    question(page, "Thank you.")
-
-    assert not Answer.objects.exists()
 
 
 def test_the_best_of_a_ranking_are_chosen_taken_out_and_dragged(windows, check_accessibility):

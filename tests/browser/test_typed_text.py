@@ -279,7 +279,7 @@ class TestWhileSending:
     def test_a_ranking_that_is_changed_while_offline_waits_too(self, windows):
         made = scenario.project(ORDER, SECOND)
         page = windows.open(f"/s/{made.slug}")
-        page.get_by_role("button", name="This order is right").click()
+        page.get_by_role("button", name="Keep this order").click()
         page.context.set_offline(True)
         go_on(page)
         expect(page.locator("#send-error")).to_be_visible()

@@ -14,22 +14,12 @@ _COMPOUND = (Conjunction, Disjunction)
 
 
 def heading(prompt: str, script: Script) -> str:
-    """A prompt for readers of many answers: `Why [Q1]?` → `Why [Which colour?]?`.
+    """A prompt for readers of many answers: `Hi, [UserName|friend]! Why [Q1]?` → `Hi, friend! Why …?`."""
 
-    Tokens stay in their brackets and name what they stand for. Unknown ones stay as written.
-    """
-    return piping.fill(prompt, lambda token: _token(token, script))
+    def is_known(token: str) -> bool:
+        return piping.is_prompt_variable(token) or references.resolve(token, script) is not None
 
-
-def _token(token: str, script: Script) -> str | None:
-    if token.lower() == "username":
-        return "[the respondent's name]"
-    meaning = None if piping.is_prompt_variable(token) else references.resolve(token, script)
-    if meaning is None:
-        return None
-    if isinstance(meaning, int):
-        return f"[{titles.of_block(script.blocks[meaning], meaning + 1)}]"
-    return f"[{vocabulary.called(meaning, script)}]"
+    return piping.for_many(prompt, is_known)
 
 
 def words(node: ExpressionNode, script: Script) -> str:

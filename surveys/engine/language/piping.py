@@ -87,6 +87,21 @@ def fill(
     return within_limit("".join((*pieces, text[end:])))
 
 
+def for_many(text: str, is_known: Callable[[str], bool]) -> str:
+    """The text for readers of many answers, each of which would fill its tokens differently.
+
+    A token is replaced by its fallback if it has one, else by an ellipsis. One that is not known and has no
+    fallback stays as written: respondents read it like that too.
+    """
+
+    def replaced(match: regex.Match[str]) -> str:
+        if match["fallback"]:
+            return match["fallback"][1:].strip()
+        return _ELLIPSIS if is_known(match["name"].rstrip()) else match[0]
+
+    return _TOKEN.sub(replaced, text)
+
+
 def within_limit(text: str) -> str:
     """A filled text, which has at most MAX_FILLED characters with its ellipsis."""
     return text if len(text) <= MAX_FILLED else shortened(text, MAX_FILLED - 1)

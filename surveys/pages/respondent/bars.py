@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from communities.words import percent, percents, plural
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
-from surveys.pages.respondent.widgets import emoji, typed_of
+from surveys.pages.respondent.widgets import emoji, spoken, typed_of
 from surveys.services.results.poll import PollResults
 
 
 @dataclass(frozen=True, slots=True)
 class ResultBar:
-    """The votes for one option. `width` is the share in percent, formatted for SVG."""
+    """The votes for one option. `width` is the share in percent, formatted for SVG.
+
+    `spoken` are words for screen readers, where the option is an emoji without words.
+    """
 
     text: str
     emoji: str
@@ -22,6 +25,7 @@ class ResultBar:
     share: str
     width: str
     is_own: bool
+    spoken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: 
     for point in range(low, high + 1):
         option = by_value.get(str(point))
         text, sign = (option.display_text, emoji(option)) if option else (str(point), "")
-        bars.append(_bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen))
+        bar = _bar(text, sign, results.by_number.get(point, 0), results, str(point) in chosen)
+        bars.append(replace(bar, spoken=spoken(option, most=high)))
     summary = _voters(results, is_over)
     if results.voters:
         mean = sum(point * votes for point, votes in results.by_number.items()) / results.voters

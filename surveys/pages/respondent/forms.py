@@ -8,6 +8,7 @@ from django.http import QueryDict
 
 from surveys import written_numbers
 from surveys.engine.script import NUMBERS, Block
+from surveys.engine.walk import defaults
 from surveys.pages.respondent.widgets import Typed
 
 
@@ -27,8 +28,7 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
         chosen = _ids(sent.getlist("option"))
         return answer | ({"option_ids": chosen} if chosen else {})
     if block.type == "ranking":
-        ranking = _ranking(block, sent)
-        return answer | ({"ranking": ranking} if ranking else {})
+        return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
     if block.type in NUMBERS:
         value = written_numbers.plain(value, language=language)
@@ -73,8 +73,9 @@ def _ranking(block: Block, sent: QueryDict) -> list[int]:
         by_rank[rank] = option.id or 0
     counted = block.rank_top_n or len(block.options)
     is_best = counted < len(block.options)
-    if not by_rank and block.required:
-        raise BadForm(f"Choose your best {counted}." if is_best else "Put the items in order.")
+    if not by_rank:  # no skip either: the order in which the items are shown looks like an answer
+        wanted = f"Choose your best {counted}" if is_best else "Put the items in order"
+        raise BadForm(f"{wanted}{'' if block.required else f', or press “{defaults.SKIP}”'}.")
     if by_rank and sorted(by_rank) != list(range(1, counted + 1)):
         start = f"Choose {counted} items" if is_best else "Rank every item"
         raise BadForm(f"{start}: give each number from 1 to {counted} once.")

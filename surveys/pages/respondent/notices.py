@@ -13,6 +13,7 @@ from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.links.opening import Fault
 
 LEAVE = screens.Action("leave", "Go on without this link")
+NOT_OPEN_YET = "Not open yet."
 _KEPT_NOTHING = "Thank you! This browser keeps nothing of your answers."
 _OVER = {
     Fault.UNKNOWN: (
@@ -46,12 +47,10 @@ def not_live(page_request: PageRequest) -> Screen:
     noun = "poll" if project.is_poll else "survey"
     if project.is_pending_at(at):
         return screens.notice(
-            title="Not open yet.", text=f"This {noun} opens on", moment=project.opens_at, kept=unsaved_text
+            title=NOT_OPEN_YET, text=f"This {noun} opens on", moment=project.opens_at, kept=unsaved_text
         )
-    if project.delivery is None:  # it was never opened, so it was not closed either
-        return screens.notice(
-            title=f"This {noun} is not open.", text="Please come back later.", kept=unsaved_text
-        )
+    if not project.was_opened_by(at):
+        return screens.notice(title=NOT_OPEN_YET, text="Please come back later.", kept=unsaved_text)
     has_begun = page_request.visit.conversation_id is not None
     saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
     text = (

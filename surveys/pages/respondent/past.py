@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surveys.engine.walk import answers
-from surveys.pages.respondent import rewards
+from surveys.pages.respondent import rewards, widgets
 from surveys.services.conversations.view import Exchange, WalkView
 
 MAX_PAST_STEPS = 50  # that one page draws (decisions 18.9)
@@ -17,11 +17,16 @@ MAX_PAST_CHARACTERS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """One past step. `reply` is the answer in words, `given` the XP that an action block gave."""
+    """One past step. `reply` is the answer in words, `given` the XP that an action block gave.
+
+    `sign` is the emoji of the option that was chosen; `is_sign_alone` leaves the words to screen readers.
+    """
 
     block_id: int | None
     prompt: str
     reply: str = ""
+    sign: str = ""
+    is_sign_alone: bool = False
     is_skipped: bool = False
     given: str = ""
 
@@ -57,7 +62,16 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     """A past step as the page draws it."""
     block = exchange.block
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
-    return PastStep(block.id, block.prompt, exchange.answer, is_skipped, rewards.in_short(view, block))
+    said = widgets.said(block, exchange.reply)
+    return PastStep(
+        block.id,
+        block.prompt,
+        said.text,
+        said.sign,
+        said.is_sign_alone,
+        is_skipped,
+        rewards.in_short(view, block),
+    )
 
 
 def cut(text: str, most: int) -> str:

@@ -140,6 +140,7 @@ class Screen:
     prize: Prize | None = None
     earned: Earned | None = None
     results: ResultsView | None = None
+    results_when: str = ""  # when a poll shows its results, for somebody who has not voted
     has_traps: bool = False
     answers_as: AnswersAs | None = None
     has_lost_link: bool = False  # the page may still say whose link it was
@@ -176,7 +177,8 @@ def first(
         return screen
     question = view.step.block
     results = _results(question, votes(question, False), own=None, is_over=False)
-    return replace(screen, progress=NO_PROGRESS, results=results)
+    when = poll_results.when_seen(view.project)
+    return replace(screen, progress=NO_PROGRESS, results=results, results_when=when)
 
 
 def at_first(view: View) -> View:

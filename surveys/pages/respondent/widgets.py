@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from emoji import demojize
+
 from communities.services.pictures.copies import Copy
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
-from surveys.engine.walk import defaults
+from surveys.engine.walk import answers, defaults
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
@@ -34,6 +36,7 @@ class Choice:
     """One option or scale point in a control. `rank` is its place in a ranking, if one was given.
 
     `end` is the id of the words that describe this point, as “not at all” describes the first of a scale.
+    `spoken` are words for screen readers, where an emoji is shown alone.
     """
 
     id: int | None
@@ -44,6 +47,19 @@ class Choice:
     is_chosen: bool
     rank: str = ""
     end: str = ""
+    spoken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A given answer as its control showed it: the sign that was pressed, and the answer in words.
+
+    `is_sign_alone`: the control showed no words, so these are for screen readers.
+    """
+
+    text: str
+    sign: str = ""
+    is_sign_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +206,7 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
     low, high = block.points
     by_value = {option.value: option for option in block.options}
     icon = defaults.icon_of(block)
-    choices = [_point(number, by_value.get(str(number)), typed) for number in range(low, high + 1)]
+    choices = [_point(n, by_value.get(str(n)), typed, most=high) for n in range(low, high + 1)]
     ends = _ends(block)
     _describe(choices, ends)
     fields: dict[str, object] = {"choices": choices, "ends": ends}
@@ -207,14 +223,43 @@ def _scale(block: Block, typed: Typed) -> dict[str, object]:
     return fields | {"control": FIELDS + "cells.html"}
 
 
-def _point(number: int, option: Option | None, typed: Typed) -> Choice:
+def _point(number: int, option: Option | None, typed: Typed, *, most: int) -> Choice:
     value = str(number)
     text = option.display_text if option else value
-    return Choice(None, value, text, emoji(option) if option else "", value, value in typed.chosen)
+    choice = Choice(None, value, text, emoji(option), value, value in typed.chosen)
+    return replace(choice, spoken=spoken(option, most=most))
 
 
 def _star(choice: Choice, n: int, count: int) -> Choice:
-    return replace(choice, text=f"{n} of {count} stars", emoji="")
+    return replace(choice, text=_stars(n, count), emoji="")
+
+
+def _stars(n: int, count: int) -> str:
+    return f"{n} of {count} stars"
+
+
+def spoken(option: Option | None, *, most: int) -> str:
+    """A point of a scale that is shown as an emoji alone, in words; empty for a point that has words.
+
+    `😞` as the first of five is “disappointed face, 1 of 5”. The words are English, as all that are ours.
+    """
+    if option is None or option.label or not option.emoji:
+        return ""
+    shows = demojize(emoji(option), delimiters=("", "")).replace("_", " ").strip(" :")
+    return f"{shows}, {option.value} of {most}"
+
+
+def said(block: Block, reply: Reply | None) -> Said:
+    """A reply for the past steps, as the control of its block showed it."""
+    text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
+    option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
+    low, high = block.points if block.type in SCALES else (0, 0)
+    if block.type in SCALES and (words := spoken(option, most=high)):
+        return Said(words, emoji(option), is_sign_alone=True)
+    is_star = block.type in SCALES and option is None and defaults.icon_of(block) == "stars"
+    if is_star and answers.is_answer(reply):
+        return Said(_stars(int(text) - low + 1, high - low + 1))
+    return Said(text, emoji(option))
 
 
 def _describe(choices: list[Choice], ends: Sequence[str]) -> None:
@@ -269,9 +314,9 @@ def _number(block: Block, typed: Typed) -> dict[str, object]:
     }
 
 
-def emoji(option: Option) -> str:
+def emoji(option: Option | None) -> str:
     """Return an option's emoji. A chat platform's custom emoji (`<:name:id>`) becomes `:name:`."""
-    written = option.emoji or ""
+    written = (option and option.emoji) or ""
     return f":{written.split(':')[1]}:" if written.startswith("<") and written.count(":") > 1 else written
 
 

@@ -27,6 +27,8 @@ from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.summaries.analysis import summarize_analysis
 from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError, TextBatch, TextFigures
+from surveys.engine.flow.wording import heading
+from surveys.engine.script import Script
 from surveys.models import Analysis, Job, Project
 from surveys.services import anonymity, events, jobs
 from surveys.services.analysis import texts as open_texts
@@ -153,6 +155,7 @@ class _TextAnalysis:
 
     job: Analysis
     project: Project
+    script: Script
     counted: Figures
     questions: list[dict[str, Any]]  # the counted blocks whose texts are read
     locale: str | None
@@ -171,6 +174,7 @@ class _TextAnalysis:
         return cls(
             job=job,
             project=project,
+            script=script_cache.get(project.pk, project.revision).stored.script,
             counted=counted,
             questions=[block for block in counted.blocks if block["block_id"] in question_ids],
             locale=communities.get_settings(community_id=project.community_id).locale,
@@ -227,7 +231,7 @@ class _TextAnalysis:
             if answers:
                 texts = _leading_texts([text for _, text in answers], MAX_CHARACTERS_PER_BATCH)
                 is_last = is_last and len(texts) == len(answers)
-                batch = TextBatch(block["prompt"], texts, tracked.known, tracked.room, self.locale)
+                batch = TextBatch(self._heading(block), texts, tracked.known, tracked.room, self.locale)
                 self._release_before_call(self._progress())
                 tracked.add(texts, provider.read_texts(batch))
                 tracked.last = str(answers[len(texts) - 1][0])
@@ -248,7 +252,7 @@ class _TextAnalysis:
         if tracked.summary is not None or not tracked.analysed_count:
             return
         counted = TextFigures(
-            prompt=block["prompt"],
+            prompt=self._heading(block),
             answer_count=tracked.answer_count,
             themes=[theme for _, theme in tracked.ranked()],
             sentiment=tracked.moods,
@@ -279,9 +283,10 @@ class _TextAnalysis:
 
     def _overview(self) -> AnalysisOverview:
         """Everything that was found, without quotes: a summary does not need people's own words."""
+        blocks = [{**block, "prompt": self._heading(block)} for block in self.counted.blocks]
         blocks = [
             block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}
-            for block in self.counted.blocks
+            for block in blocks
         ]
         return AnalysisOverview(
             name=self.project.name,
@@ -290,6 +295,10 @@ class _TextAnalysis:
             blocks=blocks,
             locale=self.locale,
         )
+
+    def _heading(self, block: Mapping[str, Any]) -> str:
+        """The prompt for a model, whose summary must not quote tokens."""
+        return heading(block["prompt"], self.script)
 
     def _counts(self, block: Mapping[str, Any]) -> dict[str, Any]:
         open_text = self._open_text(block)

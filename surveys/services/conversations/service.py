@@ -463,6 +463,6 @@ def _parsed(block: Block, raw: Mapping[str, object]) -> Reply:
 def _refuse_unless_live(project: Project, at: datetime) -> None:
     if project.is_live_at(at):
         return
-    if project.is_pending_at(at):
+    if project.is_pending_at(at) or not project.was_opened_by(at):
         raise Conflict("This project is not open yet.")
     raise Conflict("This project is closed: it takes no answers now. What was answered before is kept.")

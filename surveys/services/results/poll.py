@@ -10,6 +10,7 @@ from threading import Lock
 from cachetools import FIFOCache
 
 from communities.statements import fetch_rows
+from communities.words import plural
 from surveys.engine.script import SCALES, Block
 from surveys.models import Project
 from surveys.services import anonymity
@@ -48,6 +49,21 @@ def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
         case Project.PollResultsMode.VOTERS_ONLY:
             return has_voted
     return not project.is_live_at(at) and not project.is_pending_at(at)
+
+
+def when_seen(project: Project) -> str:
+    """A sentence for somebody who has not voted yet: when they see the results, as `may_be_seen` decides.
+
+    It names the fewest votes that an anonymous poll shows.
+    """
+    least = anonymity.least_answers(project)
+    enough = f"there are at least {plural(least, 'vote')}" if least else ""
+    match project.poll_results_mode:
+        case Project.PollResultsMode.PUBLIC:
+            return f"Everybody can see the results{f' once {enough}' if enough else ''}."
+        case Project.PollResultsMode.VOTERS_ONLY:
+            return f"You see the results after you have voted{f', once {enough}' if enough else ''}."
+    return f"The results are shown once the poll is closed{f', if {enough}' if enough else ''}."
 
 
 @dataclass(slots=True)

@@ -116,7 +116,7 @@
   }
 
   /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The order in which the
-     items arrive is no answer: they get numbers once somebody moves or chooses one, or says that the order is right.
+     items arrive is no answer: they get numbers once somebody moves or chooses one, or keeps the order as it is.
      Where only the best are ranked, each is chosen; else all are numbered at once. */
 
   const PATHS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6", choose: "M12 5v14M5 12h14", remove: "M6 6l12 12M18 6L6 18" };
@@ -124,7 +124,8 @@
   function makeSortable(list) {
     const most = Number(list.dataset.rankedCount);
     const choosesBest = most < list.children.length;
-    const confirm = list.parentElement.querySelector("[data-order-is-right]");
+    const openOrder = list.parentElement.querySelector("[data-order-is-open]");
+    const confirm = openOrder?.querySelector("button");
     const nameOf = (item) => item.querySelector(".text").textContent;
     const indexOf = (item) => [...list.children].indexOf(item);
     const numberOf = (item) => Number(item.querySelector("select").value) || Infinity;
@@ -150,7 +151,7 @@
             || (act === "choose" && ranked === most));
         });
       });
-      if (confirm) confirm.hidden = choosesBest || ranked > 0;
+      if (openOrder) openOrder.hidden = choosesBest || ranked > 0;
     };
     const say = (item) => {
       const index = indexOf(item);

@@ -34,7 +34,7 @@ def staff() -> Staff:
 
 
 def draft(**fields: Any) -> Project:
-    made = scenario.project(CHOICE, status="inactive", participation="private", **fields)
+    made = scenario.project(CHOICE, status="inactive", opened_at=None, participation="private", **fields)
     Project.objects.filter(pk=made.pk).update(delivery=None, question_count=1)
     return Project.objects.get(pk=made.pk)
 

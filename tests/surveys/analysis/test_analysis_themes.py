@@ -115,3 +115,17 @@ def test_summaries_are_kept_clean(connect: Any) -> None:
     assert len(told["summary"]) == 2_000
     assert texts_of(told)["summary"] is None
     assert Analysis.objects.get().status == "completed"
+
+
+def test_a_model_reads_questions_without_tokens(connect: Any) -> None:
+    caller = rich()
+    project = survey(caller, {"type": "open_text", "prompt": "Why, [UserName|friend], [q1]?"})
+    wrote(project, "#Slow")
+    provider = connect(Reads())
+
+    analysed(caller, project)
+
+    asked = "Why, friend, …?"
+    assert [batch.prompt for batch in provider.batches] == [asked]
+    assert [figures.prompt for figures in provider.counted] == [asked]
+    assert [block["prompt"] for block in provider.overviews[0].blocks] == [asked]

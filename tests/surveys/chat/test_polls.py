@@ -87,6 +87,26 @@ def test_hidden_results_are_shown_once_the_poll_is_closed(chat):
     assert chat.platform.files[0][1].startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "when"),
+    [
+        ({"poll_results_mode": "voters_only"}, "You see the results after you have voted."),
+        ({"poll_results_mode": "hidden"}, "The results are shown once the poll is closed."),
+        (
+            {"poll_results_mode": "hidden", "privacy_mode": "anonymous"},
+            "The results are shown once the poll is closed, if there are at least 5 votes.",
+        ),
+    ],
+)
+def test_a_post_without_results_says_when_they_are_shown(chat, chosen, when):
+    project = chat.open(COLOUR, type="poll", settings=chosen)
+    assert f"-# {when}" in text_of(chat.message())
+
+    chat.close(project)
+
+    assert when not in text_of(chat.message())
+
+
 def test_an_anonymous_poll_with_few_votes_says_one_sentence(chat):
     chat.open(COLOUR, type="poll", settings={**PUBLIC, "privacy_mode": "anonymous"})
     marit = chat.agent()
@@ -214,6 +234,17 @@ def test_a_scale_is_voted_on_with_buttons(chat):
     chat.work()
     assert votes() == ["4"]
     assert "**4**\n▰▰▰▰▰▰▰▰▰▰ 100% (1)" in text_of(chat.message())
+
+
+def test_a_vote_is_confirmed_with_the_emoji_that_was_pressed(chat):
+    faces = [{"value": "1", "emoji": "😞"}, {"value": "2", "emoji": "😀"}]
+    scale = {"type": "opinion_scale", "min": 1, "max": 2, "scale": {"icon": "emoji"}, "options": faces}
+    chat.open({"name": "r", "prompt": "How was it?", **scale}, type="poll", settings=PUBLIC)
+    marit = chat.agent()
+
+    marit.press("😀", message=chat.message())
+
+    assert "You voted **😀 2**" in marit.text
 
 
 def test_anonymous_votes_are_changed_from_the_message_alone(chat):

@@ -15,6 +15,8 @@ from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
 
+EARLIER = LUNCHTIME - timedelta(hours=1)
+
 
 def test_a_talk_from_first_to_last():
     made = scenario.project(
@@ -333,6 +335,23 @@ class TestWhenItIsOpen:
         made = scenario.project(TEXT, participation="private", **fields)
 
         refused(Conflict, scenario.begin, made)
+
+    @pytest.mark.parametrize(
+        ("fields", "state"),
+        [
+            ({"status": "inactive", "opened_at": None}, "not open yet"),
+            ({"status": "inactive", "opens_at": LUNCHTIME + timedelta(seconds=1)}, "not open yet"),
+            (
+                {"status": "inactive", "opened_at": None, "opens_at": EARLIER, "closes_at": LUNCHTIME},
+                "closed",
+            ),
+            ({"status": "inactive"}, "closed"),
+        ],
+    )
+    def test_the_refusal_calls_closed_only_what_was_open(self, fields, state):
+        refusal = refused(Conflict, scenario.begin, scenario.project(TEXT, **fields))
+
+        assert f"This project is {state}" in refusal.message
 
     @pytest.mark.parametrize(
         "fields",

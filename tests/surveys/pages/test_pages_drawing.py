@@ -154,7 +154,6 @@ def test_an_earlier_ranking_is_offered_again():
         ("single_punch", "option=" + "9" * 40, {"option_id": 0}),
         ("multi_punch", "option=1&option=3", {"option_ids": [1, 3]}),
         ("ranking", "rank-3=1&rank-1=2&rank-2=3", {"ranking": [3, 1, 2]}),
-        ("ranking", "", {}),
         ("rating", "value=4", {"value": "4"}),
         ("open_numeric", "value=4,5", {"value": "4.5"}),
         ("open_numeric", "value=4,500", {"value": "4500"}),
@@ -172,6 +171,7 @@ def test_a_form_means_an_answer(kind, sent, answer):
     [
         ("rank-1=1&rank-2=1", "Two items have the number 1. Give each number once."),
         ("rank-1=1&rank-2=3", "Rank every item: give each number from 1 to 3 once."),
+        ("", "Put the items in order, or press “Skip”."),
         ("rank-1=x", "Rank every item: give each number from 1 to 3 once."),
     ],
 )

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -103,6 +105,33 @@ def test_results_are_seen_by_the_mode(mode, before, after, closed):
     made.save()
     assert ("data-results" in Visitor(made).look().page) is closed
     assert "data-results" in visitor.look().page
+
+
+WHEN = {
+    "public": "Everybody can see the results",
+    "voters_only": "You see the results after you have voted",
+    "hidden": "The results are shown once the poll is closed",
+    None: "The results are shown once the poll is closed",
+}
+
+
+@pytest.mark.parametrize("mode", WHEN)
+@pytest.mark.parametrize("privacy_mode", ["transparent", "semi-private", "anonymous"])
+def test_before_the_vote_one_sentence_says_when_its_results_are_shown(mode, privacy_mode):
+    made = poll(poll_results_mode=mode, privacy_mode=privacy_mode)
+
+    before, after = Visitor(made).look(), voted(made, 0)
+
+    said = re.search(r'id="results-when" class="help">([^<]*)<', before.page)
+    assert said is not None
+    assert said[1].startswith(WHEN[mode])
+    assert ("at least 5 votes" in said[1]) is (privacy_mode == "anonymous")
+    assert "results-when" not in after.page
+
+
+@pytest.mark.parametrize("mode", WHEN)
+def test_a_survey_says_nothing_about_results(mode):
+    assert "results-when" not in Visitor(scenario.project(CHOICE, poll_results_mode=mode)).look().page
 
 
 def test_a_closed_private_poll_shows_its_results_to_members_alone():

@@ -139,6 +139,87 @@ def test_ranks_given_twice_are_told_and_kept():
     assert visitor.page.count("<option selected>1</option>") == 2
 
 
+FACES = {
+    "type": "opinion_scale",
+    "min": 1,
+    "max": 2,
+    "scale": Scale(icon="emoji"),
+    "options": [{"value": "1", "emoji": "😞"}, {"value": "2", "emoji": "😀"}],
+}
+LABELLED = {
+    **FACES,
+    "options": [{"value": "1", "emoji": "😞", "label": "Bad"}, {"value": "2", "emoji": "😀"}],
+}
+SAID, SIGN = "You: </span>", '<span aria-hidden="true">😞</span>'
+
+
+@pytest.mark.parametrize(
+    ("block", "value", "said"),
+    [
+        (
+            FACES,
+            "1",
+            f'{SIGN} <span class="visually-hidden">disappointed face, 1 of 2</span>',
+        ),
+        (LABELLED, "1", f"{SIGN} <span>Bad</span>"),
+        ({"type": "rating"}, "4", "<span>4 of 5 stars</span>"),
+        ({"type": "nps"}, "9", "<span>9</span>"),
+    ],
+)
+def test_the_past_shows_what_was_pressed(block, value, said):
+    made = scenario.project(block, TEXT)
+
+    visitor = Visitor(made).look().send(value=value)
+
+    assert f"{SAID} {said}" in re.sub(r"\s+", " ", visitor.page).replace("</span><span", "</span> <span")
+
+
+def test_the_past_shows_the_emoji_of_a_choice_with_its_words():
+    made = scenario.project({**CHOICE, "options": [{"value": "good", "emoji": "☺"}, "bad"]}, TEXT)
+
+    visitor = Visitor(made).look().send(option=option(made, "q0", 0))
+
+    assert re.search(r"☺</span>\s*<span>good</span>", visitor.page)
+
+
+def test_each_point_that_is_an_emoji_has_words_for_screen_readers():
+    page = Visitor(scenario.project(FACES)).look().page
+
+    assert re.findall(r'<span class="visually-hidden">([^<]*of 2)</span>', page) == [
+        "disappointed face, 1 of 2",
+        "grinning face, 2 of 2",
+    ]
+
+
+def test_the_results_of_emoji_have_words_for_screen_readers():
+    made = scenario.project(FACES, type="poll", poll_results_mode="public")
+
+    visitor = Visitor(made).look().send(value="2")
+
+    spoken = '<span class="visually-hidden">grinning face, 2 of 2</span>'
+    assert spoken in visitor.page.partition("data-results")[2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "Put the items in order, or press “Skip”."),
+        ({"required": True}, "Put the items in order."),
+        ({"rank_top_n": 1}, "Choose your best 1, or press “Skip”."),
+    ],
+)
+def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
+    made = scenario.project({"type": "ranking", "options": ["x", "y"], **fields}, TEXT)
+    visitor = Visitor(made).look()
+
+    visitor.send()
+
+    assert (visitor.status, f">{said}<" in visitor.page) == (422, True)
+    assert made.conversations.count() == 0
+    if not fields.get("required"):
+        assert "Prompt 1." in visitor.send("skip").page
+
+
 def test_an_optional_question_may_be_skipped():
     made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made).look()
@@ -217,12 +298,20 @@ def test_a_stale_form_shows_where_the_conversation_is():
     assert [value for _, value in values(made)] == ["one", "two"]
 
 
-def test_a_survey_that_was_never_opened_does_not_say_that_it_was_closed():
-    made = scenario.project(TEXT, status="inactive", delivery=None)
+@pytest.mark.parametrize("noun", ["survey", "poll"])
+@pytest.mark.parametrize("delivery", [None, {"audience": {"participation": "open_web"}}])
+def test_a_project_that_was_never_opened_does_not_say_that_it_was_closed(delivery, noun):
+    made = scenario.project(
+        CHOICE,
+        type="poll" if noun == "poll" else "convo",
+        status="inactive",
+        opened_at=None,
+        delivery=delivery,
+    )
 
     visitor = Visitor(made).look()
 
-    assert "This survey is not open." in visitor.page
+    assert "Not open yet." in visitor.page
     assert "closed" not in visitor.page
 
 

@@ -175,6 +175,8 @@ def test_a_ranking_is_shown_in_its_order_and_counts_for_nothing_yet() -> None:
     assert order == sorted(order)
     assert "selected" not in visiting.page
     visiting.send()
+    assert (visiting.status, stored()) == (422, {})
+    visiting.send("skip")
     assert stored() == {}
 
 
