@@ -1,4 +1,4 @@
-"""The health of the installation, in plain words: servers, workers, queues, what was sent, and what is off."""
+"""The health of the installation, in plain words: servers, workers, queues, outboxes, and what is off."""
 
 from __future__ import annotations
 
