@@ -1,4 +1,8 @@
-"""Forms that must not be sent twice, for example by a double click or by reloading a page with a secret."""
+"""Forms that must not be sent twice: by a double click, after Back, or by reloading a page with a secret.
+
+Pages are not stored by browsers, so that Back fetches a form anew; `account/tickets.js` gives the ticket back
+with which its page was sent.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,10 @@ from communities.models import IdempotentRequest
 from communities.rounding import Rounding
 
 REMEMBERED_FOR = timedelta(days=1)
-SENT_BEFORE = "This form was sent twice, and only the first counted. This is what it made."
+SENT_BEFORE = (
+    "This form was sent before, so nothing new was made. This is what it made then; to make another, open "
+    "a new form."
+)
 
 
 def new_ticket() -> str:

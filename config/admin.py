@@ -1,4 +1,4 @@
-"""The health of the installation, in plain words: servers, workers, queues, deliveries, and what is off."""
+"""The health of the installation, in plain words: servers, workers, queues, outboxes, and what is off."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from redis.exceptions import RedisError
 
 from communities.admin_site.nav import Nav
 from communities.admin_site.pages import superusers_page
+from communities.models import ChatTask, Mail
+from communities.services import bots, mails
+from communities.services.chat import metrics as chat_metrics
 from communities.words import plural
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 
 WORKER_TIMEOUT = 1.0  # seconds
 LONG_WAIT = 60.0  # seconds, after which something is wrong with a queue
+UNREADABLE = "cannot be read from the database"
 QUEUES = {
     "celery": "Opening, closing, clean-up",
     "webhooks": "Webhooks",
@@ -43,17 +47,26 @@ SERVERS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the page: what was looked at, and how it stands, in words."""
+    """One line of the page: what was looked at, and how it stands, in words and a sign.
+
+    `done` is a tick: nothing is wrong. `pending` is something that the service still tries, `bad` something
+    for people to mend, `closed` a feature that is off.
+    """
 
     name: str
     text: str
-    is_good: bool = True
+    sign: str = "done"
+
+    @property
+    def is_good(self) -> bool:
+        return self.sign == "done"
 
 
 @superusers_page("health", Nav("Health", "health", 75, is_operations=True))
 def page(request: HttpRequest) -> TemplateResponse:
     """How the installation is. Everything is looked up now, which takes a second at most for the workers."""
     servers = check_servers()
+    is_readable = servers[0].is_good
     context = {
         **admin.site.each_context(request),
         "title": "Health",
@@ -61,7 +74,9 @@ def page(request: HttpRequest) -> TemplateResponse:
             ("Servers", servers),
             ("Workers", check_workers()),
             ("Queues", check_queues()),
-            ("Webhooks", check_deliveries() if servers[0].is_good else []),
+            ("Webhooks", check_deliveries() if is_readable else []),
+            ("Chat platform", check_chat() if is_readable and bots.is_configured() else []),
+            ("Mails", check_mails() if is_readable else []),
             ("Switched off", what_is_off()),
         ],
         "at": timezone.now(),
@@ -73,9 +88,9 @@ def check_servers() -> list[Check]:
     """The database, Redis and the key, as `/readyz` sees them."""
     states = health.states()
     return [
-        Check(
-            name, "works" if states[key] == "ok" else words.get(states[key], states[key]), states[key] == "ok"
-        )
+        Check(name, "works")
+        if states[key] == "ok"
+        else Check(name, words.get(states[key], states[key]), "bad")
         for key, (name, words) in SERVERS.items()
     ]
 
@@ -85,10 +100,10 @@ def check_workers() -> list[Check]:
     try:
         answers = current_app.control.inspect(timeout=WORKER_TIMEOUT).active_queues() or {}
     except (KombuError, RedisError, OSError):
-        return [Check("Workers", "cannot be asked, because Redis does not answer", is_good=False)]
+        return [Check("Workers", "cannot be asked, because Redis does not answer", "bad")]
     read = {queue["name"] for worker in answers.values() for queue in worker}
     return [
-        Check(meaning, "a worker answers" if name in read else "no worker answers", name in read)
+        Check(meaning, "a worker answers") if name in read else Check(meaning, "no worker answers", "bad")
         for name, meaning in _queue_names()
     ]
 
@@ -98,14 +113,14 @@ def check_queues() -> list[Check]:
     try:
         measured = queues.measure()
     except (KombuError, RedisError, OSError):
-        return [Check("Queues", "cannot be read, because Redis does not answer", is_good=False)]
+        return [Check("Queues", "cannot be read, because Redis does not answer", "bad")]
     return [
         Check(
             QUEUES.get(each.name, each.name),
             f"{plural(each.messages, 'message')} waiting, the oldest for {each.oldest_age:.0f} s"
             if each.messages
             else "empty",
-            each.oldest_age < LONG_WAIT,
+            "done" if each.oldest_age < LONG_WAIT else "bad",
         )
         for each in measured
     ]
@@ -116,20 +131,55 @@ def check_deliveries() -> list[Check]:
     try:
         outbox = webhook_metrics.outbox(at=timezone.now())
     except DatabaseError:
-        return [Check("Webhooks", "cannot be read from the database", is_good=False)]
-    oldest, abandoned = outbox.oldest_age_seconds, outbox.not_delivered["abandoned"]
-    disabled = outbox.webhooks["disabled"]
+        return [Check("Webhooks", UNREADABLE, "bad")]
     return [
-        Check("Due now", plural(outbox.due, "delivery", "deliveries")),
-        Check("To be tried again", plural(outbox.not_delivered["failed"], "delivery", "deliveries")),
-        Check(
-            "Oldest waiting delivery",
-            f"waits for {oldest / 60:.0f} min" if oldest else "none",
-            oldest < LONG_WAIT * 60,
+        _counted("Due now", outbox.due, "delivery", "deliveries", sign="pending"),
+        _counted(
+            "To be tried again", outbox.not_delivered["failed"], "delivery", "deliveries", sign="pending"
         ),
-        Check("Given up", plural(abandoned, "delivery", "deliveries"), abandoned == 0),
-        Check("Webhooks switched off by the service", str(disabled), disabled == 0),
+        _waiting("Oldest waiting delivery", outbox.oldest_age_seconds),
+        _counted("Given up", outbox.not_delivered["abandoned"], "delivery", "deliveries"),
+        _counted("Failing", outbox.failing, "webhook"),
+        _counted("Switched off by the service", outbox.webhooks["disabled"], "webhook"),
     ]
+
+
+def check_chat() -> list[Check]:
+    """What is to be posted, changed or given on the chat platform, over all communities."""
+    try:
+        outbox = chat_metrics.outbox(at=timezone.now())
+    except DatabaseError:
+        return [Check("Chat platform", UNREADABLE, "bad")]
+    return [
+        _counted("Due now", outbox.due, "task", sign="pending"),
+        _counted("To be tried again", outbox.tasks[ChatTask.Status.FAILED], "task", sign="pending"),
+        _waiting("Due for the longest time", outbox.oldest_due_seconds),
+        _counted("Waiting until the bot gets access", outbox.tasks[ChatTask.Status.BLOCKED], "task"),
+        _counted("Given up", outbox.tasks[ChatTask.Status.ABANDONED], "task"),
+    ]
+
+
+def check_mails() -> list[Check]:
+    """Mails that could not be sent."""
+    try:
+        mails_by_status = mails.not_sent()
+    except DatabaseError:
+        return [Check("Mails", UNREADABLE, "bad")]
+    return [
+        _counted("To be tried again", mails_by_status[Mail.Status.FAILED], "mail", sign="pending"),
+        _counted("Given up", mails_by_status[Mail.Status.ABANDONED], "mail"),
+    ]
+
+
+def _counted(name: str, count: int, *noun: str, sign: str = "bad") -> Check:
+    """A number of things that should not be there: a tick for none, else the sign."""
+    return Check(name, plural(count, *noun), sign if count else "done")
+
+
+def _waiting(name: str, seconds: float) -> Check:
+    if not seconds:
+        return Check(name, "none")
+    return Check(name, f"waits for {seconds / 60:.0f} min", "pending" if seconds < LONG_WAIT * 60 else "bad")
 
 
 def what_is_off() -> list[Check]:
@@ -138,9 +188,13 @@ def what_is_off() -> list[Check]:
         (not settings.ANTHROPIC_API_KEY, "AI model", "no key: templates and text statistics work instead"),
         (not settings.METRICS, "Metrics", "off: /metrics shows nothing"),
         (settings.DEBUG, "DEBUG", "on: faults show details of the program to everybody"),
-        (True, "Chat platform", "not connected: surveys are answered on the web, and earned roles wait"),
+        (
+            not bots.is_configured(),
+            "Chat platform",
+            "not connected: surveys are answered on the web, and earned roles wait",
+        ),
     ]
-    return [Check(name, text, name != "DEBUG") for is_off, name, text in off if is_off]
+    return [Check(name, text, "bad" if name == "DEBUG" else "closed") for is_off, name, text in off if is_off]
 
 
 def _queue_names() -> Sequence[tuple[str, str]]:

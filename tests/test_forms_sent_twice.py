@@ -4,60 +4,17 @@ from __future__ import annotations
 
 import pytest
 from django.contrib import admin
-from django.db.models import Model
 from django.urls import reverse
 
-from communities.models import ApiKey, Community, Invitation, Member, VerifiedSource
-from surveys.models import Project
-from tests.factories import ProjectFactory
+from tests.support.accounts import Person
+from tests.support.creation_forms import FORMS, address_of, somebody
 from tests.support.staff import Staff, hidden
-from webhooks.models import Webhook
-from xp.models import Achievement
 
 pytestmark = pytest.mark.django_db
 
 ONE_BY_NAME = {"communities_user_add", "auth_group_add"}  # the database refuses a second of the same name
+GIVES_TICKETS_BACK = "account/tickets.js"  # after the browser's Back
 NO_FORM = {403, 404}  # of models to which nobody adds by a form
-
-# What to send to make something, by the name of the address.
-FORMS: dict[str, tuple[type[Model], dict[str, str]]] = {
-    "surveys_project_add": (
-        Project,
-        {"name": "Club night", "type": "convo", "privacy_mode": "semi-private", "start": "empty"},
-    ),
-    "communities_apikey_add": (ApiKey, {"name": "Website", "role": "creator", "lifetime": "90"}),
-    "communities_member_add": (Member, {"nick": "Marit", "access": "creator"}),
-    "communities_community_add": (
-        Community,
-        {"name": "Rowing Club", "id": "4711", "tier": "basic", "bot_credits": "0"},
-    ),
-    "communities_verifiedsource_add": (
-        VerifiedSource,
-        {"kind": "game_store.owns", "target": "286160", "label": "Owners"},
-    ),
-    "xp_achievement_add": (Achievement, {"name": "First survey", "number": "7"}),
-    "webhooks_webhook_add": (
-        Webhook,
-        {"name": "Shop", "url": "https://shop.example.org/in", "which": "all", "is_active": "on"},
-    ),
-    "communities_member_invite_people": (Invitation, {"emails": "ada@example.org", "access": "member"}),
-    "surveys_project_clone_selected": (Project, {}),
-}
-
-
-def address_of(name: str, staff: Staff) -> str:
-    if name == "surveys_project_clone_selected":
-        project = ProjectFactory.create(community=staff.community, author=staff.user)
-        return f"{reverse('admin:surveys_project_clone_selected')}?id={project.pk}"
-    return reverse(f"admin:{name}")
-
-
-def somebody(name: str) -> Staff:
-    staff = Staff()
-    if name.startswith("communities_community_"):
-        staff.user.is_superuser = True
-        staff.user.save()
-    return staff
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -65,7 +22,9 @@ def test_a_form_that_is_sent_twice_makes_one_thing_and_leads_there(name: str) ->
     model, values = FORMS[name]
     staff = somebody(name)
     address = address_of(name, staff)
-    form = {**values, "ticket": hidden(staff.client.get(address), "ticket")}
+    page = staff.client.get(address)
+    assert GIVES_TICKETS_BACK in page.content.decode()
+    form = {**values, "ticket": hidden(page, "ticket")}
     before = model._default_manager.count()
 
     first = staff.client.post(address, form)
@@ -78,6 +37,16 @@ def test_a_form_that_is_sent_twice_makes_one_thing_and_leads_there(name: str) ->
         assert second["Location"] == first["Location"]
     else:
         assert made in second["Location"]
+
+
+@pytest.mark.parametrize("name", ["account_key_new", "account_webhook_new"])
+def test_forms_of_the_account_area_keep_their_ticket_too(name: str) -> None:
+    community = Staff().community
+
+    page = Person("admin", community).client.get(f"{reverse(name)}?community={community.pk}")
+
+    assert hidden(page, "ticket")
+    assert GIVES_TICKETS_BACK in page.content.decode()
 
 
 def test_the_list_has_all_forms_that_add_something() -> None:

@@ -10,7 +10,8 @@ from django.urls import reverse
 from communities.actors import Actor
 from communities.admin_site.home import FirstStep, add_first_steps
 from communities.audit_actions import Action
-from communities.models import AuditEntry, Community, Member
+from communities.models import AuditEntry, Community, CommunitySettings, Member
+from communities.services import get_settings
 
 
 @add_first_steps
@@ -30,12 +31,7 @@ def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
     )
     return [
         *([wizard] if is_member else []),
-        FirstStep(
-            5,
-            "Choose the community's language, time zone and default privacy",
-            reverse("admin:communities_communitysettings_change", args=[actor.community_id]),
-            is_done=_are_settings_chosen(community),
-        ),
+        *_settings_to_choose(community),
         FirstStep(
             50,
             "Add a colleague who may write surveys",
@@ -45,8 +41,29 @@ def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
     ]
 
 
-def _are_settings_chosen(community: Community) -> bool:
-    """Whether somebody has chosen settings: in the set-up, or later. A new community has defaults."""
-    if community.user_setup_id is not None:
+def _settings_to_choose(community: Community) -> list[FirstStep]:
+    """A step for each setting that the community's projects depend on. A new community has defaults."""
+    page = reverse("admin:communities_communitysettings_change", args=[community.pk])
+    own = get_settings(community_id=community.pk)
+    steps = {
+        "locale": "Choose the community's language",
+        "time_zone": f"Choose the community's time zone; it is {own.time_zone} now",
+        "default_anonymous_mode": "Choose who sees answers to new projects",
+    }
+    return [
+        FirstStep(order, text, f"{page}#id_{name}", is_done=_is_chosen(name, community, own))
+        for order, (name, text) in enumerate(steps.items(), 5)
+    ]
+
+
+def _is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
+    """Whether somebody has chosen this setting: it differs from the default, or did so before.
+
+    The set-up asks for the privacy of new projects, and for no language or time zone.
+    """
+    if name == "default_anonymous_mode" and community.user_setup_id is not None:
         return True
-    return AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED).exists()
+    if getattr(own, name) != getattr(CommunitySettings(), name):
+        return True
+    changes = AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED)
+    return changes.filter(after__has_key=name).exists()

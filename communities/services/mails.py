@@ -19,6 +19,7 @@ from django.core import mail as django_mail
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.message import sanitize_address
+from django.db.models import Count
 
 from communities import queue, sealing
 from communities.errors import refuse
@@ -41,6 +42,7 @@ AT_ONCE = 50  # over one connection; many servers take no more
 SECONDS_AT_ONCE = 60.0  # then another task goes on, so that this thread is free for others
 UNSENDABLE = "No mail can be sent to this address. Check the part after the @."
 _PURPOSE = "mails"
+_UNSUBSCRIBED = "The reader has unsubscribed."
 
 log = structlog.get_logger("colloquy.mails")
 
@@ -167,6 +169,13 @@ def send_due(*, at: datetime) -> int:
     return sent
 
 
+def not_sent() -> Mapping[str, int]:
+    """How many mails are to be tried again, and how many were given up, unless their reader unsubscribed."""
+    failures = Mail.objects.filter(status__in=(Mail.Status.FAILED, Mail.Status.ABANDONED))
+    by_status = failures.exclude(last_error=_UNSUBSCRIBED).values_list("status").annotate(count=Count("pk"))
+    return {Mail.Status.FAILED.value: 0, Mail.Status.ABANDONED.value: 0} | dict(by_status)
+
+
 def forget_old(*, at: datetime) -> None:
     """Delete the rows of mails that were over a month ago, and the sums of earlier days."""
     mail_sums.forget_old(at=at)
@@ -189,7 +198,7 @@ def _lease(at: datetime, *, until: datetime) -> Mail | None:
 
 def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
     if _is_refused(mail):
-        _end(mail, status=Mail.Status.ABANDONED, last_error="The reader has unsubscribed.")
+        _end(mail, status=Mail.Status.ABANDONED, last_error=_UNSUBSCRIBED)
         return False
     try:
         connection.open()  # does nothing if it is open

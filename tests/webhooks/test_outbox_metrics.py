@@ -28,6 +28,7 @@ def test_an_empty_outbox_has_zero_figures() -> None:
         due=0,
         oldest_age_seconds=0.0,
         webhooks={"on": 0, "off": 0, "disabled": 0},
+        failing=0,
     )
     assert metrics.delivered_count() == 0
 
@@ -94,8 +95,8 @@ def test_the_age_of_an_anonymous_event_is_a_lower_bound(
 
 def test_webhooks_are_counted_by_state() -> None:
     create_webhook()
-    create_webhook()
-    create_webhook(is_active=False)
+    create_webhook(failing_since=NOW)
+    create_webhook(is_active=False, failing_since=NOW)
     create_webhook(is_active=False, disabled_reason="gone")
     create_webhook(is_active=False, disabled_reason="failing")
     create_webhook(is_active=False, deleted_at=NOW)
@@ -103,3 +104,4 @@ def test_webhooks_are_counted_by_state() -> None:
     outbox = metrics.outbox(at=NOW)
 
     assert outbox.webhooks == {"on": 2, "off": 1, "disabled": 2}
+    assert outbox.failing == 1

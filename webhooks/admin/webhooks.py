@@ -303,7 +303,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
     def _sent_twice(self, request: HttpRequest, address: str) -> HttpResponseRedirect:
         messages.warning(
             request,
-            "This form was sent twice, and only the first counted. A secret is shown once: "
+            "This form was sent before, so nothing was changed this time. A secret is shown once: "
             "if you did not copy it, make a new one.",
         )
         return HttpResponseRedirect(address)

@@ -38,7 +38,7 @@ _OLDEST = """
 """
 _WEBHOOKS = """
     SELECT CASE WHEN is_active THEN 'on' WHEN disabled_reason IS NULL THEN 'off' ELSE 'disabled' END,
-        count(*)
+        count(*), count(failing_since) FILTER (WHERE is_active)
     FROM webhooks_webhook WHERE deleted_at IS NULL GROUP BY 1
 """
 
@@ -49,24 +49,27 @@ class OutboxMetrics:
 
     `not_delivered` counts deliveries by status, `due` those to send now. `oldest_age_seconds` is the age of
     the oldest undelivered event of a webhook that is on. `webhooks` counts those that are on, off, and
-    disabled by the service.
+    disabled by the service, `failing` those that are on and whose last message did not arrive.
     """
 
     not_delivered: Mapping[str, int]
     due: int
     oldest_age_seconds: float
     webhooks: Mapping[str, int]
+    failing: int
 
 
 def outbox(*, at: datetime) -> OutboxMetrics:
     """The cheap figures: their statements read only undelivered rows and webhooks."""
     [(due,)] = fetch_rows(_DUE, [at])
     [(oldest,)] = fetch_rows(_OLDEST, [])
+    by_state = fetch_rows(_WEBHOOKS, [])
     return OutboxMetrics(
         not_delivered={"pending": 0, "failed": 0, "abandoned": 0, **dict(fetch_rows(_NOT_DELIVERED, []))},
         due=due,
         oldest_age_seconds=max(0.0, (at - oldest).total_seconds()) if oldest else 0.0,
-        webhooks={"on": 0, "off": 0, "disabled": 0, **dict(fetch_rows(_WEBHOOKS, []))},
+        webhooks={"on": 0, "off": 0, "disabled": 0, **{state: count for state, count, _ in by_state}},
+        failing=sum(failing for *_, failing in by_state),
     )
 
 

@@ -26,7 +26,7 @@ from xp.admin.membership import ACCESS
 
 MAX_ADDRESSES = 50
 ON_A_PAGE = 50
-SENT_BEFORE = "This was sent before. Nothing was sent twice."
+SENT_BEFORE = "This form was sent before, so nothing was sent now. Write to other people with a new form."
 
 
 class InviteForm(once.TicketForm):
