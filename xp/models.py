@@ -42,6 +42,8 @@ class Standing(models.Model):
 class XpEntry(models.Model):
     """One change of a member's XP (interface 2.9). A database trigger refuses updates and deletes.
 
+    The one change that it allows: when the giver is erased, a pseudonym replaces their id (decisions 18.12).
+
     `delta` is the actual change: a deduction stops at a balance of 0. A second trigger checks that
     `balance_after` equals the previous balance plus `delta`.
     """
@@ -63,8 +65,8 @@ class XpEntry(models.Model):
     source_kind = models.CharField(max_length=17, choices=SourceKind)
     source_ref = models.BigIntegerField(null=True, blank=True, help_text="The project's id.")
     session_number = models.PositiveIntegerField(null=True, blank=True)
-    # No constraint in the database: entries outlive the user who made them. Read it by `select_related`,
-    # which gives None if the user is gone.
+    # No constraint in the database: entries outlive a user who was merged into another. Read it by
+    # `select_related`, which gives None if the user is gone.
     actor = models.ForeignKey(
         "communities.User",
         models.DO_NOTHING,
@@ -74,6 +76,12 @@ class XpEntry(models.Model):
         db_constraint=False,
         db_index=False,
         help_text="Who gave or took it by hand.",
+    )
+    actor_pseudonym = models.CharField(
+        max_length=8,
+        blank=True,
+        db_default="",
+        help_text="In place of a giver who was erased: the same as in the audit trail.",
     )
     survey_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
     note = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001

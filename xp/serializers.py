@@ -45,6 +45,7 @@ ENTRY_EXAMPLE = {
     "source_ref": None,
     "session_number": None,
     "actor_name": "Ingrid",
+    "actor_pseudonym": None,
     "survey_name": None,
     "note": "Helped at the club evening",
     "created_at": "2026-01-31T09:30:00Z",
@@ -113,6 +114,11 @@ class XpEntryOut(serializers.Serializer[Any]):
     actor_name = serializers.CharField(
         allow_null=True,
         help_text="Current name of the user who awarded by hand; null otherwise, and once they are erased.",
+    )
+    actor_pseudonym = serializers.CharField(
+        allow_null=True,
+        help_text="In place of a user who awarded by hand and was erased: the same pseudonym as in the "
+        "audit trail.",
     )
     survey_name = serializers.CharField(allow_null=True)
     note = serializers.CharField(allow_null=True)

@@ -8,12 +8,19 @@ import uuid
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from communities.errors import Forbidden
 from communities.http import envelope, throttling
 from communities.http.bodies import MEDIA_TYPE
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+NOT_SECURE = (
+    "This interface is served over https alone. A key that was sent over http may have been read on its way: "
+    "replace it, and send requests to https."
+)
 
 log = structlog.get_logger("colloquy.requests")
 
@@ -28,7 +35,10 @@ class RequestMiddleware:
         request_id = callers_id if _ID.fullmatch(callers_id) else uuid.uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        response = self.get_response(request)
+        if must_be_secure(request):
+            response = envelope.error_response(Forbidden(NOT_SECURE), request)
+        else:
+            response = self.get_response(request)
         if is_api_request(request):
             response = _as_api_response(request, response)
         response["X-Request-Id"] = request_id
@@ -50,6 +60,14 @@ class RequestMiddleware:
 
 def is_api_request(request: HttpRequest) -> bool:
     return request.path_info == "/v1" or request.path_info.startswith("/v1/")
+
+
+def must_be_secure(request: HttpRequest) -> bool:
+    """Whether a request of the interface came over http to a site with https.
+
+    Such a request is refused: a redirect would work, so nobody would notice that a key is sent in clear.
+    """
+    return settings.SECURE_SSL_REDIRECT and is_api_request(request) and not request.is_secure()
 
 
 def _as_api_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:

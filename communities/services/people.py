@@ -75,14 +75,10 @@ def communities_of(*, user_id: int) -> set[int]:
     return {*members, *(each for each in named.values_list("community_id", flat=True) if each is not None)}
 
 
-def with_history_of(*, user_id: int) -> list[Person]:
-    """A user in each community whose audit trail names them as who acted, member there or not."""
+def user_ids_of(*, user_id: int) -> tuple[int, ...]:
+    """The ids of a user and of those who were merged into them."""
     merged_ids = User.objects.filter(pk=user_id).values_list("merged_ids", flat=True).first() or ()
-    user_ids = (user_id, *merged_ids)
-    return [
-        Person(community_id, None, user_id, merged_ids=tuple(merged_ids))
-        for community_id in audit.communities_of_actor(user_ids=user_ids)
-    ]
+    return (user_id, *merged_ids)
 
 
 def _person(
@@ -158,10 +154,11 @@ def lock(*, community_id: int, member_id: int) -> None:
         raise NoSuchMember
 
 
-def erase_from_history(*, person: Person) -> str:
+def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
     """Remove a person from the audit trail of their community, and return their pseudonym in it.
 
-    It is blank for people who never were staff there (decisions 18.12). Call it before `erase_member`.
+    It is blank for people who never were staff there (decisions 18.12): neither the trail shows that, nor
+    does the caller say so by `acted_as_staff`. Call it before `erase_member`.
     """
     community_id, member_id = person.community_id, person.member_id
     own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
@@ -171,7 +168,7 @@ def erase_from_history(*, person: Person) -> str:
         user_ids=person.user_ids,
         member_id=member_id,
         key_ids=list(own.values_list("pk", flat=True)),
-        is_staff=access in (Member.Access.CREATOR, Member.Access.ADMIN),
+        is_staff=acted_as_staff or access in (Member.Access.CREATOR, Member.Access.ADMIN),
     )
 
 

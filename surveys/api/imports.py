@@ -124,8 +124,8 @@ class ImportIn(serializers.Serializer[Any]):
     give_xp = FlagField(
         help_text=(
             "Give members what completing now would give them (XP, achievements, roles, participation), each "
-            "once as always. Not for anonymous projects, nor for partial responses. Such an import takes at "
-            f"most {MAX_WITH_XP} responses, and its dry run too."
+            "once as always. Needs the role admin, as XP by hand does. Not for anonymous projects, nor for "
+            f"partial responses. Such an import takes at most {MAX_WITH_XP} responses, and its dry run too."
         )
     )
     emit_events = FlagField(help_text="Emit `response.submitted` for each completed response.")

@@ -5,7 +5,7 @@ shown and not erased; the user itself is erased with the last community.
 
 The answers of an erased person stay, as those of a nameless respondent: nothing in a conversation leads to
 the person any more, but the answers are still listed and counted, texts included. XP that they gave to
-others stays in the others' ledgers, with their user id in place of a name.
+others stays in the others' ledgers, under the pseudonym that the audit trail has for them (decisions 18.12).
 
 Of anonymous projects an erasure writes and deletes nothing: whoever compared the database before and after it
 would see whose rows they were. What stays there leads to nobody: keyed hashes of an id that no user has any
@@ -44,6 +44,7 @@ from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
+from xp.services import ledger
 from xp.services import people as rewards
 
 Json = dict[str, object]
@@ -194,10 +195,10 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     _erase(person, actor=actor, at=at)
-    elsewhere = membership_data.with_history_of(user_id=person.user_id)
+    elsewhere = _with_history_of(person.user_id)
     if not _is_known_elsewhere(person.user_id) and membership_data.erase_user(user_id=person.user_id):
         for each in elsewhere:
-            membership_data.erase_from_history(person=each)
+            _erase_from_history(each)
 
 
 @again_after_deadlock
@@ -225,8 +226,8 @@ def erase_account(*, user_id: int, at: datetime) -> None:
     for community_id in sorted(community_ids):
         person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
         _erase(person, actor=None, at=at)
-    for person in membership_data.with_history_of(user_id=user_id):
-        membership_data.erase_from_history(person=person)
+    for person in _with_history_of(user_id):
+        _erase_from_history(person)
     membership_data.give_up_account(user_id=user_id)
     if not membership_data.erase_user(user_id=user_id):
         raise StillReferredTo(user_id)
@@ -258,7 +259,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
         rewards.erase(member_id=member_id)
-    pseudonym = membership_data.erase_from_history(person=person)
+    pseudonym = _erase_from_history(person)
     planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
     planned.update(requested_by=None, requested_under=pseudonym)
     if member_id is not None:
@@ -272,6 +273,28 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         repository.note_change(project_id=project_id)
     if member_id is not None:
         events.member_erased(community_id=community_id, member_id=member_id, at=at)
+
+
+def _with_history_of(user_id: int) -> list[Person]:
+    """A user in each community whose audit trail or ledgers name them as who acted, member there or not."""
+    user_ids = membership_data.user_ids_of(user_id=user_id)
+    acted_in = audit.communities_of_actor(user_ids=user_ids)
+    gave_in = ledger.communities_of_giver(user_ids=user_ids)
+    return [Person(each, None, user_id, merged_ids=user_ids[1:]) for each in sorted({*acted_in, *gave_in})]
+
+
+def _erase_from_history(person: Person) -> str:
+    """Put one pseudonym in place of a person in the audit trail and in what they gave in others' ledgers.
+
+    Returns it. It is blank for people who never were staff in the community. Who gave XP was, even if the
+    trail is too old to show it.
+    """
+    community_id, user_ids = person.community_id, person.user_ids
+    gave = community_id in ledger.communities_of_giver(user_ids=user_ids)
+    pseudonym = membership_data.erase_from_history(person=person, acted_as_staff=gave)
+    if gave:
+        ledger.erase_giver(community_id=community_id, user_ids=user_ids, pseudonym=pseudonym)
+    return pseudonym
 
 
 def _is_known_elsewhere(user_id: int) -> bool:

@@ -101,6 +101,30 @@ def test_a_host_that_is_not_ours(caller: Caller) -> None:
     assert is_told_properly(answer)
 
 
+def test_over_plain_http_a_site_with_https_refuses_and_does_not_redirect(
+    caller: Caller, settings: Settings
+) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    ways = [
+        ("GET", "/v1/communities"),
+        ("POST", f"/v1/communities/{caller.community.pk}/api_keys"),
+        ("HEAD", "/v1/nothing"),
+        ("GET", "/v1/openapi.json"),
+        ("GET", "/v1"),
+    ]
+
+    for method, path in ways:
+        answer = ask(method, path, key=caller.secret)
+
+        assert (answer.status_code, "Location" in answer) == (403, False), path
+        if method != "HEAD":
+            assert is_told_properly(answer)
+            assert json.loads(answer.content)["message"] == middleware.NOT_SECURE
+    assert list(ApiKey.objects.values_list("last_used_at", flat=True)) == [None]
+    assert ask("GET", "/docs")["Location"] == "https://testserver/docs"
+    assert ask("GET", "/v1/communities", key=caller.secret, **{"wsgi.url_scheme": "https"}).status_code == 200
+
+
 def test_without_a_key_no_object_is_revealed(db: None) -> None:
     for path in ("/v1/communities", "/v1/nothing", "/v1/communities/1/settings"):
         answer = ask("GET", path)

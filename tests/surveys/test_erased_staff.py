@@ -21,6 +21,8 @@ from tests.factories import CommunityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.staff import Staff
+from tests.support.surveys import known_person
+from xp.models import XpEntry
 
 pytestmark = pytest.mark.django_db
 NAME = "Zephyrine Quill"
@@ -185,6 +187,43 @@ def test_staff_who_acted_where_they_were_no_member_go_from_there_too() -> None:
 
     entry = AuditEntry.objects.get()
     assert (entry.actor_id, entry.actor_name, bool(entry.actor_pseudonym)) == (None, "", True)
+
+
+def test_what_staff_gave_by_hand_has_the_pseudonym_of_the_trail() -> None:
+    caller = Caller()
+    keep, drop = admin_beside(caller), admin_beside(caller)
+    other = MemberFactory.create(community=caller.community)
+    for giver, amount in ((keep, 25), (drop, 10), (caller, 1)):
+        assert giver.post(f"/members/{other.pk}/xp", {"amount": amount}).status_code == 201
+    merging.merge_users(keep_id=keep.user.pk, drop_id=drop.user.pk, at=timezone.now())
+
+    people.erase_account(user_id=keep.user.pk, at=timezone.now())
+
+    (pseudonym,) = {entry["actor_pseudonym"] for entry in trail(caller)} - {None}
+    listed = caller.get(f"/members/{other.pk}/xp").json()["data"]
+    assert [(each["delta"], each["actor_pseudonym"]) for each in listed] == [
+        *((1, None), (10, pseudonym), (25, pseudonym))
+    ]
+    assert set(XpEntry.objects.values_list("actor_id", flat=True)) == {None, caller.user.pk}
+    staff_page = Staff(community=caller.community)
+    for path in (f"{other.pk}/ledger/", f"{other.pk}/change/"):
+        assert staff_page.read(f"/admin/communities/member/{path}").count(f"Former staff {pseudonym}") == 2
+
+
+def test_a_giver_leaves_a_pseudonym_though_the_trail_is_too_old_to_show_them() -> None:
+    caller = Caller()
+    gone, operator = admin_beside(caller), UserFactory.create(name=NAME)
+    other = MemberFactory.create(community=caller.community)
+    gone.post(f"/members/{other.pk}/xp", {"amount": 25})
+    known_person.award(other, actor_id=operator.pk)
+    audit.delete_old(at=timezone.now() + timedelta(days=1_000))
+    Member.objects.filter(user=gone.user).update(access="member")
+
+    for user in (gone.user, operator):
+        people.erase_account(user_id=user.pk, at=timezone.now())
+
+    assert not XpEntry.objects.filter(actor__isnull=False).exists()
+    assert XpEntry.objects.exclude(actor_pseudonym="").values("actor_pseudonym").distinct().count() == 2
 
 
 def test_a_deletion_that_was_planned_before_is_recorded_under_the_pseudonym() -> None:

@@ -79,7 +79,7 @@ def test_it_is_told_in_the_interfaces_own_words() -> None:
     assert {each["provider"] for each in told["identities"]} == {"chat", "web"}
 
 
-def test_what_a_person_gave_to_others_is_counted_and_not_told_by_their_name_once_they_are_gone() -> None:
+def test_what_a_person_gave_to_others_is_counted_and_is_under_a_pseudonym_once_they_are_gone() -> None:
     caller = Caller()
     ann = known_person.person(caller.community)
     other = caller.community.members.get(user=caller.user)
@@ -91,7 +91,8 @@ def test_what_a_person_gave_to_others_is_counted_and_not_told_by_their_name_once
 
     left = caller.get(f"/members/{other.pk}/xp").json()["data"]
     assert (counted, named[0]["actor_name"]) == (1, known_person.NICK)
-    assert left == [{**named[0], "actor_name": None}]
+    assert left == [{**named[0], "actor_name": None, "actor_pseudonym": left[0]["actor_pseudonym"]}]
+    assert len(left[0]["actor_pseudonym"]) == 8
     assert [row for rows in dump().values() for row in rows if known_person.NICK in row] == []
 
 

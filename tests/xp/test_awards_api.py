@@ -53,6 +53,7 @@ def test_an_award_returns_its_entry_and_the_member(admin, ann):
             "source_ref": None,
             "session_number": None,
             "actor_name": "A admin",
+            "actor_pseudonym": None,
             "survey_name": None,
             "note": "Helped at the club evening",
             "created_at": entry.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),

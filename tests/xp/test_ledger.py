@@ -62,6 +62,7 @@ def test_an_entrys_json_has_all_that_was_recorded() -> None:
         "source_ref": 2**62,
         "session_number": 3,
         "actor_name": None,
+        "actor_pseudonym": None,
         "survey_name": "Club evening",
         "note": "Well done.",
         "created_at": NOON.replace(hour=0),
@@ -73,8 +74,8 @@ def test_an_entrys_json_has_all_that_was_recorded() -> None:
 def test_fields_without_a_value_are_null() -> None:
     json = as_json(award(MemberFactory.create(), 1, Kind.UNKNOWN))
 
-    names = ("source_ref", "session_number", "actor_name", "survey_name", "note")
-    assert [json[name] for name in names] == [None] * 5
+    names = ("source_ref", "session_number", "actor_name", "actor_pseudonym", "survey_name", "note")
+    assert [json[name] for name in names] == [None] * 6
     assert json["created_at"] == NOON
 
 

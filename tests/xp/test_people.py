@@ -1,10 +1,9 @@
 """A member's personal data in this app: handed out and erased."""
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 
 from communities.models import Member
-from communities.services import people as membership_data
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.moments import NOON
 from tests.support.xp.ledger import award
@@ -94,17 +93,48 @@ def test_erasing_deletes_all_data_of_the_member_only() -> None:
     assert not Member.objects.filter(pk=ann.pk).exists()
 
 
-def test_an_erased_actor_has_no_name_in_entries() -> None:
+def test_a_giver_is_replaced_by_the_pseudonym_in_that_community_alone() -> None:
+    boss = MemberFactory.create(user__name="Ingrid")
+    ann, ben = MemberFactory.create(community=boss.community), MemberFactory.create(community=boss.community)
+    elsewhere = MemberFactory.create()
+    for to in (ann, elsewhere):
+        award(to, 5, actor_id=boss.user_id)
+    award(ann, 5, actor_id=ben.user_id)
+
+    communities = ledger.communities_of_giver(user_ids=[boss.user_id])
+    ledger.erase_giver(community_id=ann.community_id, user_ids=[boss.user_id], pseudonym="QAAAAAA2")
+
+    assert communities == sorted([ann.community_id, elsewhere.community_id])
+    entries = ledger.entries_as_json(list(ledger.entries(member_id=ann.pk)), community_id=ann.community_id)
+    assert [(e["actor_name"], e["actor_pseudonym"]) for e in entries] == [
+        (ben.user.name, None),
+        (None, "QAAAAAA2"),
+    ]
+    assert ledger.entries(member_id=elsewhere.pk).get().actor_id == boss.user_id
+
+
+ERASED = "actor_id = NULL, actor_pseudonym = 'QAAAAAA2'"
+
+
+@pytest.mark.parametrize(
+    ("givers", "change"),
+    [
+        ("", ERASED),
+        ("{other}", ERASED),
+        ("{giver}", "actor_id = NULL"),
+        ("{giver}", "actor_pseudonym = 'QAAAAAA2'"),
+        ("{giver}", f"{ERASED}, note = 'Another.'"),
+        ("{giver}", f"{ERASED}, delta = 6"),
+    ],
+)
+def test_the_database_lets_nothing_else_of_an_entry_change(givers: str, change: str) -> None:
     ann = MemberFactory.create()
-    boss = MemberFactory.create(community=ann.community, user__name="Ingrid")
-    entry = award(ann, 5, actor_id=boss.user_id)
+    award(ann, 5, actor_id=ann.user_id)
+    named = givers.format(giver=ann.user_id, other=ann.user_id + 1)
 
-    with transaction.atomic():
-        membership_data.lock(community_id=boss.community_id, member_id=boss.pk)
-        people.erase(member_id=boss.pk)
-        membership_data.erase_member(community_id=boss.community_id, member_id=boss.pk, user_id=boss.user_id)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('colloquy.erased_givers', %s, true)", [named])
+        with pytest.raises(IntegrityError, match="cannot be changed"), transaction.atomic():
+            cursor.execute(f"UPDATE xp_xpentry SET {change}")
 
-    assert ledger.entries_as_json([entry], community_id=ann.community_id)[0]["actor_name"] is None
-    assert membership_data.erase_user(user_id=boss.user_id)
-    stored = XpEntry.objects.select_related("actor").get()
-    assert (stored.actor_id, stored.actor) == (boss.user_id, None)
+    assert XpEntry.objects.get().actor_id == ann.user_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -46,7 +46,7 @@ def newest(request: HttpRequest, actor: Actor, member: Member) -> list[profile.S
     page_rows = rows[:ON_THE_PROFILE]
     entries = ledger.entries_as_json(page_rows, community_id=actor.community_id)
     context = {
-        "entries": [{**each, "kind": KINDS[str(each["source_kind"])]} for each in entries],
+        "entries": [{**each, "kind": KINDS[str(each["source_kind"])], "by": by(each)} for each in entries],
         "more": profile.address(member.pk, "ledger") if len(rows) > ON_THE_PROFILE else "",
         "xp_name": get_settings(community_id=actor.community_id).name_of_xp,
     }
@@ -58,11 +58,11 @@ def whole(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
     """All entries, newest first, a page at a time."""
     if not may_read(actor, member):
         raise Http404
-    names = dict[int, Any]()
+    names = dict[int, str]()
 
     def load(rows: Sequence[XpEntry]) -> None:
         entries = ledger.entries_as_json(rows, community_id=actor.community_id)
-        names.update({int(str(each["id"])): each["actor_name"] for each in entries})
+        names.update({int(str(each["id"])): by(each) for each in entries})
 
     spec = Listing[XpEntry](
         columns=[
@@ -70,7 +70,7 @@ def whole(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
             Column("Change", change, is_number=True),
             Column("Total after", lambda entry: number(entry.balance_after), is_number=True),
             Column("Survey or note", lambda entry: entry.note or entry.survey_name or "–"),
-            Column("By", lambda entry: names.get(entry.pk) or "–"),
+            Column("By", lambda entry: names.get(entry.pk, "–")),
             Column("When", lambda entry: moment(entry.created_at)),
         ],
         orders={"newest": Order("Newest first", ("-id",))},
@@ -84,6 +84,13 @@ def whole(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
         "page": listing.draw(request, spec, ledger.entries(member_id=member.pk)),
     }
     return profile.render(request, member, "admin/communities/member/list.html", context)
+
+
+def by(entry: Mapping[str, object]) -> str:
+    """Who gave or took it by hand."""
+    if entry["actor_pseudonym"]:
+        return f"Former staff {entry['actor_pseudonym']}"
+    return str(entry["actor_name"] or "–")
 
 
 def change(entry: XpEntry) -> SafeString:

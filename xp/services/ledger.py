@@ -71,8 +71,17 @@ _LOCK_STANDING = """
 # In the model's order, as `from_db` expects for a complete row.
 _ENTRY_COLUMNS = (
     *("id", "member_id", "delta", "balance_after", "source_kind", "source_ref", "session_number"),
-    *("actor_id", "survey_name", "note", "created_at"),
+    *("actor_id", "actor_pseudonym", "survey_name", "note", "created_at"),
 )
+_OF_GIVER = """
+    FROM xp_xpentry entry JOIN communities_member receiver ON receiver.id = entry.member_id
+    WHERE entry.actor_id = ANY(%s)
+"""
+_COMMUNITIES_OF_GIVER = f"SELECT DISTINCT receiver.community_id {_OF_GIVER} ORDER BY 1"
+_ERASE_GIVER = f"""
+    UPDATE xp_xpentry SET actor_id = NULL, actor_pseudonym = %s
+    WHERE id IN (SELECT entry.id {_OF_GIVER} AND receiver.community_id = %s)
+"""
 
 
 def award(
@@ -98,23 +107,16 @@ def award(
     member's first XP.
     """
     month = month_of(at)
-    columns = (
-        kind.value,
-        source_ref,
-        session_number,
-        actor_id,
-        _truncated(survey_name, MAX_NAME_LENGTH),
-        _truncated(note, MAX_NOTE_LENGTH),
-        recorded_at or at,
-    )
-    values = [amount, member_id, community_id, month, month, month, participation, *columns]
+    source = (kind.value, source_ref, session_number, actor_id)
+    about = (_truncated(survey_name, MAX_NAME_LENGTH), _truncated(note, MAX_NOTE_LENGTH), recorded_at or at)
+    values = [amount, member_id, community_id, month, month, month, participation, *source, *about]
     row = _write_entry(values)
     if row is None:
         count_participation(member_id=member_id, community_id=community_id, change=0)  # creates the standing
         row = _write_entry(values)
     if row is None:
         raise NoSuchMember
-    return XpEntry.from_db("default", _ENTRY_COLUMNS, (*row, *columns))
+    return XpEntry.from_db("default", _ENTRY_COLUMNS, (*row, *source, "", *about))
 
 
 def count_participation(*, member_id: int, community_id: int, change: int = 1) -> None:
@@ -151,10 +153,30 @@ def erase(*, member_id: int) -> None:
 
     This is the only way to delete entries.
     """
-    _allow_deletion(member_id)
+    _allow("colloquy.erased_member", str(member_id))
     XpEntry.objects.filter(member_id=member_id).delete()
-    _allow_deletion(None)
+    _allow("colloquy.erased_member", "")
     Standing.objects.filter(member_id=member_id).delete()
+
+
+def communities_of_giver(*, user_ids: Collection[int]) -> list[int]:
+    """The ids of the communities in which one of these users gave or took XP by hand."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COMMUNITIES_OF_GIVER, [list(user_ids)])
+        return [row[0] for row in cursor.fetchall()]
+
+
+@in_transaction
+def erase_giver(*, community_id: int, user_ids: Collection[int], pseudonym: str) -> None:
+    """Replace a person by a pseudonym in what they gave or took by hand in a community (decisions 18.12).
+
+    This is the only way to change entries. `user_ids` are the person's user and those merged into it.
+    """
+    users = list(user_ids)
+    _allow("colloquy.erased_givers", ",".join(map(str, users)))
+    with connection.cursor() as cursor:
+        cursor.execute(_ERASE_GIVER, [pseudonym, users, community_id])
+    _allow("colloquy.erased_givers", "")
 
 
 # --- Reading ----------------------------------------------------------------------------------------
@@ -199,6 +221,7 @@ def _as_json(entry: XpEntry, names: Mapping[int, str]) -> EntryJson:
         "source_ref": entry.source_ref,
         "session_number": entry.session_number,
         "actor_name": None if entry.actor_id is None else names.get(entry.actor_id),
+        "actor_pseudonym": entry.actor_pseudonym or None,
         "survey_name": entry.survey_name,
         "note": entry.note,
         "created_at": entry.created_at,
@@ -221,8 +244,7 @@ def _truncated(text: str | None, max_length: int | None) -> str | None:
     return text and text[:max_length]
 
 
-def _allow_deletion(member_id: int | None) -> None:
-    """Name the member whose entries the database's trigger lets go, until the transaction ends."""
-    name = "" if member_id is None else str(member_id)
+def _allow(setting: str, value: str) -> None:
+    """Name the people whose entries the database's trigger lets through until the transaction ends."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('colloquy.erased_member', %s, true)", [name])
+        cursor.execute("SELECT set_config(%s, %s, true)", [setting, value])

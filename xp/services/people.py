@@ -50,7 +50,7 @@ def ledger_entries(*, community_id: int, member_id: int) -> Iterator[Json]:
 
 @in_transaction
 def erase(*, member_id: int) -> None:
-    """Delete everything that a member earned. Entries that they made for others keep their user's id only."""
+    """Delete everything that a member earned. What they gave to others stays: see `ledger.erase_giver`."""
     ledger.erase(member_id=member_id)
     achievements.erase(member_id=member_id)
     roles.erase(member_id=member_id)

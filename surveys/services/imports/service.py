@@ -15,9 +15,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NoReturn
 
 from communities.actors import Actor
-from communities.errors import Conflict, InvalidRequest, NotFound, ViolationJson, and_more, refuse
+from communities.errors import (
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    ViolationJson,
+    and_more,
+    refuse,
+    violation,
+)
 from communities.services import members
 from communities.services.members import LockedMember
 from communities.transactions import in_transaction
@@ -38,10 +48,12 @@ from surveys.services.imports.walking import WalkedImport
 def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptions, at: datetime) -> int:
     """Store responses of another time. Returns how many; for a dry run, how many would be stored.
 
-    A dry run locks nothing. Refuses all responses if any has a violation, XP on anonymous projects, and
-    (Conflict, to be retried) a project that has changed since the walks. The script cannot change meanwhile;
-    answers need not wait.
+    A dry run locks nothing. Refuses all responses if any has a violation, XP on anonymous projects and by
+    creators, and (Conflict, to be retried) a project that has changed since the walks. The script cannot
+    change meanwhile; answers need not wait.
     """
+    if options.gives_xp and not actor.is_admin:
+        _refuse_giver()
     if options.is_dry_run:
         _checked_people(walked, walked.project, options)
     else:
@@ -73,6 +85,15 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
     _Import(
         project, walked.script, walked.complete_blocks, walked.sent, walked.walks, known, options, at
     ).store(actor)
+
+
+def _refuse_giver() -> NoReturn:
+    """Creators would give XP by hand, in as many responses of a person as they like (decisions 18.19)."""
+    message = (
+        "Only admins may import with `give_xp`, as only they give XP by hand. Without it the responses are "
+        "imported and give nothing."
+    )
+    raise Forbidden(message, violations=[violation("give_xp", "not_allowed", message)])
 
 
 def _refuse(violations: Sequence[ViolationJson]) -> None:

@@ -56,6 +56,7 @@ def test_an_action_block_gives_its_xp_when_it_is_reached() -> None:
             "source_ref": int(project["id"]),
             "session_number": None,
             "actor_name": None,
+            "actor_pseudonym": None,
             "survey_name": "Opening moves",
             "note": None,
             "created_at": ledger(caller, member)[0]["created_at"],

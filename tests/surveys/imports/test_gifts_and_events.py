@@ -75,6 +75,24 @@ def test_with_xp_a_member_gets_what_completing_gives_and_once(caller: Caller, an
     assert [len(standing(caller, str(each.pk))["achievements"]) for each in (ann, bo)] == [1, 1]
 
 
+@pytest.mark.parametrize("query", ["?give_xp=true", "?give_xp=true&dry_run=true"])
+def test_creators_give_no_xp_by_an_import(caller: Caller, ann: Member, query: str) -> None:
+    creator = caller.beside("creator")
+    project = survey(creator, QUESTION, giving(xp_amount=1_000, fire_scope="session"))
+    twice = [past(ONE, platform_id="ann"), past(ONE, platform_id="ann")]
+
+    refused = send(creator, project, *twice, query=query)
+    without = send(creator, project, *twice)
+    given = deltas(caller, str(ann.pk))
+    by_admin = send(caller, project, *twice, query=query)
+
+    assert (refused.status_code, refused.json()["error"]) == (403, "forbidden")
+    assert [(each["field"], each["code"]) for each in refused.json()["violations"]] == [
+        ("give_xp", "not_allowed")
+    ]
+    assert (without.status_code, given, by_admin.status_code in (200, 201)) == (201, [], True)
+
+
 def test_what_a_person_earned_live_is_not_given_again(caller: Caller, ann: Member) -> None:
     project = survey(caller, QUESTION, giving(xp_amount=50))
     Talk(caller, project, member_id=str(ann.pk)).through()

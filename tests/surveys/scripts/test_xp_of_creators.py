@@ -113,10 +113,40 @@ def test_what_an_admin_wrote_keeps_its_structure(creator: Caller) -> None:
     wording = creator.patch(block, {"prompt": "Here you are."})
     logic = creator.patch(block, {"show_when": {"block": text["name"], "op": "eq", "value": "x"}})
     again = creator.put(path_of(made), creator.get(path_of(made)).json())
-    less = creator.patch(block, {"action_config": {"xp_amount": 400}})
 
-    assert [each.status_code for each in (wording, logic, again, less)] == [200, 400, 200, 200]
+    assert [each.status_code for each in (wording, logic, again)] == [200, 400, 200]
     assert faults(logic) == {("action_config.xp_amount", "too_large")}
+    assert creator.patch(block, {"action_config": {"xp_amount": 400}}).status_code == 200
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda blocks: [*blocks, giving(1)],
+        lambda blocks: [*blocks, CHOICE],
+        lambda blocks: [{**blocks[0], "options": [*blocks[0]["options"], {"value": "mauve"}]}, *blocks[1:]],
+        lambda blocks: [{**blocks[0], "required": False}, *blocks[1:]],
+        lambda blocks: [{**each, "position": -n} for n, each in enumerate(blocks)],
+        lambda blocks: [blocks[0], {**blocks[1], "action_config": {"xp_amount": 5_001}}, *blocks[2:]],
+        lambda blocks: [
+            *blocks[:2],
+            {**blocks[2], "action_config": {"xp_amount": 5, "fire_scope": "session"}},
+        ],
+    ],
+    ids=["gift", "question", "option", "required", "order", "amount", "scope"],
+)
+def test_no_step_changes_what_is_given_above_the_limit(creator: Caller, change: Any, is_open: bool) -> None:
+    admin = creator.beside("admin")
+    made = creator.make(CHOICE)
+    script = admin.put(path_of(made), {"blocks": [CHOICE | {"required": True}, giving(5_000), giving(5)]})
+    if is_open:
+        creator.post(f"/projects/{made['id']}/open")
+
+    answer = creator.put(path_of(made), {"blocks": change(script.json()["blocks"])})
+
+    assert answer.status_code in (400, 409)
+    assert creator.get(path_of(made)).json()["revision"] == script.json()["revision"]
 
 
 def test_the_limit_is_a_setting(settings: Any, creator: Caller) -> None:
