@@ -9,6 +9,7 @@ from django.utils.encoding import punycode
 
 from communities import sealing
 
+MAX_DOMAIN = 253  # characters (RFC 1035, 2.3.4)
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -16,12 +17,15 @@ def canonical(address: str) -> str:
     """One text for all spellings that lead to the same mailbox.
 
     Capitals, quotes around the local part and the two forms of an international domain make no difference.
+    A domain that is too long to exist stays as it is: the work of changing its form grows with the square of
+    its length.
     """
     local, _, domain = address.strip().rpartition("@")
     if len(local) > 1 and local[0] == local[-1] == '"':
         local = _ESCAPED.sub(r"\1", local[1:-1])
-    with suppress(UnicodeError):  # nothing can be sent there, see `mails.is_sendable`
-        domain = punycode(domain)
+    if len(domain) <= MAX_DOMAIN:
+        with suppress(UnicodeError):  # nothing can be sent there, see `mails.is_sendable`
+            domain = punycode(domain)
     return f"{local}@{domain}".casefold()
 
 

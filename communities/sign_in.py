@@ -37,6 +37,8 @@ ATTEMPTS_OF_ADDRESS_AND_ACCOUNT = 6
 ATTEMPTS_OF_ACCOUNT = 60
 ATTEMPTS_OF_BROWSER = 12  # that has signed in to this account before
 
+MAX_LOGIN = 320  # characters of a name or mail address
+
 KNOWN_FOR = timedelta(days=90)
 ACCOUNTS_OF_BROWSER = 5
 
@@ -137,12 +139,15 @@ def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) ->
 
 
 def account_named(login: str) -> str:
-    """A keyed hash of the account that was typed, which need not exist. Whether it does shows nowhere."""
+    """A keyed hash of the account that was typed, which need not exist. Whether it does shows nowhere.
+
+    Names that begin with the same `MAX_LOGIN` characters share a hash: no account has a longer name.
+    """
     by_email = filter_users_by_email(login, prefer_verified=True, for_login=True)
     user = by_email[0] if len(by_email) == 1 else get_user_by_username(login)
     if user is not None:
         return account_of(user.pk)
-    return throttling.hashed(unicodedata.normalize("NFKC", login).casefold())
+    return throttling.hashed(unicodedata.normalize("NFKC", login[:MAX_LOGIN]).casefold())
 
 
 def account_of(user_id: int) -> str:

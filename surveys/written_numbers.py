@@ -24,7 +24,7 @@ def plain(text: str, *, language: str) -> str:
     d, g = re.escape(decimal), re.escape(group)
     if re.fullmatch(rf"[+-]?\d{{1,3}}({g}\d{{3}})+({d}\d+)?", written):
         return written.replace(group, "").replace(decimal, ".")
-    if re.fullmatch(rf"[+-]?\d*{d}?\d+", written):
+    if re.fullmatch(rf"[+-]?(\d+({d}\d+)?|{d}\d+)", written):
         return written.replace(decimal, ".")
     if re.fullmatch(rf"[+-]?\d+{g}\d+", written):
         return written.replace(group, ".")

@@ -94,3 +94,13 @@ def test_a_question_to_us_is_not_passed_on() -> None:
 def test_prompts_begin_with_a_capital_letter() -> None:
     for intent, type in [("poll: a or b", "poll"), ("about iron: tea, milk", "poll"), ("tea", "convo")]:
         assert [each for each in prompts(draft_from(intent, type)) if each[:1].islower()] == []
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\n", " \n"])
+def test_white_space_of_any_length_is_read_as_a_little(space: str) -> None:
+    short, long = (
+        read_intent(ScriptRequest(intent=f"a survey about{space * count}the new rules", type="survey"))
+        for count in (3, 3_900 // len(space))
+    )
+
+    assert long == short

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+import unicodedata
+from collections import Counter
+from pathlib import Path
 
-from communities.sent_text import sent_text
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from communities import sent_text as module
+from communities.sent_text import composed, sent_text
+
+ROOT = Path(__file__).parent.parent.parent
+MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
+# Where texts are normalised beside `composed`, and why their accents are few or in order.
+NORMALIZES = {
+    "communities/http/downloads.py": "Names of files, which our code makes.",
+    "communities/sent_text.py": "The function itself.",
+    "communities/sign_in.py": "At most MAX_LOGIN characters.",
+    "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
+    "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
+    "surveys/services/analysis/texts.py": "Titles that a model wrote.",
+    "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",
+}
 
 
 @pytest.mark.parametrize(
@@ -28,3 +49,62 @@ from communities.sent_text import sent_text
 def test_a_text_has_one_form(sent: str, stored: str) -> None:
     assert sent_text(sent) == stored
     assert sent_text(stored) == stored
+
+
+def test_every_character_that_python_sorts_is_one_of_the_marks_of_long_runs() -> None:
+    for char in map(chr, range(0x110000)):
+        is_sorted = any(map(unicodedata.combining, unicodedata.normalize("NFD", char)[:1]))
+        assert not is_sorted or unicodedata.category(char).startswith("M"), hex(ord(char))
+
+
+@given(st.lists(st.sampled_from(MARKS) | st.sampled_from("aé가\u1100각"), max_size=120).map("".join))
+def test_long_runs_of_accents_change_nothing_in_the_result(text: str) -> None:
+    assert composed(text) == unicodedata.normalize("NFC", text)
+
+
+def _exchanges(classes: list[int]) -> int:
+    """How often two neighbours change places until the accents of each letter are in order of their classes."""
+    before: Counter[int] = Counter()
+    exchanges = 0
+    for each in classes:
+        if each == 0:
+            before.clear()
+        exchanges += sum(count for other, count in before.items() if 0 < each < other)
+        before[each] += 1
+    return exchanges
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "\u0301" * 5_000 + "\u0316" * 5_000,
+        "\u0301\u0316" * 5_000,
+        "\u0f73" * 5_000,  # itself of class 0: its two parts are not
+    ],
+)
+def test_python_has_little_to_sort_in_a_long_run_of_accents(
+    run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched:
+        combining = staticmethod(unicodedata.combining)
+
+        @staticmethod
+        def normalize(form: str, text: str) -> str:
+            apart = [part for char in text for part in unicodedata.normalize("NFD", char)]
+            classes = [unicodedata.combining(part) for part in apart]
+            assert _exchanges(classes) <= 100 * len(text)
+            return unicodedata.normalize(form, text)
+
+    monkeypatch.setattr(module, "unicodedata", Watched)
+
+    assert sent_text(f"a{run}b") == sent_text(sent_text(f"a{run}b"))
+
+
+def test_texts_are_composed_by_one_function() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for app in ("communities", "config", "surveys", "webhooks", "xp")
+        for path in (ROOT / app).rglob("*.py")
+        if re.search(r"unicodedata\.normalize\(", path.read_text())
+    }
+    assert found == set(NORMALIZES)

@@ -40,3 +40,11 @@ def test_a_number_is_read_in_the_manner_of_its_language(language, text, expected
 )
 def test_what_is_no_such_number_stays_as_it_is(text):
     assert written_numbers.plain(text, language="en") == text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_work_grows_with_the_length_alone(language: str) -> None:
+    """With its square, this test would take an hour."""
+    digits = "9" * 500_000 + "x"
+
+    assert written_numbers.plain(digits, language=language) == digits

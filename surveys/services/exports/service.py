@@ -11,6 +11,7 @@ from typing import IO, Any
 from communities import wire
 from communities.actors import Actor
 from communities.errors import refuse
+from communities.sent_text import composed
 from communities.spreadsheets import csv_line
 from communities.transactions import in_transaction
 from surveys.models import Project
@@ -127,7 +128,7 @@ def file_name(name: str, extension: str) -> str:
     """A file name from a project's name, without characters that file systems refuse or that reverse text."""
     safe = "".join(
         " " if sign.isspace() else sign
-        for sign in unicodedata.normalize("NFC", name)
+        for sign in composed(name)
         if sign not in _NOT_IN_FILE_NAMES
         and (sign.isspace() or sign in _JOINERS or unicodedata.category(sign)[0] != "C")
     )

@@ -20,6 +20,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from communities.http.envelope import RETRY_AFTER_OUTAGE
+from communities.mail_addresses import canonical
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services import identities, verified_sources
 from tests.factories import CommunityFactory, UserFactory
@@ -60,6 +61,22 @@ def _open_community() -> str:
     community = CommunityFactory.create()
     CommunitySettings.objects.create(community=community, allow_sign_up=True)
     return str(community.pk)
+
+
+# --- What costs more than it may -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url_name", ["account_reset_password", "account_signup"])
+def test_a_domain_of_any_length_costs_no_work(url_name: str) -> None:
+    """Its other form would take minutes: the work grows with the square of the length."""
+    address = "a@" + "".join(chr(code) for code in range(0x4E00, 0x9FFF))
+
+    assert new_browser().post(reverse(url_name), {"email": address}).status_code == 200
+
+
+@pytest.mark.parametrize(("host", "is_changed"), [("é" * 50 + ".org", True), ("é" * 250 + ".org", False)])
+def test_only_a_domain_that_may_exist_is_changed(host: str, is_changed: bool) -> None:
+    assert canonical(f"a@{host}").startswith("a@xn--") is is_changed
 
 
 # --- What tells whether an account exists -------------------------------------------------------------

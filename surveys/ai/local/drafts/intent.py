@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
+from communities.sent_text import composed
 from surveys.ai.local.drafts import counts, listed_options, topics
 from surveys.ai.local.drafts.counts import CountRange
 from surveys.ai.local.drafts.stems import stemmed_line, stems, word_set
@@ -27,6 +28,7 @@ _REQUEST_TO_US = re.compile(
     r"(?:please|make|create|build|write|draft|give|help|set|prepare|have|get)\b",
     re.IGNORECASE,
 )
+_EMPTY_LINES = re.compile(r"\n{3,}")
 _ASKS_FOR_OPINION = re.compile(
     r"\b(?:what do you think|how (?:do|did|would) you (?:like|feel|find|rate)|"
     r"how (?:good|bad|satisfied|happy)|opinion)\b",
@@ -83,9 +85,14 @@ def asks_for_opinion(question: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines."""
-    lines = unicodedata.normalize("NFC", text).translate(_PLAIN_BRACKETS).splitlines()
-    return "\n".join("".join(" " if _is_control(char) else char for char in line) for line in lines).strip()
+    """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines.
+
+    Of several spaces one stays, and of several empty lines one: patterns take a time for white space that
+    grows with the square of its length.
+    """
+    lines = composed(text).translate(_PLAIN_BRACKETS).splitlines()
+    words = (" ".join("".join(" " if _is_control(char) else char for char in line).split()) for line in lines)
+    return _EMPTY_LINES.sub("\n\n", "\n".join(words)).strip()
 
 
 def _is_control(char: str) -> bool:
