@@ -220,6 +220,28 @@ def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
         assert "Prompt 1." in visitor.send("skip").page
 
 
+def test_the_count_of_questions_is_a_range_until_answers_decide():
+    def count(visitor):
+        return re.search(r'id="count"[^>]*>(?:<span[^>]*>[^<]*</span>)?([^<]*)<', visitor.page)[1]
+
+    follow_up = {**TEXT, "precondition": 'NOT(colour = "red")'}
+    colour = {**CHOICE, "name": "colour"}
+    made = scenario.project(SAYING, colour, follow_up, {**follow_up, "type": "nps"}, SAYING, TEXT)
+    red, green = option(made, "colour", 0), option(made, "colour", 1)
+    short, long = Visitor(made).look(), Visitor(made).look()
+
+    assert count(short) == ""  # a greeting is no question
+    assert [count(short.send("go")), count(short.send(option=green))] == ["1 of 2 to 4", "1 of 2"]
+    assert count(short.send("go")) == "2 of 2"
+    long.send("go").send(option=red)
+    assert [count(long), count(long.send(value="x")), count(long.send(value="3"))] == [
+        "2 of 4",
+        "3 of 4",
+        "3 of 4",
+    ]
+    assert count(long.send("go")) == "4 of 4"
+
+
 def test_an_optional_question_may_be_skipped():
     made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made).look()
