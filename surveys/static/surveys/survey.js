@@ -47,9 +47,20 @@
   function scrollToStep(isFirst) {
     const history = byId("history");
     if (!history || !history.children.length) return;
-    if (isFramed) history.scrollTop = history.scrollHeight;
-    else if (isInside) scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
-    else if (!isFirst || !location.hash) step.scrollIntoView({ block: "start" });
+    const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
+    const target = closing || step;
+    if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
+    else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
+    else if (!isFirst || !location.hash) {
+      target.scrollIntoView({ block: "start" });
+      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays in sight
+    }
+  }
+
+  // The first text after the last answer, such as the outcome of a quiz: it stays in sight above the end.
+  function closingText(history) {
+    const steps = [...history.children];
+    return steps[steps.findLastIndex((each) => each.querySelector(".from-respondent")) + 1];
   }
 
   function focusStep(isFirst) {
