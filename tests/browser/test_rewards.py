@@ -143,7 +143,9 @@ def box(page: Page, selector: str) -> Any:
 
 @pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}])
 def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
-    outcome = "You are the Pawn\n\nThe soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
+    outcome = (
+        "You are the Pawn\n\nThe soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
+    )
     closing = [{"type": "content_block", "prompt": outcome}, {"type": "content_block", "prompt": "A badge."}]
     made = scenario.project(*[QUESTION] * 4, *closing, max_completes_per_user=None)
     page = windows.open(f"/s/{made.slug}", viewport=size, reduced_motion="reduce")

@@ -68,12 +68,14 @@ class AnswersAs:
 
     `by` is `link` for the member of a personal link, `sign_in` for somebody who is signed in, else empty.
     `sign_out` is where somebody signed in says that they are somebody else; a link is left by a form.
+    `misses` says which rewards somebody who is no member cannot get; empty if there are none.
     """
 
     privacy_mode: str
     name: str = ""
     by: str = ""
     sign_out: str = ""
+    misses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
