@@ -580,10 +580,11 @@ SPOKEN: list[dict[str, Any]] = [
 
 
 class _Directions(HTMLParser):
-    """Collects the texts in Hebrew letters that no element with a language and a direction holds."""
+    """Collects the texts in Hebrew letters that no element with this language and a direction holds."""
 
-    def __init__(self, source):
+    def __init__(self, source, lang):
         super().__init__()
+        self.lang = lang
         self.open, self.bare, self.count = [], [], 0
         self.feed(source)
 
@@ -599,13 +600,15 @@ class _Directions(HTMLParser):
         inside = [attributes for tag, attributes in self.open if tag not in ("html", "head", "body")]
         if HEBREW in text and self.open[-1][0] != "title":
             self.count += 1
-            if not any(each.get("dir") == "auto" for each in inside):
+            own = [each for each in inside if each.get("dir") == "auto"]
+            if not own or own[-1].get("lang") != self.lang:
                 self.bare.append((text, self.get_starttag_text()))
 
 
+@pytest.mark.parametrize("locale", ["he", None])
 @pytest.mark.parametrize("kind", ["convo", "poll"])
-def test_every_text_of_the_script_has_its_own_direction(kind):
-    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": "he"})
+def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(kind, locale):
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
     blocks = SPOKEN if kind == "convo" else [SPOKEN[0], SPOKEN[1]]
     made = scenario.project(
         *blocks,
@@ -627,7 +630,7 @@ def test_every_text_of_the_script_has_its_own_direction(kind):
         visitor.send("answer" if block.asks else "go", **sent)
         seen.append(visitor.response.content.decode())
 
-    pages = [_Directions(each) for each in seen]
+    pages = [_Directions(each, locale or "") for each in seen]
 
     assert "Finished" in seen[-1]
     assert sum(each.count for each in pages) > 6 * len(seen)
