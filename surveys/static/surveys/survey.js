@@ -1,6 +1,6 @@
 /* Progressive enhancement for the respondent's page, which also works without it: keyboard shortcuts, focus,
    growing text fields, sortable rankings, timed statements, and answers that survive a reload or a lost connection
-   (with survey-typed.js). Elements are found by id and data attributes; htmx sends the forms. */
+   (with survey-typed.js and local-times.js). Elements are found by id and data attributes; htmx sends the forms. */
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -34,7 +34,7 @@
     step.tabIndex = -1;
     timers.forEach(clearTimeout);
     timers = [];
-    showLocalTimes();
+    localTimes.show(step);
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
@@ -70,18 +70,6 @@
     if (isFirst && location.hash === "#history") return; // somebody reads other past steps
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
-  }
-
-  function showLocalTimes() {
-    const options = {
-      weekday: "long", day: "numeric", month: "long", year: "numeric",
-      hour: "numeric", minute: "2-digit", timeZoneName: "short",
-    };
-    step.querySelectorAll("time[data-local]").forEach((time) => {
-      try {
-        time.textContent = new Intl.DateTimeFormat(lang, options).format(new Date(time.dateTime));
-      } catch { /* keep the time in UTC */ }
-    });
   }
 
   /* A timed statement continues by itself, unless the respondent asks it to wait. */
