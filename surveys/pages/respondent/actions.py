@@ -185,8 +185,10 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         return Outcome(partial(notices.not_live, page_request))
     if page_request.has_traps:
         request = page_request.request
+        if protection.is_trapped(request):  # the next form has no trap, so nobody is asked twice
+            page_request.was_trapped = True
+            return _again(page_request, words.TRAPPED)
         is_human = protection.seems_human(
-            request,
             is_sealed=page_request.arrival.is_sealed,
             since=page_request.visit.since,
             is_answer=do != "go" or page_request.ahead.skips,
