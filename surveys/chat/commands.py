@@ -85,9 +85,8 @@ def _state_of(project: Project, respondent: Respondent, at: datetime) -> _State 
         return None
     kind = "Poll" if project.is_poll else "Survey"
     if view is not None and not view.is_completed:
-        number, total = view.question_numbers
-        about = "about " if view.is_total_uncertain else ""
-        return _State(0, f"{kind} · you are at question {number} of {about}{total}")
+        number = view.question_number
+        return _State(0, f"{kind} · {f'you are at question {number}' if number else 'you have begun'}")
     return _State(1, f"{kind} · new for you") if view is None else _State(2, f"{kind} · you may answer again")
 
 

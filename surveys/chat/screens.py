@@ -165,9 +165,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     embeds = [*_verdict(view), *_alerts(error, note)]
     embeds += _picture_above(block, colour)
     question = _question_embed(view, block, text, colour)
-    number, total = view.question_numbers
-    about = "about " if view.is_total_uncertain else ""
-    footer = f"Question {number} of {about}{total}" if block.asks and total else ""
+    footer = f"Question {view.question_number}" if block.asks else ""
     return Message([*embeds, replace(question, footer=footer)], [*control.rows, *([last] if last else [])])
 
 

@@ -37,7 +37,8 @@ class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
     The page itself is English. `text_attributes` belong to the elements whose texts the author or a
-    respondent wrote: `lang` is the language of the script.
+    respondent wrote: their `lang` is the language of the script, and empty where nobody has named one. Then
+    numbers are read in English, which `lang` is.
     """
 
     title: str
@@ -58,7 +59,7 @@ PLAIN = Page(
     title="",
     description="",
     lang="en",
-    text_attributes=Markup('dir="auto"'),
+    text_attributes=Markup('lang="" dir="auto"'),
     theme=1,
     interviewer=INTERVIEWERS[0],
     branding="",
@@ -77,7 +78,7 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
     return Page(
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
-        lang=language,
+        lang=language or "en",
         text_attributes=Markup('lang="{}" dir="auto"').format(language),
         theme=_number(presentation, "theme_id", THEMES),
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
@@ -95,8 +96,9 @@ def _address(slug: str) -> str:
 
 
 def _language(locale: str | None) -> str:
-    tag = (locale or "en").replace("_", "-")
-    return tag if _LANGUAGE_TAG.fullmatch(tag) else "en"
+    """The language tag of a locale; empty for none, and for a locale that is no tag."""
+    tag = (locale or "").replace("_", "-")
+    return tag if _LANGUAGE_TAG.fullmatch(tag) else ""
 
 
 def _number(presentation: Mapping[str, object], key: str, count: int) -> int:

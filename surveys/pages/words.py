@@ -31,6 +31,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "skipped": "Skipped",
         "error": "Error",
         "problem": "There is a problem",
+        "trap": "Leave this empty",
         "skip": "Skip",
         "stay": "Wait here",
         "press": "or press",
@@ -72,8 +73,16 @@ WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 WELCOME_BACK = "Welcome back, you were here."
-MOVED_ON = "You answered this already, perhaps in another window. Here is where you are."
+MOVED_ON = (
+    "This page was out of date, perhaps because you went on in another window. Here is where you are now."
+)
+FINISHED = "This page was out of date: you have finished already, perhaps in another window."
+VOTED = "This page was out of date: you have voted already, perhaps in another window. That vote stays."
 ONCE_MORE = "Please send this once more. Your answer is still here."
+TRAPPED = (
+    "A hidden field was filled in, perhaps by your browser, so this was not sent. The field is gone now, and "
+    "your answer is still here: please send it once more."
+)
 REWRITTEN = "The author has changed the questions. Please continue here."
 BUSY = "Many answers have come from your network. Please try again later: your answer is still here."
 TOO_FAST = (

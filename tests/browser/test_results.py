@@ -268,3 +268,11 @@ def test_on_paper_no_card_of_a_chart_is_cut(windows, made):
     for card in page.locator(".chart").all():
         expect(card).to_have_css("break-inside", "avoid")
         assert card.bounding_box()["height"] < PIXELS_OF_A4["height"]
+
+
+def test_a_visitor_reads_in_their_own_zone_when_the_results_were_counted(windows, made):
+    page = windows.open(shared(made), timezone_id="Asia/Kolkata", locale="en-IN")
+    expect(page.locator(".foot time")).to_contain_text("GMT+5:30")
+
+    plain = windows.open(shared(made), java_script_enabled=False)
+    expect(plain.locator(".foot time")).to_contain_text("UTC")

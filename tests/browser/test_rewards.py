@@ -139,3 +139,25 @@ def test_on_a_phone_nothing_of_it_is_cut_off(windows, width):
 
 def box(page: Page, selector: str) -> Any:
     return page.locator(selector).evaluate("one => one.getBoundingClientRect().toJSON()")
+
+
+@pytest.mark.parametrize("size", [{"width": 390, "height": 844}, {"width": 1280, "height": 800}])
+def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
+    outcome = (
+        "You are the Pawn\n\nThe soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
+    )
+    closing = [{"type": "content_block", "prompt": outcome}, {"type": "content_block", "prompt": "A badge."}]
+    made = scenario.project(*[QUESTION] * 4, *closing, max_completes_per_user=None)
+    page = windows.open(f"/s/{made.slug}", viewport=size, reduced_motion="reduce")
+    for _ in range(4):
+        choose(page, "red")
+        go_on(page)
+        page.wait_for_timeout(50)
+    question(page, "You are the Pawn")
+    go_on(page)
+    question(page, "A badge.")
+    go_on(page)
+    question(page, "Thank you.")
+
+    expect(page.get_by_text("The soul of chess.")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#question")).to_be_in_viewport(ratio=1)

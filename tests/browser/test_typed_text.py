@@ -336,7 +336,7 @@ class TestInAnotherWindow:
 
         go_on(other)
 
-        expect(other.locator(".note")).to_contain_text("You answered this already")
+        expect(other.locator(".note")).to_contain_text("This page was out of date")
         expect(other.get_by_label("Your answer, which was not saved")).to_have_value("begun and more")
         other.get_by_role("button", name="Back").click()
         question(other, "What?")

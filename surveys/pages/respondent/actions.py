@@ -159,7 +159,12 @@ def _perform(page_request: PageRequest, do: str) -> Outcome:
         return _from_the_start(page_request)
     match do:
         case "back":
-            view = conversations.back(conversation_id=conversation_id, at=at)
+            block = posted_block(page_request)
+            view = conversations.back(
+                conversation_id=conversation_id, at=at, block_id=None if block is None else block.id
+            )
+            if view.resumed:
+                return _standing(page_request, view, note=words.MOVED_ON)
             return _moved(page_request, view, PastChange.REPLACED)
         case "change":
             return _reopen_vote(page_request, conversation_id)
@@ -180,8 +185,10 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
         return Outcome(partial(notices.not_live, page_request))
     if page_request.has_traps:
         request = page_request.request
+        if protection.is_trapped(request):  # the next form has no trap, so nobody is asked twice
+            page_request.was_trapped = True
+            return _again(page_request, words.TRAPPED)
         is_human = protection.seems_human(
-            request,
             is_sealed=page_request.arrival.is_sealed,
             since=page_request.visit.since,
             is_answer=do != "go" or page_request.ahead.skips,
@@ -218,7 +225,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
     )
     page_request.remember(view)
     if view.resumed:
-        return _standing(page_request, view, note=words.WELCOME_BACK)
+        return _standing(page_request, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return _moved(page_request, view, _past_change(view, block))
 
 
@@ -293,11 +300,10 @@ def _moved(
 def _standing(page_request: PageRequest, view: ConversationView, *, note: str = "") -> Outcome:
     """A conversation as it stands, with a note why nothing moved, and the text that was not taken."""
     outcome, text = _moved(page_request, view, PastChange.REPLACED), unsaved.text_of(page_request, view)
-    is_over = view.is_completed or view.step is None
     return replace(
         outcome,
         screen=lambda: unsaved.shown(_screen_of(page_request, view, note=note), text),
-        address=outcome.address if (is_over or not note) and not text else None,
+        address=outcome.address if not note and not text else None,
     )
 
 
@@ -396,8 +402,10 @@ def _conflict(page_request: PageRequest, refusal: Conflict) -> Outcome:
     view = None if refusal.retry_after is not None else _held(page_request)
     if view is None:
         return _again(page_request, words.ONCE_MORE)
+    if view.is_completed:
+        return _standing(page_request, view, note=words.VOTED if view.project.is_poll else words.FINISHED)
     note = words.REWRITTEN if posted_block(page_request) is None else words.MOVED_ON
-    return _standing(page_request, view, note="" if view.is_completed else note)
+    return _standing(page_request, view, note=note)
 
 
 def _look(page_request: PageRequest) -> tuple[ConversationView | None, bool]:

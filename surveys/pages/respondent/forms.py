@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.http import QueryDict
 
 from surveys import written_numbers
-from surveys.engine.script import NUMBERS, Block
+from surveys.engine.script import NUMBERS, SCALES, Block
 from surveys.engine.walk import defaults
 from surveys.pages.respondent.widgets import Typed
 
@@ -44,11 +44,20 @@ def typed_in(block: Block | None, sent: QueryDict) -> Typed:
 
 def in_words(block: Block | None, sent: QueryDict) -> str:
     """Return the submitted answer as text, for pages that no longer have its control."""
+    value = sent.get("value", "")
     if block is None:
-        return sent.get("value", "")
+        return value
+    if block.type == "ranking":
+        ranks = {option: sent.get(f"rank-{option.id}", "") for option in block.options}
+        ranked = sorted(
+            (int(rank), option.display_text) for option, rank in ranks.items() if rank.isdecimal()
+        )
+        return ", ".join(text for _, text in ranked)
+    if block.type in SCALES:
+        return next((option.display_text for option in block.options if option.value == value), value)
     chosen = set(sent.getlist("option"))
     named = [option.display_text for option in block.options if str(option.id) in chosen]
-    return ", ".join(named) or sent.get("value", "")
+    return ", ".join(named) or value
 
 
 def _clean(value: str) -> str:

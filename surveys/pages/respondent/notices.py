@@ -43,7 +43,7 @@ def not_live(page_request: PageRequest) -> Screen:
     """Closed, or not open yet. What was typed stays in sight."""
     project, at = page_request.project, page_request.at
     is_post = page_request.request.method == "POST"
-    unsaved_text = forms.in_words(posted_block(page_request), page_request.request.POST) if is_post else ""
+    unsaved_text = _sent_in_words(page_request)
     noun = "poll" if project.is_poll else "survey"
     if project.is_pending_at(at):
         return screens.notice(
@@ -105,14 +105,19 @@ def answered(page_request: PageRequest, *, may_answer_again: bool) -> Screen:
 
 def link_over(page_request: PageRequest, fault: Fault) -> Screen:
     """A personal link that admits nobody. What was typed stays in sight, and what was saved stays saved."""
-    request = page_request.request
     title, text = _OVER[fault]
-    is_post = request.method == "POST"
     if page_request.visit.conversation_id is not None:
         text += " What you answered before is saved."
     is_held = page_request.arrival.visit.link_id is not None
-    kept = forms.in_words(posted_block(page_request), request.POST) if is_post else ""
-    screen = screens.notice(title=title, text=text, kept=kept, status=403)
+    screen = screens.notice(title=title, text=text, kept=_sent_in_words(page_request), status=403)
     assert screen.ending is not None
     ending = replace(screen.ending, actions=(LEAVE,) if is_held else (), leaves_the_page=True)
     return replace(screen, ending=ending, has_lost_link=True)
+
+
+def _sent_in_words(page_request: PageRequest) -> str:
+    """The answer in the form that came, which is not saved; empty if none came."""
+    request = page_request.request
+    if request.method != "POST" or request.POST.get("do", "answer") != "answer":
+        return ""
+    return forms.in_words(posted_block(page_request), request.POST)

@@ -45,6 +45,7 @@ class PageRequest:
     link_fault: Fault | None = None
     asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
     ahead: Prefill = NOTHING
+    was_trapped: bool = False  # the form had a field filled in that people do not see
     keeps_form: bool = False  # in the browser, until the respondent has what they lack
 
     @property
@@ -55,7 +56,7 @@ class PageRequest:
     def has_traps(self) -> bool:
         """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
         is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.visit.conversation_id is None
+        return is_open and self.visit.conversation_id is None and not self.was_trapped
 
     @property
     def votes(self) -> Votes:

@@ -10,13 +10,19 @@ from django.middleware.csrf import CsrfViewMiddleware
 
 from communities.http import throttling
 
-HONEYPOT = "website"
+# A field that people never see. Its name and label are none that a browser fills in by itself.
+HONEYPOT = "leave_empty"
 OLDEST_SEAL = 7 * 24 * 3600 * 1000  # milliseconds; an older first form has to be sent twice
 
 
-def seems_human(request: HttpRequest, *, is_sealed: bool, since: int, is_answer: bool, at: datetime) -> bool:
-    """Whether a first move came from our page, left the honeypot field empty and, as an answer, took time."""
-    if not is_sealed or request.POST.get(HONEYPOT):
+def is_trapped(request: HttpRequest) -> bool:
+    """Whether the honeypot field of a first form was filled in: by a script, or by a browser unasked."""
+    return bool(request.POST.get(HONEYPOT))
+
+
+def seems_human(*, is_sealed: bool, since: int, is_answer: bool, at: datetime) -> bool:
+    """Whether a first move came from our page and, as an answer, took time."""
+    if not is_sealed:
         return False
     least = settings.LEAST_SECONDS_TO_FIRST_ANSWER * 1000 if is_answer else 0
     return least <= at.timestamp() * 1000 - since <= OLDEST_SEAL

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from communities import services as communities
 from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
+from surveys.services.scripts import editing as scripts
 from xp import levels
 from xp.models import Achievement
 from xp.services import achievements
@@ -71,6 +73,22 @@ class Earned:
         parts += [prize.words or prize.title for prize in self.others]
         parts += [self.later] if self.later else []
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
+
+
+def missed(project: Project) -> str:
+    """Says to somebody who is no member what they cannot get here; empty if the project gives nothing."""
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    kinds = {block.action_kind for block in (*script.blocks, *script.outro)} - {None}
+    if project.is_poll and project.uses_xp:
+        kinds.add("give_xp")
+    if not kinds:
+        return ""
+    settings = communities.get_settings(community_id=project.community_id)
+    if settings.gives_xp and "give_xp" in kinds:
+        return f"Only members of the community get {settings.name_of_xp}, and you are not signed in as one."
+    if kinds - {"give_xp"}:
+        return "Only members of the community get rewards, and you are not signed in as one."
+    return ""
 
 
 def at_step(view: WalkView) -> Prize | None:

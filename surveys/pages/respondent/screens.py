@@ -40,11 +40,10 @@ class PastChange(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far along the visitor is. `percent` fills the bar; None hides it. `text` says it in words."""
+    """How far along the visitor is. `percent` fills the bar; None hides it. `question` is as “3 of 8”."""
 
     percent: float | None
-    number: int
-    text: str
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +68,14 @@ class AnswersAs:
 
     `by` is `link` for the member of a personal link, `sign_in` for somebody who is signed in, else empty.
     `sign_out` is where somebody signed in says that they are somebody else; a link is left by a form.
+    `misses` says which rewards somebody who is no member cannot get; empty if there are none.
     """
 
     privacy_mode: str
     name: str = ""
     by: str = ""
     sign_out: str = ""
+    misses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Ending:
 Votes = Callable[[Block, bool], PollResults | None]
 
 View = TypeVar("View", bound=WalkView)
-NO_PROGRESS = Progress(None, 0, "")
+NO_PROGRESS = Progress(None)
 AGAIN = Action("again", "Answer again")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
@@ -273,7 +274,7 @@ def end(
         ending=Ending(
             view.thank_you or "Thank you! That was the last question.", actions=_actions(view), is_over=True
         ),
-        progress=Progress(100, 0, ""),
+        progress=Progress(100),
         note=note,
         verdict=verdict_of(view),
         earned=rewards.at_the_end(view, is_news=not note),
@@ -368,11 +369,8 @@ def verdict_of(view: WalkView) -> Verdict | None:
 
 
 def progress_of(view: WalkView) -> Progress:
-    """“3 of about 8”: about, as long as logic may skip some of the questions ahead."""
-    number, total = view.question_numbers
-    of_all = f"{number} of {'about ' if view.is_total_uncertain else ''}{total}"
     percent = round(runner.progress(view.script, view.state) * 100, 1)
-    return Progress(percent, number, of_all if total else "")
+    return Progress(percent, view.question_number)
 
 
 def _joined(texts: Iterable[str]) -> str:

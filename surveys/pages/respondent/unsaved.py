@@ -1,4 +1,4 @@
-"""The text of a form that was not taken, because the conversation had moved on: it is shown, to be copied."""
+"""The answer in a form that was not taken, because the conversation had moved on: it is shown in words."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from surveys.pages.respondent.page_request import PageRequest, posted_block
 from surveys.pages.respondent.screens import Screen
 from surveys.services.conversations.view import ConversationView
 
-_WRITTEN = ("open_text", "open_numeric")
-
 
 def text_of(page_request: PageRequest, view: ConversationView) -> str:
-    """The text in the form; empty if the conversation holds the same, and for anything that is chosen."""
+    """The answer in the form; empty if the conversation holds the same."""
     block, sent = posted_block(page_request), page_request.request.POST
-    if sent.get("do", "answer") != "answer" or (block is not None and block.type not in _WRITTEN):
+    if sent.get("do", "answer") != "answer":
         return ""
     text = sent_text(forms.in_words(block, sent))
     is_held = block is not None and block.id in view.state.path and _answer(view, block) == text

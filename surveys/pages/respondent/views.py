@@ -23,6 +23,7 @@ from surveys.pages.respondent import (
     personal_links,
     prefilled,
     rendering,
+    rewards,
     typed_text,
     visitors,
 )
@@ -136,11 +137,12 @@ def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
         return replace(screen, answers_as=AnswersAs(mode, guest.respondent.name, "link"))
     if screen.step is None:
         return screen
+    misses = "" if page_request.respondent.is_member else rewards.missed(page_request.project)
     if person is None:
-        return replace(screen, answers_as=AnswersAs(mode))
+        return replace(screen, answers_as=AnswersAs(mode, misses=misses))
     back = urlencode({"next": page_request.page.address})
     sign_out = f"{reverse('account_logout')}?{back}"
-    return replace(screen, answers_as=AnswersAs(mode, person.name, "sign_in", sign_out))
+    return replace(screen, answers_as=AnswersAs(mode, person.name, "sign_in", sign_out, misses))
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:

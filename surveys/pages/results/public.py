@@ -32,6 +32,7 @@ from surveys.services.scripts import editing as scripts
 
 SAFE = ("GET", "HEAD")
 MAX_PAGE_JSON = 250_000  # bytes of a page's figures; their charts and tables take up to four times as much
+ONCE_CLOSED = "The results can be seen here once the poll is closed"
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
 
 
@@ -68,10 +69,11 @@ def _json(token: uuid.UUID, *, at: datetime) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message shown instead of results."""
+    """A message shown instead of results. `moment` ends its text."""
 
     title: str
     text: str = ""
+    moment: datetime | None = None
 
 
 @require_safe
@@ -83,7 +85,8 @@ def _page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         raise Http404(refusal.message) from None
     project = destination.project
     if shared_results.waits_for_closing(project=project, at=at):
-        notice = Notice("The votes are still coming in.", _opening_text(project))
+        text = f"{ONCE_CLOSED}." if project.closes_at is None else f"{ONCE_CLOSED}, on"
+        notice = Notice("The votes are still coming in.", text, project.closes_at)
         return _render(destination, {"notice": notice}, status=403)
     try:
         shared = shared_results.read(project=project, at=at)
@@ -96,7 +99,7 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
     noun = "vote" if project.is_poll else "response"
     context: dict[str, object] = {
         "subtitle": plural(shared.conversation_count, noun),
-        "counted_at_text": f"Counted on {dateformat.format(shared.counted_at, 'j F Y, H:i')} UTC",
+        "counted_at": shared.counted_at,
     }
     least = shared.least_answers
     if not shared.conversation_count and not least:
@@ -156,7 +159,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
     )
     context = {
         "subtitle": destination.community.name,
-        "counted_at_text": "",
+        "counted_at": None,
         "notice": None,
         "cards": (),
         "note": "",
@@ -171,9 +174,8 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
 def _opening_text(project: Project) -> str:
     """Say when a poll's results become visible."""
     if project.closes_at is None:
-        return "The results can be seen here once the poll is closed."
-    closing = dateformat.format(project.closes_at, "j F Y, H:i")
-    return f"The results can be seen here once the poll is closed, on {closing} UTC."
+        return f"{ONCE_CLOSED}."
+    return f"{ONCE_CLOSED}, on {dateformat.format(project.closes_at, 'j F Y, H:i')} UTC."
 
 
 def _with_headers(response: HttpResponse) -> HttpResponse:

@@ -12,7 +12,7 @@ from typing import Self
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, prefill, presentation, runner
+from surveys.engine.walk import answers, outlook, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
@@ -119,18 +119,20 @@ class WalkView(ABC):
         )
 
     @property
-    def question_numbers(self) -> tuple[int, int]:
-        """The number of the present question, and of how many: about, because logic may skip some ahead."""
-        script, state = self.script, self.state
-        asked = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
-        ahead = sum(1 for block in script.blocks[state.at :] if block.asks)
-        return min(asked + 1, asked + ahead), asked + ahead
+    def question_number(self) -> str:
+        """“3 of 8” at the third question, or “3 of 5 to 8” while later answers decide how many are asked.
 
-    @property
-    def is_total_uncertain(self) -> bool:
-        """Whether logic may skip a question that the total counts: one behind the present block."""
-        ahead = self.script.blocks[self.state.at + 1 :]
-        return any(block.asks and block.precondition is not None for block in ahead)
+        At a text the number of the last question before it; empty before the first, and on a script that asks
+        nothing.
+        """
+        script, state = self.script, self.state
+        passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
+        block = runner.current_block(script, state)
+        number = passed + (block is not None and block.asks)
+        fewest, most = (passed + ahead for ahead in outlook.questions_ahead(script, state))
+        if not number:
+            return ""
+        return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"
 
     @cached_property
     def feedback(self) -> str | None:

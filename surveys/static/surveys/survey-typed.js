@@ -47,7 +47,7 @@ const typedText = (() => {
   /* The values of a form's controls, by name */
 
   const controls = () => [...form.elements].filter((each) => (
-    each.name && each.name !== "website" && each.matches("input:not([type=hidden]), textarea, select")
+    each.name && each.name !== "leave_empty" && each.matches("input:not([type=hidden]), textarea, select")
     && !each.matches(":disabled")
   ));
   const isChoice = (each) => each.type === "radio" || each.type === "checkbox";

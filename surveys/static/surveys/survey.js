@@ -1,6 +1,6 @@
 /* Progressive enhancement for the respondent's page, which also works without it: keyboard shortcuts, focus,
    growing text fields, sortable rankings, timed statements, and answers that survive a reload or a lost connection
-   (with survey-typed.js). Elements are found by id and data attributes; htmx sends the forms. */
+   (with survey-typed.js and local-times.js). Elements are found by id and data attributes; htmx sends the forms. */
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -34,7 +34,7 @@
     step.tabIndex = -1;
     timers.forEach(clearTimeout);
     timers = [];
-    showLocalTimes();
+    localTimes.show(step);
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
@@ -47,9 +47,20 @@
   function scrollToStep(isFirst) {
     const history = byId("history");
     if (!history || !history.children.length) return;
-    if (isFramed) history.scrollTop = history.scrollHeight;
-    else if (isInside) scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
-    else if (!isFirst || !location.hash) step.scrollIntoView({ block: "start" });
+    const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
+    const target = closing || step;
+    if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
+    else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
+    else if (!isFirst || !location.hash) {
+      target.scrollIntoView({ block: "start" });
+      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays in sight
+    }
+  }
+
+  // The first text after the last answer, such as the outcome of a quiz: it stays in sight above the end.
+  function closingText(history) {
+    const steps = [...history.children];
+    return steps[steps.findLastIndex((each) => each.querySelector(".from-respondent")) + 1];
   }
 
   function focusStep(isFirst) {
@@ -59,18 +70,6 @@
     if (isFirst && location.hash === "#history") return; // somebody reads other past steps
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
-  }
-
-  function showLocalTimes() {
-    const options = {
-      weekday: "long", day: "numeric", month: "long", year: "numeric",
-      hour: "numeric", minute: "2-digit", timeZoneName: "short",
-    };
-    step.querySelectorAll("time[data-local]").forEach((time) => {
-      try {
-        time.textContent = new Intl.DateTimeFormat(lang, options).format(new Date(time.dateTime));
-      } catch { /* keep the time in UTC */ }
-    });
   }
 
   /* A timed statement continues by itself, unless the respondent asks it to wait. */

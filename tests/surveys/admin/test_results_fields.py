@@ -16,7 +16,8 @@ from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 
 pytestmark = pytest.mark.django_db
 BARS = re.compile(
-    r'<span class="text">\s*<bdi>(.*?)</bdi>\s*</span>\s*<span class="share">(.*?)<small>\((.*?)\)</small>',
+    r'<span class="text">\s*<bdi lang="">(.*?)</bdi>\s*</span>\s*'
+    r'<span class="share">(.*?)<small>\((.*?)\)</small>',
     re.DOTALL,
 )
 

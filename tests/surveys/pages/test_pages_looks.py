@@ -91,13 +91,26 @@ def page(locale=None, **presentation):
 
 @pytest.mark.parametrize(
     ("locale", "lang"),
-    [(None, "en"), ("de_CH", "de-CH"), ("ar", "ar"), ("he-IL", "he-IL"), ('"><script>', "en")],
+    [(None, ""), ("de_CH", "de-CH"), ("ar", "ar"), ("he-IL", "he-IL"), ('"><script>', "")],
 )
-def test_the_locale_gives_the_language_of_the_script(locale, lang):
-    assert page(locale).lang == lang
+def test_the_locale_gives_the_language_of_the_script_and_without_one_it_is_not_called_english(locale, lang):
+    assert page(locale).lang == (lang or "en")
     assert page(locale).text_attributes == f'lang="{lang}" dir="auto"'
 
 
 @pytest.mark.parametrize(("given", "drawn"), [(1, 1), (8, 8), (9, 1), (0, 8), (None, 1)])
 def test_any_theme_id_has_a_theme(given, drawn):
     assert page(theme_id=given).theme == drawn
+
+
+def test_no_template_gives_an_author_s_text_a_direction_without_a_language():
+    folder = Path(theme.__file__).parents[2] / "templates"
+    texts = {
+        path.name: re.findall(r"<[^>]*dir=\"auto\"[^>]*>", path.read_text())
+        for part in ("respondent", "results", "account")
+        for path in (folder / part).rglob("*.html")
+    }
+
+    assert sum(map(len, texts.values())) > 10
+    bare = [tag for tags in texts.values() for tag in tags if "lang=" not in tag]
+    assert set(bare) == {'<td dir="auto">'}  # figures

@@ -38,15 +38,31 @@ def test_going_past_a_greeting_may_be_as_quick_as_one_likes(settings):
 
 
 @pytest.mark.usefixtures("in_no_hurry")
-def test_a_filled_honeypot_is_asked_for_once_more_and_kept():
+@pytest.mark.parametrize("htmx", [True, False])
+@pytest.mark.parametrize("is_framed", [True, False])
+def test_a_filled_honeypot_saves_nothing_says_why_and_is_not_met_twice(htmx, is_framed):
     made = scenario.project(TEXT)
-    visitor = Visitor(made).look()
-    assert 'name="website"' in visitor.page
+    visitor = Visitor(made, htmx=htmx, is_framed=is_framed).look()
+    assert visitor.has_control(r'<input type="text" name="leave_empty"')
 
-    visitor.send(value="buy now", website="https://spam.example")
+    visitor.send(value="my words", leave_empty="https://club.example")
 
-    assert "buy now" in visitor.page
+    assert "A hidden field was filled in, perhaps by your browser" in visitor.page
+    assert "my words" in visitor.page
     assert made.conversations.count() == 0
+    assert "leave_empty" not in visitor.page  # a browser cannot fill it in again
+    visitor.send(value="my words")
+    assert made.conversations.count() == 1
+
+
+@pytest.mark.usefixtures("in_no_hurry")
+def test_nothing_about_the_honeypot_is_what_browsers_fill_in():
+    page = Visitor(scenario.project(TEXT)).look().page
+    trap = page.partition('class="honeypot"')[2].partition("</div>")[0].lower()
+
+    assert 'autocomplete="off"' in trap
+    assert not re.search("name=.?(name|e?mail|tel|url|website|address|city|company|organi)", trap)
+    assert ">leave this empty <" in trap
 
 
 @pytest.mark.usefixtures("in_no_hurry")

@@ -75,6 +75,24 @@ class TestOnTheWay:
         assert heading(visitor) == "+50 XP Well played, Ann!"
         assert list(XpEntry.objects.values_list("member_id", "delta")) == [(member.pk, 50)]
 
+    @pytest.mark.parametrize("blocks", [[FIFTY], [BADGE]])
+    def test_strangers_read_from_the_start_that_only_members_get_it(self, blocks):
+        made = project(QUESTION, *blocks, audience=OPEN_WEB)
+        named = "XP" if blocks == [FIFTY] else "rewards"
+        said = f"Only members of the community get {named}, and you are not signed in as one."
+
+        stranger, member = Visitor(made).look(), signed_in(made)
+
+        assert said in stranger.page
+        assert "Only members" not in member.page
+        assert "Only members" not in Visitor(project(QUESTION, audience=OPEN_WEB)).look().page
+
+    def test_where_xp_are_off_nobody_reads_of_them(self):
+        made = project(QUESTION, FIFTY, audience=OPEN_WEB)
+        CommunitySettings.objects.update_or_create(community=made.community, defaults={"use_xp": False})
+
+        assert "Only members" not in Visitor(made).look().page
+
     def test_strangers_see_the_words_alone(self):
         made = project(QUESTION, giving(xp_amount=50), BADGE, audience=OPEN_WEB)
         visitor = Visitor(made).look().send(option=option(made))

@@ -220,6 +220,28 @@ def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
         assert "Prompt 1." in visitor.send("skip").page
 
 
+def test_the_count_of_questions_is_a_range_until_answers_decide():
+    def count(visitor):
+        return re.search(r'id="count"[^>]*>(?:<span[^>]*>[^<]*</span>)?([^<]*)<', visitor.page)[1]
+
+    follow_up = {**TEXT, "precondition": 'NOT(colour = "red")'}
+    colour = {**CHOICE, "name": "colour"}
+    made = scenario.project(SAYING, colour, follow_up, {**follow_up, "type": "nps"}, SAYING, TEXT)
+    red, green = option(made, "colour", 0), option(made, "colour", 1)
+    short, long = Visitor(made).look(), Visitor(made).look()
+
+    assert count(short) == ""  # a greeting is no question
+    assert [count(short.send("go")), count(short.send(option=green))] == ["1 of 2 to 4", "1 of 2"]
+    assert count(short.send("go")) == "2 of 2"
+    long.send("go").send(option=red)
+    assert [count(long), count(long.send(value="x")), count(long.send(value="3"))] == [
+        "2 of 4",
+        "3 of 4",
+        "3 of 4",
+    ]
+    assert count(long.send("go")) == "4 of 4"
+
+
 def test_an_optional_question_may_be_skipped():
     made = scenario.project(TEXT, {**TEXT, "prompt": "Next."})
     visitor = Visitor(made).look()
@@ -293,7 +315,7 @@ def test_a_stale_form_shows_where_the_conversation_is():
     visitor.hidden["block"] = stale
     visitor.send(value="changed in an old tab")
 
-    assert "You answered this already" in visitor.page
+    assert "This page was out of date" in visitor.page
     assert "Third." in visitor.page
     assert [value for _, value in values(made)] == ["one", "two"]
 
@@ -335,7 +357,7 @@ def test_a_question_that_its_author_took_out_is_not_called_answered(has_begun):
     visitor = Visitor(made).look()
     if has_begun:
         visitor.send(value="one")
-    visitor.hidden["block"] = "1"
+    visitor.hidden["block"] = "999999999"
 
     visitor.send(value="two")
 
@@ -558,10 +580,11 @@ SPOKEN: list[dict[str, Any]] = [
 
 
 class _Directions(HTMLParser):
-    """Collects the texts in Hebrew letters that no element with a language and a direction holds."""
+    """Collects the texts in Hebrew letters that no element with this language and a direction holds."""
 
-    def __init__(self, source):
+    def __init__(self, source, lang):
         super().__init__()
+        self.lang = lang
         self.open, self.bare, self.count = [], [], 0
         self.feed(source)
 
@@ -577,13 +600,15 @@ class _Directions(HTMLParser):
         inside = [attributes for tag, attributes in self.open if tag not in ("html", "head", "body")]
         if HEBREW in text and self.open[-1][0] != "title":
             self.count += 1
-            if not any(each.get("dir") == "auto" for each in inside):
+            own = [each for each in inside if each.get("dir") == "auto"]
+            if not own or own[-1].get("lang") != self.lang:
                 self.bare.append((text, self.get_starttag_text()))
 
 
+@pytest.mark.parametrize("locale", ["he", None])
 @pytest.mark.parametrize("kind", ["convo", "poll"])
-def test_every_text_of_the_script_has_its_own_direction(kind):
-    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": "he"})
+def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(kind, locale):
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
     blocks = SPOKEN if kind == "convo" else [SPOKEN[0], SPOKEN[1]]
     made = scenario.project(
         *blocks,
@@ -605,7 +630,7 @@ def test_every_text_of_the_script_has_its_own_direction(kind):
         visitor.send("answer" if block.asks else "go", **sent)
         seen.append(visitor.response.content.decode())
 
-    pages = [_Directions(each) for each in seen]
+    pages = [_Directions(each, locale or "") for each in seen]
 
     assert "Finished" in seen[-1]
     assert sum(each.count for each in pages) > 6 * len(seen)

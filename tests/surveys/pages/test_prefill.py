@@ -377,7 +377,7 @@ def test_a_script_is_too_fast_also_past_a_text(do: str, settings: Any) -> None:
 
 
 def test_a_script_in_the_honeypot_saves_nothing() -> None:
-    Visitor(survey()).look("?first_name=Ann&colour=red&skip=1").send(value="So", website="x")
+    Visitor(survey()).look("?first_name=Ann&colour=red&skip=1").send(value="So", leave_empty="x")
 
     assert Conversation.objects.count() == 0
 

@@ -92,6 +92,9 @@ def test_a_pending_polls_results_wait_too_and_the_day_is_told():
     assert told(made).json()["message"] == (
         "The results can be seen here once the poll is closed, on 2 March 2040, 09:00 UTC."
     )
+    seen = re.sub(r"\s+", " ", page(made).content.decode())
+    assert 'once the poll is closed, on <time datetime="2040-03-02T09:00' in seen
+    assert " data-local>2 March 2040, 09:00 UTC</time>." in seen
 
 
 @pytest.mark.parametrize("mode", ["public", None])
@@ -264,7 +267,9 @@ def test_options_that_nobody_chose_are_drawn_and_removed_ones_say_so():
 
     assert 'red</bdi> <span class="badge">removed</span>' in seen
     assert "green" in seen
-    assert '<th scope="row" dir="auto">green</th><td dir="auto">0</td><td dir="auto">0.00%</td>' in seen
+    assert (
+        '<th scope="row" lang="" dir="auto">green</th><td dir="auto">0</td><td dir="auto">0.00%</td>' in seen
+    )
 
 
 def test_what_an_author_wrote_is_escaped():

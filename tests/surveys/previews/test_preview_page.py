@@ -127,7 +127,7 @@ def test_only_our_own_pages_may_frame_it_and_nobody_lists_it():
     assert "frame-ancestors 'self'" in FRAMED_BY_US
     assert '<meta name="robots" content="noindex">' in frame.page
     assert "no-store" in frame.response["Cache-Control"]
-    assert 'name="website"' not in frame.page
+    assert 'name="leave_empty"' not in frame.page
 
 
 def test_an_empty_draft_has_an_empty_page():

@@ -1,0 +1,60 @@
+"""The range of questions ahead: earlier answers have decided some, and later ones decide others."""
+
+import pytest
+
+from surveys.engine.walk import runner
+from surveys.engine.walk.outlook import questions_ahead
+from tests.support.engine import script_builder
+
+CHOICE = {"type": "single_punch", "options": ["yes", "no"]}
+TEXT = {"type": "open_text"}
+SAYING = {"type": "content_block"}
+
+
+def only(condition, **block):
+    return {**TEXT, **block, "precondition": f"NOT({condition})"}
+
+
+SCRIPT = script_builder.script(
+    {**CHOICE, "name": "plays"},
+    only('plays = "yes"', name="where"),
+    only('where = "club"', name="which"),
+    only('field.source = "mail"', name="mail"),
+    SAYING,
+    only('plays = "no"', name="why"),
+    TEXT,
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "ranges"),
+    [
+        (["no"], [(2, 5), (2, 2), (2, 2), (1, 1)]),
+        (["yes", "club"], [(2, 5), (2, 3), (2, 2), (1, 1), (1, 1)]),
+        (["yes", "park"], [(2, 5), (2, 3), (1, 1), (1, 1)]),
+    ],
+)
+def test_the_range_narrows_to_what_is_asked(answers, ranges):
+    turn = runner.begin(SCRIPT)
+    seen = [questions_ahead(SCRIPT, turn.state)]
+
+    for value in [*answers, "x", "x"]:
+        if turn.show is None:
+            break
+        if not turn.show.asks:
+            turn = runner.proceed(SCRIPT, turn.state)
+            seen.append(questions_ahead(SCRIPT, turn.state))
+            continue
+        option = next((each for each in turn.show.options if each.value == value), None)
+        reply = {"option_ids": [option.id]} if option else {"text": value}
+        turn = runner.answer(SCRIPT, turn.state, reply)
+        if turn.show is not None:
+            seen.append(questions_ahead(SCRIPT, turn.state))
+
+    assert seen == ranges
+
+
+def test_a_question_after_a_score_is_not_decided():
+    script = script_builder.script(TEXT, only("score > 3"), TEXT, scoring_enabled=True, is_scored=True)
+
+    assert questions_ahead(script, runner.begin(script).state) == (2, 3)
