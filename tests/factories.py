@@ -19,6 +19,7 @@ from communities.models import (
     VerifiedSource,
 )
 from surveys.models import Block, Conversation, Option, Project
+from surveys.services import field_groups
 from tests.support.moments import NOON
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
@@ -133,7 +134,7 @@ class ProjectFactory(DjangoModelFactory[Project]):
         is_open = Trait(
             status=Project.Status.ACTIVE,
             participation=Project.Participation.OPEN_WEB,
-            delivery={"audience": {"participation": "open_web"}},
+            delivery=field_groups.merged("delivery", None, {"audience": {"participation": "open_web"}}),
         )
 
     community = SubFactory(CommunityFactory)

@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from communities import once
@@ -54,7 +55,7 @@ class Candidate:
 
     project: Project
     figures: header.Figures
-    state: header.State
+    state: SafeString
     hindrance: str
 
 
@@ -174,7 +175,7 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
     actor, projects = _selected(request, at)
     figures = header.figures_of(projects, actor)
     candidates = [
-        Candidate(each, figures[each.pk], header.state_of(each, at), act.hindrance(actor, each, at))
+        Candidate(each, figures[each.pk], header.state_cell(each, at), act.hindrance(actor, each, at))
         for each in projects
     ]
     chosen = [each.project for each in candidates if not each.hindrance]
