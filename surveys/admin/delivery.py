@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
+from communities import privacy_words
 from communities.admin_site.chat_choices import role_choices
 from communities.services import verified_sources
 from communities.text_field import TextField
@@ -126,7 +127,7 @@ class DeliveryForm(ScheduleForm):
     verified_source_ids = forms.MultipleChoiceField(
         label="Verified sources", required=False, widget=forms.CheckboxSelectMultiple
     )
-    privacy_mode = CardField(label="Who sees who answered what?", cards=PRIVACY)
+    privacy_mode = CardField(label=privacy_words.QUESTION, cards=PRIVACY)
     max_completes_per_user = forms.IntegerField(
         label="Completions for each person",
         min_value=1,
