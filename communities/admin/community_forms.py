@@ -129,7 +129,7 @@ class CommunityForm(forms.Form):
     def clean_locale(self) -> str:
         locale: str = self.cleaned_data["locale"]
         if locale and not is_language_tag(locale):
-            raise forms.ValidationError("This must be a language tag, such as en or pt-BR.")
+            raise forms.ValidationError("This must be the tag of a known language, such as en or pt-BR.")
         return locale
 
     def clean_time_zone(self) -> str:
