@@ -50,7 +50,8 @@ class CommunityForm(forms.Form):
         max_length=64,
         label="Time zone",
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
-        help_text="Type a city, such as Oslo. Opening and closing times are entered and shown in it.",
+        help_text="Type a city, such as Oslo. Opening and closing times are entered and shown in it. Planned "
+        "ones keep their moment if you change it, so they are shown at another time of day.",
     )
     default_anonymous_mode = forms.ChoiceField(
         choices=PRIVACY,
