@@ -127,6 +127,13 @@ def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) 
     return answer({"count": counted.count, "is_estimate": counted.is_estimate})
 
 
+@script_json("GET")
+def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The blocks that were archived, for reading, and in how many responses each was answered."""
+    found = block_answers.archived_blocks(project_id=page.project.pk, revision=page.project.revision)
+    return answer({"blocks": [each.as_json() for each in found]})
+
+
 # --- Parts ------------------------------------------------------------------------------------------
 
 
