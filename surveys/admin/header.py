@@ -104,7 +104,7 @@ def state_cell(project: Project, at: datetime) -> SafeString:
         ' <span class="hint">{} {}</span>',
         ((verb, moment(time)) for verb, time in next_times(project, at)),
     )
-    return format_html("{}{}", word, changes)
+    return format_html('<span class="state-cell">{}{}</span>', word, changes)
 
 
 def _has_responses(project: Project) -> bool:
