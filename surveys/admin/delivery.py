@@ -21,7 +21,7 @@ from communities.text_field import TextField
 from surveys.admin import address_fields, post_preview, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
+from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.models import Project
 from surveys.services.field_groups import PREMIUM_INVITATION
@@ -316,7 +316,8 @@ def _when_times_apply(page: ProjectPage) -> str:
         )
     if page.project.is_pending_at(page.at):
         return "The project waits for its opening time. Other times apply as soon as they are saved."
-    return "These times apply once you open the project with the button above."
+    applies = "These times apply once you open the project with the button above."
+    return f"{applies} {times_that_are_over(page)}".strip()
 
 
 @project_tab("delivery")

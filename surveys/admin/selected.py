@@ -100,7 +100,7 @@ def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
     )
     if any(project.is_pending_at(at) for project in projects):
         consequences.append("A scheduled opening is cancelled.")
-    if any(project.is_poll and project.poll_results_mode == "hidden" for project in projects):
+    if any(project.is_poll and project.poll_results_mode in (None, "hidden") for project in projects):
         consequences.append("Hidden poll results can be seen from now on by those who may see results.")
     return [*consequences, "You can open it again at any time."]
 
