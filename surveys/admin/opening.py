@@ -291,12 +291,12 @@ def facts_of(page: ProjectPage) -> list[str]:
 
 def times_that_are_over(page: ProjectPage) -> str:
     """Says which stored times do not apply any more; empty if all of them do."""
-    times = {turn: field_groups.time_of(page.project.delivery, turn) for turn, *_ in _TURNS}
-    over = [turn for turn, time in times.items() if time and time <= page.at]
+    planned = {turn: field_groups.time_of(page.project.delivery, turn) for turn, *_ in _TURNS}
+    over = [turn for turn, time in planned.items() if time and time <= page.at]
     if not over:
         return ""
-    is_one = len(over) == 1
-    return f"The {' and '.join(over)} time{'' if is_one else 's'} {'is' if is_one else 'are'} over, and will not apply."
+    times, verb = ("time", "is") if len(over) == 1 else ("times", "are")
+    return f"The {' and '.join(over)} {times} {verb} over, and will not apply."
 
 
 def _results_in_words(project: Project) -> str:

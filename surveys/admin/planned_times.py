@@ -49,7 +49,8 @@ def _planned(actor: Actor, at: datetime) -> QuerySet[Project]:
         planned |= Q(
             **{f"delivery__{turn}__mode": "scheduled", f"delivery__{turn}__time__gt": text},
         )
-    return Project.objects.in_community(actor.community_id).filter(planned).order_by("-created_at", "-pk")
+    own: QuerySet[Project] = Project.objects.in_community(actor.community_id)
+    return own.filter(planned).order_by("-created_at", "-pk")
 
 
 def _moved(project: Project, at: datetime, before: ZoneInfo, after: ZoneInfo) -> Iterator[SafeString]:

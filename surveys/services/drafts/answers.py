@@ -47,7 +47,9 @@ def archived_blocks(*, project_id: int, revision: int) -> list[ArchivedBlock]:
     removed = scripts.archived(project_id=project_id, revision=revision)
     newest = sorted(removed, key=lambda block: block.id or 0, reverse=True)[:MOST_LISTED]
     found = [
-        ArchivedBlock(titles.of_block(block, block.position + 1), block.type, count(block_id=block.id or 0))
+        ArchivedBlock(
+            titles.of_block(block, (block.position or 0) + 1), block.type, count(block_id=block.id or 0)
+        )
         for block in newest
     ]
     return [each for each in found if each.answers.count]
