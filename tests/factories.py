@@ -19,6 +19,7 @@ from communities.models import (
     VerifiedSource,
 )
 from surveys.models import Block, Conversation, Option, Project
+from surveys.services import field_groups
 from tests.support.moments import NOON
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
@@ -138,7 +139,7 @@ class ProjectFactory(DjangoModelFactory[Project]):
             status=Project.Status.ACTIVE,
             opened_at=NOON,
             participation=Project.Participation.OPEN_WEB,
-            delivery={"audience": {"participation": "open_web"}},
+            delivery=field_groups.merged("delivery", None, {"audience": {"participation": "open_web"}}),
         )
 
     community = SubFactory(CommunityFactory)

@@ -10,6 +10,7 @@ from django import forms
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from communities import privacy_words
 from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
 from communities.text_field import TextField
@@ -21,22 +22,10 @@ def _choice(value: str, title: str, text: str) -> tuple[str, SafeString]:
     return value, format_html('<span><b>{}</b><span class="soft small block">{}</span></span>', title, text)
 
 
+_GOOD_FOR = {"no": "votes and planning", "yes": "honest opinions", "more_anonymous": "small groups"}
 PRIVACY = [
-    _choice(
-        "no",
-        "Open",
-        "Everybody in the community can see who answered what. Good for votes and planning.",
-    ),
-    _choice(
-        "yes",
-        "Anonymous",
-        "Nobody can see who answered, you included. Good for honest opinions.",
-    ),
-    _choice(
-        "more_anonymous",
-        "Anonymous, without times",
-        "As anonymous, and of each answer only the day is kept. Good for small groups.",
-    ),
+    _choice(value, words.name, f"{words.sentence} Good for {_GOOD_FOR[value]}.")
+    for value, words in privacy_words.OF_NEW.items()
 ]
 XP = [
     _choice(ON, "Yes, members earn points", "Surveys can give points, levels and achievements for answers."),
@@ -84,8 +73,8 @@ class PrivacyForm(StepForm):
     default_anonymous_mode = forms.ChoiceField(
         choices=PRIVACY,
         widget=forms.RadioSelect,
-        label="New surveys are",
-        help_text="Each survey can choose differently, until its first answer.",
+        label=privacy_words.LABEL_OF_NEW,
+        help_text="Each can choose differently, until its first answer.",
     )
 
     @property
@@ -149,7 +138,7 @@ STEPS = (
     Step(
         "privacy",
         "Privacy",
-        "Who may see the answers?",
+        privacy_words.QUESTION,
         "Respondents read this before they begin.",
         PrivacyForm,
     ),

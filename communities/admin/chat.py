@@ -140,7 +140,7 @@ def broken_connection(request: HttpRequest, actor: Actor) -> Sequence[Attention]
         attentions.append(Attention("The bot lacks something in your server on Discord.", address))
     count = overview.failures(community_id=actor.community_id, since=timezone.now() - RECENTLY)
     if count:
-        text = f"{plural(count, 'thing')} could not be done on Discord this week."
+        text = f"{plural(count, 'thing')} could not be done on Discord this week, or not yet."
         attentions.append(Attention(text, address))
     return attentions
 

@@ -7,18 +7,14 @@ from typing import Any
 
 from django import forms
 
-from communities import once
+from communities import once, privacy_words
 from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
 from communities.services.communities import MAX_CREDITS, MAX_ID
 from communities.services.places import find_time_zone, is_language_tag
 from communities.text_field import TextField
 
-PRIVACY = [
-    ("no", "Everybody in the community can see who answered what"),
-    ("yes", "Nobody can see who answered, admins included"),
-    ("more_anonymous", "Nobody can see who answered, and times show only the day"),
-]
+PRIVACY = [(value, words.in_a_line) for value, words in privacy_words.OF_NEW.items()]
 THANKS = [
     ("default", "Friendly"),
     ("form_standard", "Sober, as on a form"),
@@ -54,14 +50,15 @@ class CommunityForm(forms.Form):
         max_length=64,
         label="Time zone",
         widget=forms.TextInput(attrs={"list": "time-zones", "autocomplete": "off"}),
-        help_text="Type a city, such as Oslo. Opening and closing times are entered and shown in it.",
+        help_text="Type a city, such as Oslo. Opening and closing times are entered and shown in it. Planned "
+        "ones keep their moment if you change it, so they are shown at another time of day.",
     )
     default_anonymous_mode = forms.ChoiceField(
         choices=PRIVACY,
         widget=forms.RadioSelect,
         required=False,
-        label="Who may see answers to new surveys",
-        help_text="Each survey can set this differently, until its first answer.",
+        label=privacy_words.LABEL_OF_NEW,
+        help_text="Each can set this differently, until its first answer.",
     )
     use_xp = forms.BooleanField(
         required=False, label="Members earn XP", help_text="Without it, no survey gives XP to anybody."
@@ -133,7 +130,7 @@ class CommunityForm(forms.Form):
     def clean_locale(self) -> str:
         locale: str = self.cleaned_data["locale"]
         if locale and not is_language_tag(locale):
-            raise forms.ValidationError("This must be a language tag, such as en or pt-BR.")
+            raise forms.ValidationError("This must be the tag of a known language, such as en or pt-BR.")
         return locale
 
     def clean_time_zone(self) -> str:

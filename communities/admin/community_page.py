@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.conf import settings as config
 from django.contrib import admin, messages
@@ -16,7 +17,7 @@ from django.utils.html import format_html
 from communities import second_factors
 from communities.actors import Actor
 from communities.admin.community_forms import CommunityForm, initial_of
-from communities.admin_site import acting, refusals
+from communities.admin_site import acting, refusals, zone_changes
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.texts import moment, number
 from communities.errors import Refusal
@@ -90,6 +91,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
                 refusals.add_to_form(form, refusal)
             else:
                 messages.success(request, "Saved." if form.has_changed() else "Nothing was changed.")
+                _say_what_moves(request, actor, own, form)
                 return HttpResponseRedirect(self.address("change", community.pk))
         context = {
             "title": "Community",
@@ -103,6 +105,15 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             "time_zones": common_time_zones(),
         }
         return self.render(request, "admin/communities/communitysettings/page.html", context)
+
+
+def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, form: CommunityForm) -> None:
+    """After a change of the time zone, say which planned times are at another time of day now."""
+    if "time_zone" not in form.changed_data:
+        return
+    zones = {"before": ZoneInfo(own.time_zone), "after": ZoneInfo(form.cleaned_data["time_zone"])}
+    for note in zone_changes.notes(actor, **zones):
+        messages.warning(request, note)
 
 
 def _ask_for_own_factor(form: CommunityForm) -> None:

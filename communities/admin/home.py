@@ -48,7 +48,7 @@ def _settings_to_choose(community: Community) -> list[FirstStep]:
     steps = {
         "locale": "Choose the community's language",
         "time_zone": f"Choose the community's time zone; it is {own.time_zone} now",
-        "default_anonymous_mode": "Choose who sees answers to new projects",
+        "default_anonymous_mode": "Choose the privacy of new surveys and polls",
     }
     return [
         FirstStep(order, text, f"{page}#id_{name}", is_done=_is_chosen(name, community, own))

@@ -26,6 +26,14 @@ def moment(value: datetime | None) -> SafeString | str:
     )
 
 
+def time_of_day(value: datetime | None) -> str:
+    """The hours and minutes of a time in the community's zone, with the zone beside it; “–” for None."""
+    if value is None:
+        return "–"
+    local = timezone.localtime(value)
+    return f"{local:%H:%M} {zone_of(local)}"
+
+
 def zone_of(local: datetime) -> str:
     """The short name of a time's zone, such as CET or UTC+05."""
     name = local.tzname() or ""

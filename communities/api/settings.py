@@ -36,7 +36,7 @@ EXAMPLE = {
 
 
 class LanguageTag(StrictTextField):
-    default_error_messages = {"invalid": "must be a language tag such as en or pt-BR."}
+    default_error_messages = {"invalid": "must be the tag of a known language, such as en or pt-BR."}
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
@@ -59,7 +59,11 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
     """Null means that nothing is chosen."""
 
     community_id = serializers.CharField(read_only=True)
-    locale = LanguageTag(allow_null=True, max_length=35)
+    locale = LanguageTag(
+        allow_null=True,
+        max_length=35,
+        help_text="A BCP 47 language tag that begins with a known language, such as `en` or `pt-BR`.",
+    )
     time_zone = TimeZone(
         max_length=64,
         help_text="The IANA name of the time zone in which staff enter and read times; `UTC` by default. "

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from zoneinfo import available_timezones
 
+from communities.services.languages import LANGUAGES
+
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 _NO_PLACES = ("Etc/", "SystemV/", "posix/", "right/")
 _CITIES = (
@@ -53,5 +55,6 @@ def _by_city() -> dict[str, str]:
 
 
 def is_language_tag(text: str) -> bool:
-    """Whether a text has the form of a language tag, such as `en` or `pt-BR`."""
-    return _LANGUAGE_TAG.fullmatch(text) is not None
+    """Whether a text is the tag of a known language, such as `en` or `pt-BR`."""
+    language = re.split("[-_]", text, maxsplit=1)[0].lower()
+    return _LANGUAGE_TAG.fullmatch(text) is not None and language in LANGUAGES

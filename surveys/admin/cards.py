@@ -11,6 +11,8 @@ from django.forms.utils import flatatt
 from django.template import loader
 from django.utils.safestring import SafeString, mark_safe
 
+from communities.privacy_words import ANONYMOUS, SEMI_PRIVATE, TRANSPARENT
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -61,17 +63,15 @@ class CardField(forms.ChoiceField):
 
 
 PRIVACY = {
-    "transparent": Card(
-        "Transparent", "Every member of the community can see who answered what.", "transparent"
-    ),
+    "transparent": Card(TRANSPARENT.name, TRANSPARENT.sentence, "transparent"),
     "semi-private": Card(
-        "Semi-private",
-        "Only its creator and the admins see who answered what. Others see totals, if you share them.",
+        SEMI_PRIVATE.name,
+        f"{SEMI_PRIVATE.sentence} Others see totals, if you share them.",
         "semi-private",
     ),
     "anonymous": Card(
-        "Anonymous",
-        "Nobody can find out who gave an answer, not even you. Answers are never joined to a person.",
+        ANONYMOUS.name,
+        f"{ANONYMOUS.sentence} Nothing that we store joins answers to people, not even for you.",
         "anonymous",
     ),
 }

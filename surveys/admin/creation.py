@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import once
+from communities import once, privacy_words
 from communities import services as communities
 from communities.actors import Actor, Role
 from communities.admin_site import acting
@@ -43,7 +43,7 @@ class NewProjectForm(once.CreationForm):
     )
     type = CardField(label="What is it?", cards=TYPES, help_text="This cannot be changed later.")
     privacy_mode = CardField(
-        label="Who sees who answered what?",
+        label=privacy_words.QUESTION,
         cards=PRIVACY,
         help_text="You can change this until the first response. The community's default is chosen.",
     )

@@ -14,13 +14,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
+from communities import privacy_words
 from communities.admin_site.chat_choices import role_choices
 from communities.services import verified_sources
 from communities.text_field import TextField
 from surveys.admin import address_fields, post_preview, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm
+from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.models import Project
 from surveys.services.field_groups import PREMIUM_INVITATION
@@ -126,7 +127,7 @@ class DeliveryForm(ScheduleForm):
     verified_source_ids = forms.MultipleChoiceField(
         label="Verified sources", required=False, widget=forms.CheckboxSelectMultiple
     )
-    privacy_mode = CardField(label="Who sees who answered what?", cards=PRIVACY)
+    privacy_mode = CardField(label=privacy_words.QUESTION, cards=PRIVACY)
     max_completes_per_user = forms.IntegerField(
         label="Completions for each person",
         min_value=1,
@@ -315,7 +316,8 @@ def _when_times_apply(page: ProjectPage) -> str:
         )
     if page.project.is_pending_at(page.at):
         return "The project waits for its opening time. Other times apply as soon as they are saved."
-    return "These times apply once you open the project with the button above."
+    applies = "These times apply once you open the project with the button above."
+    return f"{applies} {times_that_are_over(page)}".strip()
 
 
 @project_tab("delivery")

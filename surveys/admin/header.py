@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import OuterRef, Subquery, Sum
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
@@ -16,7 +16,7 @@ from communities.actors import Actor, Role
 from communities.admin_site.texts import moment
 from communities.words import percent
 from surveys.models import Conversation, Project, Tally
-from surveys.services import access
+from surveys.services import access, field_groups
 from surveys.services.representations.project import web_url
 from surveys.services.results import steps
 
@@ -62,7 +62,7 @@ class Header:
 
     state: State
     since: str  # for example "for 3 days"
-    next_time: tuple[str, datetime] | None  # "closes" or "opens", and when
+    next_times: Sequence[tuple[str, datetime]]  # "opens" or "closes", and when
     figures: Figures
     main: Tool | None
     tools: Sequence[Tool]
@@ -77,7 +77,7 @@ def header_of(project: Project, actor: Actor, at: datetime) -> Header:
     return Header(
         state=state,
         since=_since(project, at),
-        next_time=_next_time(project, at),
+        next_times=next_times(project, at),
         figures=figures,
         main=main,
         tools=[Tool("View page", web_url(project), is_outside=True)],
@@ -96,12 +96,15 @@ def state_of(project: Project, at: datetime) -> State:
 
 
 def state_cell(project: Project, at: datetime) -> SafeString:
-    """The state with its sign, and the time at which it will change."""
-    state, change = state_of(project, at), _next_time(project, at)
+    """The state with its sign, and the times at which it will change."""
+    state = state_of(project, at)
     word = format_html('<span class="state {}">{}</span>', state.sign, state.word)
-    if change is None:
-        return word
-    return format_html('{} <span class="hint">{} {}</span>', word, change[0], moment(change[1]))
+    changes = format_html_join(
+        "",
+        ' <span class="hint">{} {}</span>',
+        ((verb, moment(time)) for verb, time in next_times(project, at)),
+    )
+    return format_html('<span class="state-cell">{}{}</span>', word, changes)
 
 
 def _has_responses(project: Project) -> bool:
@@ -115,10 +118,18 @@ def _since(project: Project, at: datetime) -> str:
     return f"for {timesince(begun, at, depth=1)}" if (at - begun).total_seconds() >= 60 else "since just now"
 
 
-def _next_time(project: Project, at: datetime) -> tuple[str, datetime] | None:
+def next_times(project: Project, at: datetime) -> list[tuple[str, datetime]]:
+    """When a project opens and closes by itself, in order. The times of a draft apply once it is opened."""
     if project.is_live_at(at):
-        return ("closes", project.closes_at) if project.closes_at else None
-    return ("opens", project.opens_at) if project.is_pending_at(at) and project.opens_at else None
+        times = [("closes", project.closes_at)]
+    elif project.is_pending_at(at):
+        times = [("opens", project.opens_at), ("closes", project.closes_at)]
+    else:
+        times = [
+            (f"planned to {verb}", field_groups.time_of(project.delivery, turn))
+            for verb, turn in (("open", "opening"), ("close", "closing"))
+        ]
+    return [(verb, time) for verb, time in times if time is not None and time > at]
 
 
 def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, list[Tool]]:

@@ -18,10 +18,11 @@ from communities.admin_site.home import (
     add_cards,
     add_first_steps,
 )
+from communities.admin_site.texts import time_of_day
 from communities.models import Community
 from communities.words import plural
 from surveys.admin.frame import address_of
-from surveys.admin.header import Figures, figures_of, state_of
+from surveys.admin.header import Figures, figures_of, state_cell
 from surveys.ai import provider_is_free
 from surveys.models import Project
 from surveys.services import lookup
@@ -41,7 +42,7 @@ def closing_today(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
     closing = lookup.visible(actor=actor, at=at).filter(closes_at__gt=at, closes_at__lte=midnight)
     return [
         Attention(
-            f"{each.name} closes today at {timezone.localtime(each.closes_at):%H:%M}.",
+            f"{each.name} closes today at {time_of_day(each.closes_at)}.",
             address_of(each.pk, "delivery"),
         )
         for each in closing.order_by("closes_at", "pk")[:RECENT]
@@ -70,7 +71,7 @@ def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
         {
             "name": each.name,
             "address": address_of(each.pk, "script"),
-            "state": state_of(each, at),
+            "state": state_cell(each, at),
             "count": _count(each, figures[each.pk]),
         }
         for each in newest

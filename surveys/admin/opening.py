@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
 
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
+from communities.admin_site.texts import moment
 from communities.errors import Refusal
 from communities.moment_field import MomentField
 from communities.services import verified_sources
@@ -115,6 +117,10 @@ def _chat_in_words(community_id: int) -> str:
     return "An invitation is posted to a channel, once this installation has an application on Discord."
 
 
+_TURNS = (
+    ("opening", "opens", "it opens at once, unless you set another below"),
+    ("closing", "closes", "it stays open until somebody closes it, unless you set another below"),
+)
 _TABS = {"rewards": "Rewards", "delivery": "Delivery"}  # of groups of fields; else it is the script
 _DEFAULTS = {
     "delivery.opening.mode": "manual",
@@ -261,7 +267,7 @@ def _faults(page: ProjectPage, refusal: Refusal) -> Iterator[Hindrance]:
 def facts_of(page: ProjectPage) -> list[str]:
     """What follows from opening, in sentences."""
     project = page.project
-    facts = [
+    facts: list[str] = [
         f"It asks {plural(project.question_count, 'question')}. While it is open, only wording can change.",
         f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
         "This cannot change once there are responses.",
@@ -269,15 +275,40 @@ def facts_of(page: ProjectPage) -> list[str]:
     facts += audience_in_words(project)
     most = project.max_completes_per_user
     facts.append(f"Everybody can complete it {_times(most) if most else 'as often as they like'}.")
-    if project.share_results:
-        facts.append("Its results are shared on a public page.")
+    facts.append(_results_in_words(project))
     if rewards := _rewards_in_words(project):
         facts.append(f"Completing it gives {rewards}.")
-    for turn, verb in (("opening", "opens"), ("closing", "closes")):
+    for turn, verb, otherwise in _TURNS:
         time = field_groups.time_of(project.delivery, turn)
         if time and time > page.at:
-            facts.append(f"It {verb} by itself at the time below.")
+            facts.append(
+                format_html("It {} by itself on {}, unless you change this below.", verb, moment(time))
+            )
+        elif time:
+            facts.append(format_html("The {} time, {}, is over: {}.", turn, moment(time), otherwise))
     return facts
+
+
+def times_that_are_over(page: ProjectPage) -> str:
+    """Says which stored times do not apply any more; empty if all of them do."""
+    planned = {turn: field_groups.time_of(page.project.delivery, turn) for turn, *_ in _TURNS}
+    over = [turn for turn, time in planned.items() if time and time <= page.at]
+    if not over:
+        return ""
+    times, verb = ("time", "is") if len(over) == 1 else ("times", "are")
+    return f"The {' and '.join(over)} {times} {verb} over, and will not apply."
+
+
+def _results_in_words(project: Project) -> str:
+    """Who sees results: of a poll its voters, of a survey those with whom they are shared."""
+    if project.share_results:
+        return "Its totals are shared: members, and everybody with the address of the results page, see them."
+    if project.is_poll:
+        mode = project.poll_results_mode or _DEFAULTS["settings.poll_results_mode"]
+        return f"Results {POLL_RESULTS[mode].label.lower()}: {POLL_RESULTS[mode].text}"
+    if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
+        return "Members of the community can see its results."
+    return "Only the author and the community’s admins see its results, until you share them."
 
 
 def _rewards_in_words(project: Project) -> str:

@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from communities import once
@@ -54,7 +55,7 @@ class Candidate:
 
     project: Project
     figures: header.Figures
-    state: header.State
+    state: SafeString
     hindrance: str
 
 
@@ -99,7 +100,7 @@ def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
     )
     if any(project.is_pending_at(at) for project in projects):
         consequences.append("A scheduled opening is cancelled.")
-    if any(project.is_poll and project.poll_results_mode == "hidden" for project in projects):
+    if any(project.is_poll and project.poll_results_mode in (None, "hidden") for project in projects):
         consequences.append("Hidden poll results can be seen from now on by those who may see results.")
     return [*consequences, "You can open it again at any time."]
 
@@ -174,7 +175,7 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
     actor, projects = _selected(request, at)
     figures = header.figures_of(projects, actor)
     candidates = [
-        Candidate(each, figures[each.pk], header.state_of(each, at), act.hindrance(actor, each, at))
+        Candidate(each, figures[each.pk], header.state_cell(each, at), act.hindrance(actor, each, at))
         for each in projects
     ]
     chosen = [each.project for each in candidates if not each.hindrance]

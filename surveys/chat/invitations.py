@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
+from communities import privacy_words
 from communities.chat_platform import limits
 from communities.chat_platform.references import Op, of_project
 from communities.tiers import TIERS
@@ -189,10 +190,15 @@ def _questions(project: Project, script: Script) -> str:
 
 def _privacy(project: Project) -> str:
     if project.is_anonymous:
-        return "🕶️ Anonymous: nobody can see who answered what"
+        return f"🕶️ {_short(privacy_words.ANONYMOUS.in_a_line)}"
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
-        return "👥 Everybody in the community can see who answered what"
-    return "👤 Only the author and admins can see who answered what"
+        return f"👥 {_short(privacy_words.TRANSPARENT.sentence)}"
+    return f"👤 {_short(privacy_words.SEMI_PRIVATE.sentence)}"
+
+
+def _short(sentence: str) -> str:
+    """A sentence as a line of a list, without its full stop."""
+    return sentence.removesuffix(".")
 
 
 def _rewards(project: Project) -> str:

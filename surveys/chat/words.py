@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from communities import privacy_words
 from communities.chat_platform.limits import SERVER_EMOJI
 from surveys.engine.language.piping import Authored
 
@@ -41,8 +42,7 @@ ANONYMOUS = (
     "🔒 Anonymous: nothing that we store joins your answers to you. So we cannot find them again either: "
     "keep this message until you have finished."
 )
-MEMBERS_READ = "Everybody in the community can see who answered what."
-TEAM_READS = "Only the author and the community’s admins can see who answered what."
+MEMBERS_READ, TEAM_READS = privacy_words.TRANSPARENT.sentence, privacy_words.SEMI_PRIVATE.sentence
 RIGHT, NOT_RIGHT = "✅ That is right.", "❌ Not quite."
 OPEN_AGAIN = "This is open again. Its results are shown here once it has closed."
 RESULTS_LATER = "The results can be seen once the poll is closed."

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from communities import privacy_words
+
 WORDS: Mapping[str, str] = MappingProxyType(
     {
         "signed_in": "You are signed in.",
@@ -15,9 +17,9 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "Your answers are anonymous: nothing that we store joins them to you or to this link, not even "
             "that or when you opened it."
         ),
-        "members_read": "Everybody in the community can see who answered what.",
+        "members_read": privacy_words.TRANSPARENT.sentence,
         "members_read_this": "Everybody in the community can see the answers that you give here.",
-        "team_reads": "Only the author and the community’s admins can see who answered what.",
+        "team_reads": privacy_words.SEMI_PRIVATE.sentence,
         "team_reads_this": (
             "Only the author and the community’s admins can see the answers that you give here."
         ),

@@ -116,6 +116,29 @@ def test_everything_is_undone_and_redone(windows, caller):
     assert editor.prompts(page) == ["Why?", "Which colour?", "Which colour?"]
 
 
+def test_archived_blocks_are_listed_for_reading(windows, caller, check_accessibility):
+    project = editor.new_project(caller, TEXT, CHOICE)
+    first, _ = editor.stored(caller, project)
+    caller.post(f"/projects/{project}/open", {"delivery": {"audience": {"participation": "open_web"}}})
+    begun = caller.post(f"/projects/{project}/conversations", {}).json()
+    caller.post(f"/conversations/{begun['id']}/answers", {"block_id": first["id"], "value": "So"})
+    caller.post(f"/projects/{project}/close", {})
+    page = editor.open_editor(windows, caller, project)
+    archived = page.get_by_role("button", name="Archived (1)")
+    expect(archived).to_have_count(0)
+
+    card(page, "1. Why?").click()
+    page.keyboard.press("Delete")
+    page.get_by_role("alertdialog").get_by_role("button", name="Archive block").click()
+    editor.save(page)
+    archived.click()
+
+    sheet = page.get_by_role("dialog", name="Archived blocks")
+    expect(sheet.get_by_role("listitem")).to_have_text(["Why?Text · answered in 1 response"])
+    expect(sheet.get_by_role("link", name="Results and exports")).to_be_visible()
+    check_accessibility(page)
+
+
 def test_a_block_that_is_archived_and_brought_back_after_a_save_becomes_a_new_one(windows, caller):
     project = editor.new_project(caller, TEXT, CHOICE)
     page = editor.open_editor(windows, caller, project)

@@ -55,6 +55,18 @@ def test_lines_pasted_into_an_option_become_options(windows, caller):
     assert [option["value"] for option in block["options"]] == ["Tuesday", "Thursday", "Saturday"]
 
 
+def test_lines_pasted_into_an_option_with_a_text_follow_it_unless_all_of_it_is_selected(windows, caller):
+    page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE))
+
+    page.get_by_label("Option 1", exact=True).press("End")
+    page.evaluate(PASTE, "Tuesday\nThursday")
+    assert editor.values(page) == ["red", "Tuesday", "Thursday", "green", "blue"]
+    page.get_by_label("Option 5", exact=True).select_text()
+    page.evaluate(PASTE, "Friday\nSaturday")
+
+    assert editor.values(page) == ["red", "Tuesday", "Thursday", "green", "Friday", "Saturday"]
+
+
 def test_on_a_phone_one_tap_adds_an_option_or_opens_its_emoji_while_another_is_written(windows, caller):
     page = editor.open_editor(windows, caller, editor.new_project(caller, CHOICE), phone=True)
     page.get_by_role("button", name="Edit", exact=True).tap()
@@ -133,9 +145,10 @@ def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, c
     page.evaluate(PASTE, "Tuesday\nThursday\nSaturday")
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
-        "2 options added; 1 line was left out, because a question has at most 100 options."
+        "1 option added; 2 lines were left out, because a question has at most 100 options."
     )
-    expect(page.get_by_label("One option on each line")).to_have_value("Saturday")
+    expect(page.get_by_label("One option on each line")).to_have_value("Thursday\nSaturday")
+    assert editor.values(page)[-2:] == ["Evening 98", "Tuesday"]
 
 
 def test_another_stored_value_leaves_what_people_read(windows, caller):

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from communities.models import Community
 from surveys.engine.script import ActionConfig
 from surveys.models import Conversation, Project
+from surveys.services import field_groups
 from tests.factories import CommunityFactory, CommunitySettingsFactory, VerifiedSourceFactory
 from tests.support.sources.people import Person
 from tests.support.sources.server import Platforms, use
@@ -59,7 +60,7 @@ def _survey(club: Community, **audience: Any) -> Project:
         GIVES_XP,
         community=club,
         participation=audience["participation"],
-        delivery={"audience": audience},
+        delivery=field_groups.merged("delivery", None, {"audience": audience}),
     )
 
 

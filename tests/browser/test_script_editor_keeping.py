@@ -40,6 +40,10 @@ CUT_THE_LINE = """(place) => {
     ? Promise.reject(new TypeError("Failed to fetch"))
     : send(url, options);
 }"""
+PRESS_SAVE_TWICE = """() => {
+  const press = { key: "s", ctrlKey: true, bubbles: true, cancelable: true };
+  for (const _ of "12") document.body.dispatchEvent(new KeyboardEvent("keydown", press));
+}"""
 LOCAL_COPIES = "Object.keys(localStorage).filter(name => name.startsWith('colloquy.script.'))"
 OTHER_TAB = "A newer draft was kept in another tab"
 
@@ -216,6 +220,28 @@ def test_the_tab_with_the_earlier_version_may_keep_its_own(windows, caller, proj
     assert "How?" in ScriptDraft.objects.get().blocks
 
 
+def test_a_tab_is_told_that_the_script_was_saved_or_discarded_in_another(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, "Draft kept")
+    later = editor.open_editor(windows, caller, project)
+    question(later).fill("Why not?")
+    editor.save(later)
+
+    question(earlier).fill("How so?")
+    editor.expect_state(earlier, "The script was saved in another tab")
+    earlier.get_by_role("button", name="Take the saved one").click()
+    expect(question(earlier)).to_have_value("Why not?")
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, "Draft kept")
+    later.reload()
+    discard(later)
+    editor.expect_state(later, "Saved")
+    question(earlier).fill("How so?")
+
+    editor.expect_state(earlier, "The draft was discarded in another tab")
+
+
 def test_one_press_keeps_a_version_though_the_other_tab_goes_on(windows, caller, project):
     earlier = editor.open_editor(windows, caller, project)
     later = editor.open_editor(windows, caller, project)
@@ -372,6 +398,28 @@ def test_a_save_whose_answer_was_lost_is_a_save(windows, caller, project):
         (stored[0]["id"], "Why?"),
         (stored[1]["id"], "What next?"),
     ]
+
+
+def test_a_save_whose_answer_was_lost_is_a_save_though_the_server_strips_texts(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+    question(page).fill("Cafe\u0301? ")
+    editor.expect_state(page, "Draft kept")
+    page.evaluate(LOSE_THE_FIRST_ANSWER, "/save/")
+
+    page.keyboard.press("Control+s")
+
+    editor.expect_state(page, "Script saved")
+    assert editor.prompts(page) == ["Why?", "Café?"]
+
+
+def test_two_presses_save_once(windows, caller, project):
+    page = with_a_new_block(windows, caller, project)
+
+    page.evaluate(PRESS_SAVE_TWICE)
+
+    editor.expect_state(page, "Script saved")
+    page.wait_for_load_state("networkidle")
+    editor.expect_state(page, "Script saved")
 
 
 def test_what_is_typed_after_a_save_whose_answer_was_lost_is_the_next_draft(windows, caller, project):

@@ -139,7 +139,8 @@ def test_a_community_that_saved_no_settings_has_a_page_and_saves_some() -> None:
     [
         ({"time_zone": "Atlantis"}, "This is not a time zone."),
         ({"time_zone": "../../etc/passwd"}, "This is not a time zone."),
-        ({"locale": "in English"}, "This must be a language tag"),
+        ({"locale": "in English"}, "This must be the tag of a known language"),
+        ({"locale": "xx"}, "This must be the tag of a known language"),
         ({"name": ""}, "This field is required."),
         ({"topics": ",".join(map(str, range(21)))}, "at most 20 topics"),
         ({"xp_per_question": "-1"}, "greater than or equal to 0"),

@@ -1,8 +1,10 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.conf.locale import LANG_INFO
 
 from communities.models import Community, CommunitySettings, User
+from communities.services.places import is_language_tag
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 
@@ -135,6 +137,23 @@ def test_all_settings_change(caller: Caller) -> None:
     changed = caller.patch("/settings", changes).json()
 
     assert changed == caller.get("/settings").json() == {"community_id": str(caller.community.pk), **changes}
+
+
+@pytest.mark.parametrize("locale", ["en", "EN-gb", "pt_BR", "zh-Hant-TW", "gsw", "yue-HK", "ckb"])
+def test_the_tags_of_known_languages_are_accepted(caller: Caller, locale: str) -> None:
+    assert caller.patch("/settings", {"locale": locale}).json()["locale"] == locale
+
+
+@pytest.mark.parametrize("locale", ["xx", "xx-GB", "eng", "english", "en-", "e", "qaa", "in English"])
+def test_tags_of_unknown_languages_are_refused(caller: Caller, locale: str) -> None:
+    answer = caller.patch("/settings", {"locale": locale})
+
+    assert faults(answer) == {("locale", "invalid")}
+    assert "the tag of a known language, such as en or pt-BR." in answer.json()["message"]
+
+
+def test_all_languages_that_django_knows_are_known() -> None:
+    assert [tag for tag in LANG_INFO if not is_language_tag(tag)] == []
 
 
 def test_all_settings_may_be_null(caller: Caller) -> None:

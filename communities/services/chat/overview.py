@@ -144,10 +144,10 @@ def _in_words(tasks: list[ChatTask]) -> list[Work]:
 
 
 def failures(*, community_id: int, since: datetime) -> int:
-    """How much was given up or blocked since a time."""
+    """How much has failed since a time: given up, blocked, or still to be tried again."""
     rows = ChatTask.objects.filter(
         community_id=community_id,
-        status__in=(ChatTask.Status.BLOCKED, ChatTask.Status.ABANDONED),
+        status__in=_NOT_DONE,
         last_attempt_at__gte=since,
     )
     return rows.count()

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 MAX_ACHIEVEMENTS = 200
 _PROJECT_FIELDS = ("id", "name", "status", "delivery", "rewards", "scoring")
 _PAGES = (
-    *("draft", "save", "duplicate", "scoring", "logic", "flow", "export"),
+    *("draft", "save", "duplicate", "scoring", "logic", "flow", "export", "archived"),
     *("preview", "preview_state", "preview_restart", "generate", "templates", "projects"),
 )
 
@@ -47,6 +47,7 @@ def of_page(page: ProjectPage) -> Json:
         "draft": draft and _draft(project, draft),
         "check": check(page, draft.blocks if draft else values["script"]["blocks"]),
         "answered": sorted(answered),
+        "archived": _archived_count(project) if page.may_edit else 0,
         "may_edit": page.may_edit,
         "is_live": project.is_live_at(page.at),
         "user_id": str(page.actor.user_id),
@@ -77,6 +78,7 @@ def after_save(page: ProjectPage, saved: SavedDraft) -> Json:
         "script": {"blocks": saved.blocks},
         "revision": saved.project.revision,
         "fingerprint": collisions.fingerprint(saved.blocks),
+        "archived": _archived_count(saved.project),
         "draft": None,
         "check": check(current, saved.blocks),
         "is_live": saved.project.is_live_at(page.at),
@@ -90,6 +92,10 @@ def after_keep(page: ProjectPage, draft: Draft) -> Json:
         "saved_at": draft.saved_at,
         "check": check(page, draft.blocks),
     }
+
+
+def _archived_count(project: Project) -> int:
+    return len(scripts.archived(project_id=project.pk, revision=project.revision))
 
 
 def _draft(project: Project, draft: Draft) -> Json:
@@ -136,5 +142,6 @@ def _urls(project: Project) -> Json:
     return {
         **urls,
         "answers": reverse("admin:surveys_project_script_answers", args=[project.pk, 0]),
+        "results": address_of(project.pk, "results"),
         "sign_in": f"{reverse('admin:login')}?{urlencode({'next': address_of(project.pk, 'script')})}",
     }

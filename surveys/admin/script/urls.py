@@ -18,6 +18,7 @@ SCRIPT_ROUTES: list[tuple[str, View, str]] = [
     ("script/scoring/", views.scoring, "script_scoring"),
     ("script/logic/", logic.logic, "script_logic"),
     ("script/flow/", logic.flow, "script_flow"),
+    ("script/archived/", views.archived, "script_archived"),
     ("script/export/", views.export, "script_export"),
     ("script/blocks/<int:block_id>/answers/", views.answers, "script_answers"),
 ]

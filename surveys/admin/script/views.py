@@ -50,7 +50,7 @@ def draft(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBa
     try:
         return _discard(page, body) if request.method == "DELETE" else _keep(page, body)
     except OtherTab as refusal:
-        return _other_tab(refusal)
+        return _other_tab(page, refusal)
 
 
 def _discard(page: ProjectPage, body: Json) -> HttpResponse:
@@ -86,7 +86,7 @@ def save(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBas
         values = {"error": refusal.code, "message": refusal.message, "collision": refusal.collision}
         return answer(values, status=CONFLICT)
     except OtherTab as refusal:
-        return _other_tab(refusal)
+        return _other_tab(page, refusal)
     return answer(state.after_save(page, saved))
 
 
@@ -127,6 +127,13 @@ def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) 
     return answer({"count": counted.count, "is_estimate": counted.is_estimate})
 
 
+@script_json("GET")
+def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
+    """The blocks that were archived, for reading, and in how many responses each was answered."""
+    found = block_answers.archived_blocks(project_id=page.project.pk, revision=page.project.revision)
+    return answer({"blocks": [each.as_json() for each in found]})
+
+
 # --- Parts ------------------------------------------------------------------------------------------
 
 
@@ -135,9 +142,15 @@ def _stored_blocks(page: ProjectPage) -> Sequence[object]:
     return script_json_of.all_blocks(page.project, script)
 
 
-def _other_tab(refusal: OtherTab) -> HttpResponse:
-    newer = refusal.draft and refusal.draft.as_json()
-    return answer({"error": refusal.code, "message": refusal.message, "draft": newer}, status=CONFLICT)
+def _other_tab(page: ProjectPage, refusal: OtherTab) -> HttpResponse:
+    """The newer draft, and the script's revision: if it is a later one, a draft that is gone was saved."""
+    values = {
+        "error": refusal.code,
+        "message": refusal.message,
+        "draft": refusal.draft and refusal.draft.as_json(),
+        "revision": page.project.revision,
+    }
+    return answer(values, status=CONFLICT)
 
 
 def _read_draft(body: Json) -> tuple[list[Any], int, int | None]:

@@ -1,4 +1,4 @@
-"""How many answers a block has. Editors see it before they remove the block from the script."""
+"""How many answers a block has. Editors see it before they archive the block, and afterwards."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from surveys.engine.flow import titles
+from surveys.services.scripts import editing as scripts
+
+MOST_LISTED = 100  # archived blocks, the latest first
 COUNTED = 10_000  # answers that are counted exactly: 2 ms of CPU
 
 _ANSWERED = """
@@ -23,6 +27,32 @@ class AnswerCount:
 
     count: int
     is_estimate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedBlock:
+    """A block that was taken out of the script, with its answers."""
+
+    title: str
+    type: str
+    answers: AnswerCount
+
+    def as_json(self) -> dict[str, object]:
+        counted = {"count": self.answers.count, "is_estimate": self.answers.is_estimate}
+        return {"title": self.title, "type": self.type, **counted}
+
+
+def archived_blocks(*, project_id: int, revision: int) -> list[ArchivedBlock]:
+    """The archived blocks that have answers. Those whose answers were deleted are left out, as in exports."""
+    removed = scripts.archived(project_id=project_id, revision=revision)
+    newest = sorted(removed, key=lambda block: block.id or 0, reverse=True)[:MOST_LISTED]
+    found = [
+        ArchivedBlock(
+            titles.of_block(block, (block.position or 0) + 1), block.type, count(block_id=block.id or 0)
+        )
+        for block in newest
+    ]
+    return [each for each in found if each.answers.count]
 
 
 def answered_blocks(*, project_id: int) -> frozenset[int]:

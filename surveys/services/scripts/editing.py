@@ -10,7 +10,7 @@ saves, and what it is refused for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -71,6 +71,11 @@ def load(*, project_id: int, revision: int) -> Script:
 def catalogue(*, project_id: int, revision: int) -> Catalogue:
     """Names and labels of all blocks and options that answers may point to, removed ones too."""
     return script_cache.get(project_id, revision).catalogue
+
+
+def archived(*, project_id: int, revision: int) -> Sequence[Block]:
+    """The blocks that were taken out of the script, and that are kept for their answers."""
+    return script_cache.get(project_id, revision).stored.archived
 
 
 # --- Writing --------------------------------------------------------------------------------------

@@ -109,7 +109,11 @@ def test_steps_begin_with_what_holds(club: Community) -> None:
     [
         ("name", {"name": " "}, "Name of the community: This field is required."),
         ("name", {"icon_url": "not an address"}, "Picture: Enter a valid URL."),
-        ("privacy", {"default_anonymous_mode": "perhaps"}, "New surveys are: Select a valid choice."),
+        (
+            "privacy",
+            {"default_anonymous_mode": "perhaps"},
+            "Privacy of new surveys and polls: Select a valid choice.",
+        ),
         ("thanks", {"thank_you_custom_message": " "}, "Write your own words, or choose ours."),
     ],
 )

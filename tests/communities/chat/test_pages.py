@@ -196,7 +196,9 @@ def test_the_home_page_asks_to_look(chat: Any) -> None:
     ChatTask.objects.update(status="abandoned", due_at=None, last_attempt_at=timezone.now())
     page = text_of(staff.get("index"))
     assert "The bot lacks something in your server on Discord." in page
-    assert "1 thing could not be done on Discord this week." in page
+    assert "1 thing could not be done on Discord this week, or not yet." in page
+    ChatTask.objects.update(status="failed", due_at=timezone.now())
+    assert "1 thing could not be done on Discord this week, or not yet." in text_of(staff.get("index"))
 
     ChatInstallation.objects.update(status="removed")
     assert "The bot was removed from your server on Discord." in text_of(staff.get("index"))

@@ -274,6 +274,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/rewards/": (PAGE_OF_MEMBERS, "302 404 403 403 302 302 404 302"),
     "surveys/project/<int:project_id>/script/": (PAGE_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
+    "surveys/project/<int:project_id>/script/archived/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),
     "surveys/project/<int:project_id>/script/blocks/<int:block_id>/answers/": (
         JSON_OF_EDITORS,
         NO_SUCH_METHOD_OF_EDITORS,

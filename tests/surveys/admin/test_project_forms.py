@@ -13,7 +13,7 @@ from surveys.models import Project
 from surveys.services import field_groups
 from surveys.services.representations.project import project_as_json
 from tests.factories import CommunitySettingsFactory, VerifiedSourceFactory
-from tests.support.staff import Staff
+from tests.support.staff import Staff, text_of
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, form_of, project_staff, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -342,15 +342,38 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
         closing_mode="scheduled",
         closing_time="2099-08-01T12:00",
     )
-    page = staff.read(tab(project.pk, "open"))
-    assert "It opens by itself at the time below." in page
-    assert "It closes by itself at the time below." in page
+    page = text_of(staff.client.get(tab(project.pk, "open")))
+    assert "It opens by itself on 1 Jul 2099, 12:00 UTC , unless you change this below." in page
+    assert "It closes by itself on 1 Aug 2099, 12:00 UTC , unless you change this below." in page
+    assert "Times are in the community’s time zone, UTC." in page
+    assert "is over" not in staff.read(tab(project.pk, "delivery"))
 
     stored = Project.objects.get(pk=project.pk)
     stored.delivery["opening"]["time"] = "2020-07-01T12:00:00Z"
     Project.objects.filter(pk=project.pk).update(delivery=stored.delivery)
 
-    assert "It opens by itself at the time below." not in staff.read(tab(project.pk, "open"))
+    page = text_of(staff.client.get(tab(project.pk, "open")))
+    assert "It opens by itself on" not in page
+    assert "The opening time, 1 Jul 2020, 12:00 UTC , is over: it opens at once" in page
+    assert "The opening time is over, and will not apply." in staff.read(tab(project.pk, "delivery"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"type": "poll"}, "Results when it closes: The poll shows them once it is closed."),
+        ({"type": "poll", "poll_results_mode": "public"}, "Results at once: Everybody sees the results"),
+        ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
+        ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
+        ({"privacy_mode": "anonymous"}, "Only the author and the community’s admins see its results"),
+    ],
+)
+def test_who_sees_the_results_is_said_before_opening(
+    staff: Staff, fields: dict[str, Any], sentence: str
+) -> None:
+    project = draft(**fields)
+
+    assert sentence in staff.read(tab(project.pk, "open"))
 
 
 def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:

@@ -1,14 +1,18 @@
 """The list of projects in the admin, and what is done to selected ones."""
 
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import Community
 from surveys.models import Project
+from surveys.services import field_groups
 from tests.factories import CommunitySettingsFactory, ProjectFactory
+from tests.support.staff import text_of
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, project_staff, tab
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -49,6 +53,49 @@ def test_the_list_says_whether_it_runs_whether_anyone_answers_and_whether_they_f
     assert (row["Name"], row["Responses"], row["Completed"]) == ("Tea?", "3", "67%")
     assert (row["Author"], row["Type"]) == ("Ada", "Survey")
     assert "<time" in row["Last answer"]
+
+
+def scheduled(**times: datetime | str) -> Any:
+    """A delivery group whose opening or closing is scheduled."""
+    return field_groups.merged(
+        "delivery", None, {turn: {"mode": "scheduled", "time": time} for turn, time in times.items()}
+    )
+
+
+SUMMER, LATER = datetime(2150, 7, 1, 7, tzinfo=UTC), datetime(2150, 12, 1, 16, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"status": "active"}, ["Open"]),
+        ({"status": "active", "closes_at": LATER}, ["Open", "closes 1 Dec 2150, 17:00 CET"]),
+        (
+            {"opens_at": SUMMER, "closes_at": LATER},
+            ["Opens later", "opens 1 Jul 2150, 09:00 CEST", "closes 1 Dec 2150, 17:00 CET"],
+        ),
+        (
+            {"delivery": scheduled(opening=SUMMER, closing=LATER)},
+            ["Draft", "planned to open 1 Jul 2150, 09:00 CEST", "planned to close 1 Dec 2150, 17:00 CET"],
+        ),
+        ({"delivery": scheduled(closing="2020-01-01T00:00:00Z")}, ["Draft"]),
+    ],
+)
+def test_a_project_says_everywhere_when_it_opens_and_closes(fields: dict[str, Any], shown: list[str]) -> None:
+    staff = project_staff()
+    CommunitySettingsFactory.create(community=staff.community, time_zone="Europe/Oslo")
+    made = project(author=staff.user, **fields)
+    clones = reverse("admin:surveys_project_clone_selected")
+
+    listed = text_of(staff.client.get(LIST))
+    above_its_tabs = text_of(staff.client.get(tab(made.pk, "script")))
+    at_home = text_of(staff.get("index"))
+    where_it_is_asked_for = text_of(staff.client.get(f"{clones}?id={made.pk}"))
+
+    for page in (listed, above_its_tabs, at_home, where_it_is_asked_for):
+        found = re.findall(r"(?:planned to )?(?:open|close)s? \d+ \w+ \d+, [\d:]+ \w+", page)
+        assert [shown[0], *found] == shown
+        assert shown[0] in page
 
 
 @pytest.mark.parametrize(

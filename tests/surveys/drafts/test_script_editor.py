@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.walk.defaults import ACKNOWLEDGED
-from surveys.models import Project
+from surveys.models import Answer, Project
 from tests.support.caller import CHOICE, PICTURE, TEXT, Caller, faults
 from tests.support.staff import Staff
 from tests.support.surveys.project_tabs import editor_state
@@ -97,6 +97,35 @@ def test_the_page_says_which_blocks_have_answers():
         told = here.send("get", f"blocks/{block['id']}/answers/")
         assert told.json() == {"count": count, "is_estimate": False}
     assert here.send("get", "blocks/999999999/answers/").status_code == 404
+
+
+def test_archived_blocks_are_listed_with_the_count_of_their_answers():
+    caller, made, here = editor(
+        TEXT, TEXT, TEXT | {"name": "why"}, is_open=True, delivery={"audience": {"participation": "open_web"}}
+    )
+    first, second, third = made["script"]["blocks"]
+    for _ in range(2):
+        begun = caller.post(f"/projects/{made['id']}/conversations", {}).json()
+        for block in (first, third):
+            at = f"/conversations/{begun['id']}/answers"
+            caller.post(at, {"block_id": block["id"], "value": "So"})
+            if block is first:
+                caller.post(at, {"block_id": second["id"], "value": "So"})
+    caller.post(f"/projects/{made['id']}/close", {})
+    assert here.state["archived"] == 0
+
+    version = here.keep([second], revision=1, version=None).json()["version"]
+    saved = here.save(version).json()
+
+    assert saved["archived"] == here.state["archived"] == 2
+    assert here.send("get", "archived/").json() == {
+        "blocks": [
+            {"title": "why", "type": "open_text", "count": 2, "is_estimate": False},
+            {"title": "Why?", "type": "open_text", "count": 2, "is_estimate": False},
+        ]
+    }
+    Answer.objects.filter(block_id=first["id"]).delete()
+    assert [each["title"] for each in here.send("get", "archived/").json()["blocks"]] == ["why"]
 
 
 # --- Drafts ---------------------------------------------------------------------------------------

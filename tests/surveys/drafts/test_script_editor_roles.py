@@ -22,6 +22,7 @@ ACTIONS: dict[str, tuple[str, str, Any]] = {
     "duplicate": ("post", "script/duplicate/", None),
     "export": ("get", "script/export/", None),
     "logic": ("post", "script/logic/", {"text": "q1 = 1"}),
+    "archived": ("get", "script/archived/", None),
     "answers": ("get", "script/blocks/{block}/answers/", None),
 }
 

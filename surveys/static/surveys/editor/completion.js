@@ -15,6 +15,7 @@ const MOST = 50;
 const AFTER = new Set(["when_correct", "when_incorrect"]);
 const WORD = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]*$|[\p{L}][\p{L}\p{M}\p{Nd}_]*$/u;
 const OPEN_BRACKET = /\[([^\][\n"]{0,80})$/;
+const REST_OF_BRACKET = /^[\p{L}\p{M}\p{Nd}_.]*([|\]])/u;
 const OPEN_QUOTE = /"((?:[^"\n]|"")*)$/;
 const COMPARED = /((?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
@@ -102,7 +103,7 @@ function formulaValues(store, key, before, text, caret) {
 /** Offers for a [token] of a text at the caret. */
 function inText(store, key, text, caret, field) {
   const bracket = OPEN_BRACKET.exec(text.slice(0, caret));
-  if (!bracket) return null;
+  if (!bracket || bracket[1].includes("|")) return null; // after the bar stands a text
   const items = tokens(store, key, { answered: AFTER.has(field) }).map((each) => nameOffer(each, `[${each.name}]`, each.name));
   return bracketOffers(items, bracket[1], caret, text);
 }
@@ -115,8 +116,11 @@ function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
 
 /** Offers for a bracket that is open at the caret. Once a letter stands in it, Enter takes the first of them. */
 function bracketOffers(items, typed, caret, text) {
+  const [name, end] = REST_OF_BRACKET.exec(text.slice(caret)) ?? [""];
+  const isOpen = end === "|"; // the bracket goes on with a text for empty answers, which stays
+  const offered = matching(items, typed).map((item) => (isOpen ? { ...item, insert: item.insert.slice(0, -1) } : item));
   return {
-    from: caret - typed.length - 1, to: caret + (text[caret] === "]" ? 1 : 0), items: matching(items, typed),
+    from: caret - typed.length - 1, to: caret + name.length - (isOpen ? 1 : 0), items: offered,
     isTakenByEnter: /\p{L}/u.test(typed),
   };
 }

@@ -238,12 +238,17 @@ export function idsOf(blocks) {
   };
 }
 
+/** A text without white space and invisible characters: the server strips it, and stores it in NFC. */
+function bare(text) {
+  return (text ?? "").normalize("NFC").replace(/[\s\p{Cc}\p{Cf}]/gu, "");
+}
+
 /** The blocks of a stored script with the keys under which they were sent; null if it is not what was sent.
  *  What is sent with an id keeps it, and the others got theirs at their places. */
 export function storedAs(sent, stored) {
   const own = (blocks) => blocks.filter((block) => block.section !== "outro");
   const [mine, theirs] = [own(sent), own(stored)];
-  const isSame = ({ id, type, prompt }, other) => (!id || id === other.id) && type === other.type && (prompt ?? "") === (other.prompt ?? "");
+  const isSame = ({ id, type, prompt }, other) => (!id || id === other.id) && type === other.type && bare(prompt) === bare(other.prompt);
   if (mine.length !== theirs.length || !mine.every((block, n) => isSame(block, theirs[n]))) return null;
   const keyed = theirs.map((block, n) => ({
     ...block, key: mine[n].key, options: block.options?.map((option, m) => ({ ...option, key: mine[n].options?.[m]?.key })) ?? null,

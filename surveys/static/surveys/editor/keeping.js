@@ -4,7 +4,8 @@
      clean        nothing to keep: the script is as it was saved
      waiting      changed, not sent yet          sending      on its way
      kept         the server has everything      disconnected kept on this computer; tries again by itself
-     signed_out   the session has ended          newer        another tab or computer has kept a later version
+     signed_out   the session has ended          newer        another tab or computer has kept a later version, or has
+                                                              saved or discarded the draft (`keeping.elsewhere`)
      refused      the server does not take it (`keeping.message`)
      saving       the script is being saved      saved        it has just been saved */
 
@@ -25,6 +26,7 @@ class Keeping {
   #unanswered = null; // what was sent last without an answer: the server may have it all the same
   #unsettled = null; // a save or a discard without an answer, `{isSave, blocks, wire}`: it may have happened all the same
   #failures = 0;
+  #isSaving = false;
   #retry = 0;
   #running = null;
   #later = afterPause(() => this.flush(), PAUSE);
@@ -156,6 +158,7 @@ class Keeping {
   #notTaken({ status, data }) {
     if (this.isBehind) this.#writeLocal();
     if (status === 409) {
+      this.elsewhere = data?.draft ? "kept" : (data?.revision ?? 0) > this.base ? "saved" : "discarded";
       this.#set("newer", data?.message ?? "");
     } else {
       this.violations = data?.violations ?? [];
@@ -215,8 +218,18 @@ class Keeping {
     return state && (state.draft ?? { blocks: state.script.blocks, version: null, revision: state.revision });
   }
 
-  /** Write the script. Answers `{status, data}` of the refusal, or null after a success. */
+  /** Write the script, unless that is under way. Answers `{status, data}` of the refusal, or null after a success. */
   async save() {
+    if (this.#isSaving) return { status: 0, data: null }; // the second would find the draft gone
+    this.#isSaving = true;
+    try {
+      return await this.#save();
+    } finally {
+      this.#isSaving = false;
+    }
+  }
+
+  async #save() {
     if (!(await this.flush())) return { status: 0, data: null };
     if (this.version === null) return null; // an earlier save had happened: only its answer was lost
     this.#set("saving");
@@ -274,7 +287,7 @@ class Keeping {
       return true;
     }
     const stored = draft ? null : this.#storedAs(wire, state, isAll);
-    if (!stored) return this.#notTaken({ status: 409, data: { draft } });
+    if (!stored) return this.#notTaken({ status: 409, data: { draft, revision: state.revision } });
     this.#becomeSaved({ ...state, script: { blocks: stored } }, blocks, wire);
     return true;
   }

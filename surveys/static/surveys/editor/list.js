@@ -29,7 +29,7 @@ class List {
       h("div", { class: "list-head" }, h("h2", {}, "Blocks"), this.count,
         h("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)", onclick: () => options.openHelp() }, icon("help"))),
       h("p", { class: "visually-hidden", id: "list-help" }, "Arrow keys move through the blocks, Alt with arrow keys moves a block, Enter opens it. Question mark tells all keys."),
-      this.box, this.add, this.why, h("div", { class: "list-foot" }, ["flow", "start", "files"].map((part) => h("div", { "data-part": part }))));
+      this.box, this.add, this.why, h("div", { class: "list-foot" }, ["flow", "start", "files", "archived"].map((part) => h("div", { "data-part": part }))));
     store.subscribe((what) => this.#notice(what));
     this.draw();
     if (store.mayEdit && !store.isLive) this.#makeSortable();

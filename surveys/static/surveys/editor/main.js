@@ -1,6 +1,7 @@
 /* The script editor: reads the state that the page embeds, and puts its parts together. */
 
 import { createRequest } from "./api.js";
+import { mountArchived } from "./archived.js";
 import { mountCompletion, openTokens } from "./completion.js";
 import { confirmAction } from "./dialogs.js";
 import { title } from "./document.js";
@@ -49,6 +50,7 @@ function start(state) {
   mountUndo(root.querySelector("[data-part=undo]"), store, announce);
   mountFlow(root.querySelector("[data-part=flow]"), store, { request, announce });
   mountFiles(root.querySelector("[data-part=files]"), store, { keeping, announce });
+  mountArchived(root.querySelector("[data-part=archived]"), store, { request });
   if (document.activeElement === document.body) list.focus({ preventScroll: true }); // its keys work at once
   startFrom.openAsAsked();
   window.colloquyEditor = editor; // for tests, and for the curious

@@ -176,19 +176,20 @@ class Options {
     return { says, rest: [...parts.tooMany, ...parts.tooLong] };
   }
 
-  /** Several lines pasted into an option: the first goes into it, the others follow. Options still blank make way. For
-      what is left out, the box of "Paste a list" opens. */
-  pasteInto(key, lines) {
+  /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
+      blank make way. For what is left out, the box of "Paste a list" opens. */
+  pasteInto(key, lines, { isBlank }) {
     const isFilled = (option) => option.id || option.value.trim() || option.label || option.emoji || option.score_values;
-    const others = (this.cx.block.options ?? []).filter((option) => option.key !== key && isFilled(option));
+    const stays = (option) => (option.key === key ? !isBlank : isFilled(option));
+    const others = (this.cx.block.options ?? []).filter(stays);
     const parts = divide(lines, this.most - others.length);
-    const [first, ...more] = parts.taken;
-    if (first !== undefined) {
+    if (parts.taken.length) {
+      const more = isBlank ? parts.taken.slice(1) : parts.taken;
       this.change((options) => {
         const at = options.findIndex((option) => option.key === key);
-        Object.assign(options[at], { value: first, label: null });
+        if (isBlank) Object.assign(options[at], { value: parts.taken[0], label: null });
         options.splice(at + 1, 0, ...more.map(made));
-        return options.filter(isFilled);
+        return options.filter((option) => option.key === key || isFilled(option));
       }, "Paste a list");
       this.#focusAt(this.#indexOf(key) + more.length);
     }
@@ -419,7 +420,9 @@ class Row {
     const lines = linesOf(event.clipboardData.getData("text/plain"));
     if (lines.length < 2 || !this.list.canChangeList) return;
     event.preventDefault();
-    this.list.pasteInto(this.key, lines);
+    const { value, selectionStart, selectionEnd } = event.target;
+    const isReplaced = selectionStart === 0 && selectionEnd === value.length; // empty, or all of it is selected
+    this.list.pasteInto(this.key, lines, { isBlank: isReplaced });
   }
 
   focus() {

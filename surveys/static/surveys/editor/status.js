@@ -4,6 +4,11 @@ import { attribute, h, icon, plural, text } from "./dom.js";
 import { plainMessage } from "./field.js";
 
 const TICK = 1_000;
+const ELSEWHERE = { // what another tab has done with the draft
+  kept: { words: "A newer draft was kept in another tab", take: "Take the newer one" },
+  saved: { words: "The script was saved in another tab", take: "Take the saved one" },
+  discarded: { words: "The draft was discarded in another tab", take: "Take the saved script" },
+};
 
 /** `options`: keeping, save(), discard(), announce(text), jump(issue). */
 export function mountStatus(element, store, options) {
@@ -53,6 +58,7 @@ class Status {
   #describe() {
     const { keeping } = this;
     const retry = ["Try again", () => keeping.retry()];
+    const elsewhere = ELSEWHERE[keeping.elsewhere ?? "kept"];
     const described = {
       clean: { words: this.store.mayEdit ? "Saved" : "Only for reading", spoken: null },
       saved: { words: "Script saved" },
@@ -62,7 +68,7 @@ class Status {
       kept: { words: "Draft kept" },
       disconnected: { words: "Not connected: your changes are kept on this computer", actions: [retry] },
       signed_out: { words: "You are signed out: your changes are kept on this computer", actions: [["Sign in again", () => this.#signIn()], retry] },
-      newer: { words: "A newer draft was kept in another tab", actions: [["Take the newer one", () => keeping.settle(true)], ["Keep this one", () => keeping.settle(false)]] },
+      newer: { words: elsewhere.words, actions: [[elsewhere.take, () => keeping.settle(true)], ["Keep this one", () => keeping.settle(false)]] },
       refused: { words: plainMessage(keeping.message || "The server did not take this draft."), actions: [retry] },
     };
     return described[keeping.status];

@@ -45,6 +45,7 @@ class Store {
     this.baseline = withKeys(state.script?.blocks ?? []);
     this.revision = state.revision;
     this.fingerprint = state.fingerprint ?? null;
+    this.archived = state.archived ?? 0;
     this.known = idsOf(this.baseline);
     this.blocks = inSections(state.draft ? withKeys(state.draft.blocks) : this.baseline);
     this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens on how to begin
@@ -289,7 +290,7 @@ class Store {
 
   /** After a save: the script as stored is the new beginning, and new blocks have their ids, also in earlier steps.
    *  `shown` are the blocks that were saved, `sent` the same as they went to the server. */
-  adopt({ script, revision, fingerprint, check }, shown, sent) {
+  adopt({ script, revision, fingerprint, archived, check }, shown, sent) {
     const stored = script.blocks.map((block, n) => keyed(block, sent[n]));
     const ids = new Map(stored.flatMap((block) => [block, ...(block.options ?? [])]).map((each) => [each.key, each.id]));
     const identified = (blocks) => blocks.map((block) => this.#withIds(block, ids));
@@ -298,6 +299,7 @@ class Store {
     this.baseline = stored;
     this.revision = revision;
     this.fingerprint = fingerprint;
+    this.archived = archived ?? this.archived;
     this.known = idsOf(stored);
     this.#show(isUnchanged ? inSections(stored) : identified(this.blocks), this.selected);
     this.receiveCheck(check ?? {}, stored);

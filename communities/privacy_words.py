@@ -1,0 +1,32 @@
+"""Who sees who answered what: the one set of words for it, on all pages, in messages and forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+QUESTION = "Who sees who answered what?"
+LABEL_OF_NEW = "Privacy of new surveys and polls"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyWords:
+    """A privacy mode: its name, which is that of the interface's value, and a sentence about it."""
+
+    name: str
+    sentence: str
+
+    @property
+    def in_a_line(self) -> str:
+        return f"{self.name}: {self.sentence[:1].lower()}{self.sentence[1:]}"
+
+
+TRANSPARENT = PrivacyWords("Transparent", "Everybody in the community can see who answered what.")
+SEMI_PRIVATE = PrivacyWords(
+    "Semi-private", "Only the author and the community’s admins can see who answered what."
+)
+ANONYMOUS = PrivacyWords("Anonymous", "Nobody can see who answered what.")
+ANONYMOUS_BY_DAY = PrivacyWords(
+    "Anonymous, without times", "Nobody can see who answered what, and of each answer only the day is stored."
+)
+# Of a community's setting for new projects, by the interface's values.
+OF_NEW = {"no": TRANSPARENT, "yes": ANONYMOUS, "more_anonymous": ANONYMOUS_BY_DAY}

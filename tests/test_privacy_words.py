@@ -1,0 +1,67 @@
+"""Privacy is told in one set of words: where it is chosen, and to those who answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from communities import privacy_words
+from communities.accounts import setup_forms
+from communities.admin import community_forms
+from communities.models import CommunitySettings
+from surveys.admin import cards
+from surveys.chat import words as chat_words
+from surveys.models import Project
+from surveys.pages.words import WORDS
+from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
+
+OWN_WORDS = re.compile(r"who answered what|see who answered|who gave an answer", re.IGNORECASE)
+MODES = {
+    "transparent": privacy_words.TRANSPARENT,
+    "semi-private": privacy_words.SEMI_PRIVATE,
+    "anonymous": privacy_words.ANONYMOUS,
+}
+
+
+def test_forms_of_projects_and_communities_and_the_set_up_use_them() -> None:
+    of_community = {value: str(label) for value, label in community_forms.PRIVACY}
+    of_set_up = {value: str(label) for value, label in setup_forms.PRIVACY}
+
+    assert {*of_community} == {*of_set_up} == {*CommunitySettings.AnonymousMode.values}
+    assert {*cards.PRIVACY} == {*MODES} == {*Project.PrivacyMode.values}
+    for mode, words in MODES.items():
+        assert cards.PRIVACY[mode].label == words.name
+        assert cards.PRIVACY[mode].text.startswith(words.sentence)
+    for value in CommunitySettings.AnonymousMode.values:
+        words = privacy_words.OF_NEW[value]
+        assert words.name.startswith(MODES[PRIVACY_BY_DEFAULT[value][0]].name)
+        assert of_community[value] == words.in_a_line
+        assert words.name in of_set_up[value]
+        assert words.sentence in of_set_up[value]
+
+
+def test_respondents_read_them_on_pages_and_in_the_chat() -> None:
+    assert WORDS["members_read"] == chat_words.MEMBERS_READ == privacy_words.TRANSPARENT.sentence
+    assert WORDS["team_reads"] == chat_words.TEAM_READS == privacy_words.SEMI_PRIVATE.sentence
+
+
+@pytest.mark.parametrize("folder", ["communities", "surveys", "xp", "webhooks", "templates"])
+def test_no_other_place_has_words_of_its_own(folder: str) -> None:
+    files = [
+        path
+        for path in (Path(settings.BASE_DIR) / folder).rglob("*.*")
+        if path.suffix in (".py", ".html", ".js", ".txt") and path.name != "privacy_words.py"
+    ]
+
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in files
+        for line in path.read_text().splitlines()
+        if OWN_WORDS.search(line) and not re.search(r'"""|^\s*#', line)
+    ]
+
+    assert files
+    assert found == []
