@@ -248,7 +248,9 @@ def _warning() -> Schema:
             "`unknown_value`: a choice or a ranking is compared with a value that none of its options has, "
             "or a scale with a number that is none of its points. "
             "`never_true`: `<`, `>`, `<=` or `>=` with something that is never a number, or with a number "
-            "that no answer can satisfy. These two are about conditions and formulas, at most 10 for each."
+            "that no answer can satisfy. These two are about conditions and formulas, at most 10 for each. "
+            "`similar_options`: two options whose values, or labels with their emoji, differ only in the "
+            "case of letters; values that look the same are refused (`duplicate`)."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

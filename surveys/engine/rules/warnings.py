@@ -16,6 +16,7 @@
     ambiguous_name       a position, such as q3, that is also the name of another block
     unknown_value        a comparison of a block with a value that its answers cannot have
     never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
+    similar_options      two options of a choice that people see as the same but for the case of letters
 
 `field` is the path in the script as a read returns it.
 """
@@ -27,12 +28,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from communities.sent_text import appearance
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import json_bytes
 from surveys.engine.rules import compared_values
-from surveys.engine.script import CALCULATED, Block, Script, title_case
+from surveys.engine.script import CALCULATED, WITH_ITEMS, Block, Option, Script, title_case
 from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
@@ -54,6 +56,7 @@ CODES = (
     "ambiguous_name",
     "unknown_value",
     "never_true",
+    "similar_options",
 )
 
 
@@ -121,6 +124,7 @@ def _found(
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
         yield from _scores(script, block, path)
+        yield from _similar_options(block, path)
         yield from _names(script, n, path)
         yield from _ambiguous_names(script, block, path)
         for field, code, message in compared_values.findings(script, n):
@@ -163,6 +167,31 @@ def _scores(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
         f"count. {action} the script again, with them, or with `score_values: {{}}` to have none."
     )
     yield ScriptWarning(f"{path}.options", "scores_ignored", message, block)
+
+
+def _similar_options(block: Block, path: str) -> Iterator[ScriptWarning]:
+    if block.type not in WITH_ITEMS:
+        return
+    for key, looks in (("value", _look_of_value), ("label", _look_of_label)):
+        first: dict[object, int] = {}
+        for n, option in enumerate(block.options):
+            other = first.setdefault(looks(option), n)
+            if other == n or (key == "label" and not (option.label or block.options[other].label)):
+                continue
+            shown = option.value if key == "value" else option.display_text
+            message = (
+                f"Option {other + 1} of the block {block.name} has the same {key}, or one that differs only "
+                f"in the case of letters: {_excerpt(shown)}. People may not see the difference."
+            )
+            yield ScriptWarning(f"{path}.options[{n}].{key}", "similar_options", message, block)
+
+
+def _look_of_value(option: Option) -> object:
+    return appearance(option.value).casefold()
+
+
+def _look_of_label(option: Option) -> object:
+    return appearance(option.display_text).casefold(), option.emoji
 
 
 def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
@@ -245,9 +274,13 @@ def _places(block: Block, key: str, name: str) -> Iterator[str]:
 
 
 def _block_in_words(script: Script, n: int) -> str:
-    prompt = " ".join(script.blocks[n].prompt.split())
-    prompt = prompt if len(prompt) <= _EXCERPT else f"{prompt[:_EXCERPT].rstrip()}…"
-    return f"block {n + 1}, “{prompt}”" if prompt else f"block {n + 1}"
+    prompt = script.blocks[n].prompt
+    return f"block {n + 1}, {_excerpt(prompt)}" if prompt.strip() else f"block {n + 1}"
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line}”" if len(line) <= _EXCERPT else f"“{line[:_EXCERPT].rstrip()}…”"
 
 
 def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:

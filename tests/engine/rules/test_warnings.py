@@ -72,6 +72,30 @@ def test_a_warning_of_ignored_points_says_what_to_do(scoring: bool, advice: str)
     assert advice in str(warning["message"])
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            (Option("Yes"), Option("No"), Option("yes"), Option("YES")),
+            ["options[2].value", "options[3].value"],
+        ),
+        ((Option("Straße"), Option("STRASSE")), ["options[1].value"]),
+        ((Option("a"), Option("b", label="A")), ["options[1].label"]),
+        ((Option("a", label="So\u200b"), Option("b", label="so")), ["options[1].label"]),
+        ((Option("a", label="So", emoji="👍"), Option("b", label="So", emoji="👎")), []),
+        ((Option("a"), Option("ä"), Option("aa")), []),
+    ],
+)
+def test_options_that_differ_in_case_alone_are_told(options: tuple[Option, ...], expected: list[str]) -> None:
+    block = replace(QUESTION, options=options)
+
+    found = [str(field) for field, code in warned_of(block) if code == "similar_options"]
+
+    assert {each.removeprefix("blocks[0].") for each in found} >= set(expected)
+    assert bool(found) is bool(expected)
+    assert warned_of(replace(block, type="rating")) == []
+
+
 def test_a_script_from_before_scoring_has_one_warning() -> None:
     assert warned_of(QUESTION, is_scored=False) == [("blocks", "scores_ignored")]
     assert warned_of(QUESTION, is_scored=False, scoring_enabled=False) == []
