@@ -17,6 +17,20 @@ _INVISIBLE = regex.compile(r"[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u115F\u1160\u2800\u
 # More accents on one letter than any language writes: Unicode's format for streams has at most 30 (UAX 15).
 _LONG_RUN = regex.compile(r"\p{M}{31,}+")
 
+# What no font draws, such as U+200B, soft hyphens and control characters, with two exceptions: the signs that
+# make a black flag a country's, and joiners between pictures or between letters of scripts that join.
+_UNJOINED = r"\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}"
+_JOINED = rf"[[\p{{L}}\p{{M}}]--[{_UNJOINED}\uFE00-\uFE0F]]"
+_PICTURE = r"\p{Extended_Pictographic}"
+_UNSEEN = regex.compile(
+    r"(?V1)(\U0001F3F4[\U000E0020-\U000E007F]+"
+    rf"|(?<=[{_PICTURE}\uFE0F\U0001F3FB-\U0001F3FF])\u200D(?={_PICTURE})"
+    rf"|(?<={_JOINED})[\u200C\u200D](?={_JOINED}))"
+    r"|[[\p{Default_Ignorable_Code_Point}\p{Cc}\uFFF9-\uFFFB]--\s]"
+)
+_BLANKS = regex.compile(r"[\s\p{Z}\u2800]+")
+_IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
+
 
 def sent_text(text: str) -> str:
     """Return the text in NFC without white space at its ends; empty if nothing of it is visible.
@@ -25,6 +39,17 @@ def sent_text(text: str) -> str:
     """
     text = composed(text.strip())
     return "" if _INVISIBLE.fullmatch(text) else text
+
+
+def appearance(text: str) -> str:
+    """Return what can be seen of a text. Two texts look the same if this is equal for both.
+
+    It is the text in NFC, without characters that no font draws, and with one space for all white space of
+    whichever kind and length. Case differs, and so do letters of other scripts that are drawn alike.
+    """
+    if _IS_PLAIN(text):
+        return text
+    return composed(_BLANKS.sub(" ", _UNSEEN.sub(r"\1", text)).strip())
 
 
 def composed(text: str) -> str:

@@ -244,11 +244,16 @@ def _warning() -> Schema:
             "Words in brackets that are similar to none are left alone. "
             "`ambiguous_name`: a text, condition or formula contains a position such as `q3`, and another "
             "block than the third has this name; the message says what is read, and how the block of that "
-            "name is written. "
+            "name is written. So are variables (`score`, `answer`, `username` and all others) that are "
+            "names of blocks too, where a block has such a name and wherever one is used. "
             "`unknown_value`: a choice or a ranking is compared with a value that none of its options has, "
-            "or a scale with a number that is none of its points. "
+            "a scale with a number that is none of its points, or a number or score with something that is "
+            "no number or is out of the question's range. "
             "`never_true`: `<`, `>`, `<=` or `>=` with something that is never a number, or with a number "
-            "that no answer can satisfy. These two are about conditions and formulas, at most 10 for each."
+            "that no answer can satisfy, and comparisons with an empty list. These two are about conditions "
+            "and formulas, at most 10 for each. "
+            "`similar_options`: two options whose values, or labels with their emoji, differ only in the "
+            "case of letters; values that look the same are refused (`duplicate`)."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

@@ -57,7 +57,9 @@ DESCRIPTION = (
     "imported into a copy of it, where the ids differ. If both names are known and contradict each other, "
     "the answer is refused. Blocks and options of this project that were removed since are found by their "
     "ids "
-    "alone. Answers to them are stored, as they are in earlier responses, and lead nowhere.\n\n"
+    "alone. Answers to them are stored, as they are in earlier responses, and lead nowhere. A copy within "
+    "the community does not have the questions that were removed before: answers to them are left out, as "
+    "are partial responses that have no others, and `left_out` counts them.\n\n"
     "**What is stored.** Responses get new ids, by the time at which they began, so that listings show them "
     "at their place; sending one twice stores it twice, so send an `Idempotency-Key` (another one "
     "than with the dry run, which is a request of its own). `provider` becomes `import`, `updated_at` is the "
@@ -214,6 +216,13 @@ class ImportedResponseIn(serializers.Serializer[Any]):
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
     )
+    skipped_removed = StrictListField(
+        child=StrictIntegerField(),
+        required=False,
+        max_length=MAX_ANSWERS_OF_ONE,
+        help_text="The ids of questions that were shown and skipped, and removed from the script since. "
+        "Exports name them, as walking the script cannot find them. Those of other projects are ignored.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         is_completed = attrs.get("submitted_at") is not None
@@ -237,6 +246,12 @@ class ImportedOut(serializers.Serializer[Any]):
     """What was imported."""
 
     imported = serializers.IntegerField(help_text="How many responses; in a dry run, how many would be.")
+    left_out = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        help_text="How many answers were not, because their questions were removed from the project of which "
+        "this one is a copy. Absent if none was.",
+    )
 
 
 EXAMPLES = [
@@ -336,6 +351,7 @@ def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
         provider=fields.get("provider"),
         platform_id=fields.get("platform_id"),
         metadata=fields.get("metadata") or {},
+        skipped_removed=fields.get("skipped_removed") or (),
         answers=[
             GivenAnswer(**answer, is_null="value" in answer and answer["value"] is None)
             for answer in fields["answers"]

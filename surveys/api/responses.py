@@ -320,7 +320,9 @@ class ResponseViewSet(OwnWorkViewSet):
         count = service.import_responses(
             actor=self.actor, walked=prepared.walked, options=options, at=self.at
         )
-        return Response({"imported": count}, status=200 if options.is_dry_run else 201)
+        left_out = prepared.walked.left_out
+        body = {"imported": count} | ({"left_out": left_out} if left_out else {})
+        return Response(body, status=200 if options.is_dry_run else 201)
 
     @extend_schema(
         operation_id="responses_changes",

@@ -3,7 +3,8 @@
 The platform may have posted a message although we did not hear of it: an answer is lost, or the worker is
 killed. Each message that is posted carries a mark of its own, an address or the reference of a button. Where
 a row is begun and has no message, the channel's messages since then are read, and the one with the mark is
-taken as ours. The nonce guards the minutes in which the platform remembers it.
+taken as ours. Of many messages an attempt reads a part, and the next one goes on: MOST_PAGES in all. The
+nonce guards the minutes in which the platform remembers it.
 
 Rows are changed field by field: saving a whole row could undo what staff ask for during an attempt.
 """
@@ -21,7 +22,7 @@ import structlog
 from django.conf import settings
 
 from communities.chat_platform import client, limits, references
-from communities.chat_platform.client import File, Refused
+from communities.chat_platform.client import File, RateLimited, Refused
 from communities.models import ChatTask
 from communities.services.chat import outbox
 from communities.services.chat.outbox import Abandoned
@@ -29,13 +30,16 @@ from surveys.chat.messages import NO_MENTIONS
 from surveys.models.chat import ChatPost
 from surveys.services import public_messages
 
-PAGE, MOST_PAGES = 100, 5  # of messages since the row was begun
+PAGE, PAGES_AT_ONCE, MOST_PAGES = 100, 5, 100  # of messages since the row was begun
+_BETWEEN_PARTS = timedelta(seconds=5)  # in which the platform lets a bot read so many pages of a channel
 _SKEW = timedelta(minutes=1)  # between the platform's clock and ours
 _EPOCH = 1_420_070_400_000  # of the platform's ids, in milliseconds
 _UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL, _INVALID = 10008, 10003, 50035
 _ARCHIVED = 50083  # a thread in which nobody has written for a while
 
 log = structlog.get_logger("colloquy.chat")
+# The last message and the number of pages that were read for a row. Another process begins again.
+_read: dict[tuple[str, int, datetime], tuple[int, int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +150,27 @@ def marks_of(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _ours(row: ChatPost, marks: Collection[str]) -> Iterator[Mapping[str, Any]]:
-    """The messages in a row's channel that may be the row's, the oldest first."""
+    """The messages in a row's channel that may be the row's, the oldest first.
+
+    Raises RateLimited after PAGES_AT_ONCE pages if there are more. The next call goes on from there.
+    """
     assert row.posted_at is not None
-    nonce = _nonce(row)
-    after = int((row.posted_at - _SKEW).timestamp() * 1000) - _EPOCH << 22
-    for _ in range(MOST_PAGES):
+    nonce, key = _nonce(row), (type(row).__name__, row.pk, row.posted_at)
+    begun = int((row.posted_at - _SKEW).timestamp() * 1000) - _EPOCH << 22
+    after, count = _read.get(key, (begun, 0))
+    for _ in range(PAGES_AT_ONCE):
         path = f"/channels/{row.channel_id}/messages?limit={PAGE}&after={after}"
         page = sorted(client.request("GET", path) or [], key=lambda message: int(message["id"]))
         for message in page:
             has_mark = message.get("nonce") == nonce or not set(marks).isdisjoint(marks_of(message))
             if has_mark and _is_own(message) and not _is_on_its_way_out(row.channel_id, message):
                 yield message
-        if len(page) < PAGE:
+        if len(page) < PAGE or count + 1 >= MOST_PAGES:
+            _read.pop(key, None)
             return
-        after = int(page[-1]["id"])
+        after, count = int(page[-1]["id"]), count + 1
+        _read[key] = after, count
+    raise RateLimited("There are many newer messages in the channel.", retry_after=_BETWEEN_PARTS)
 
 
 def _is_own(message: Mapping[str, Any]) -> bool:

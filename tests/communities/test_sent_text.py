@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from communities import sent_text as module
-from communities.sent_text import composed, sent_text
+from communities.sent_text import appearance, composed, sent_text
 
 ROOT = Path(__file__).parent.parent.parent
 MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
@@ -108,3 +108,42 @@ def test_texts_are_composed_by_one_function() -> None:
         if re.search(r"unicodedata\.normalize\(", path.read_text())
     }
     assert found == set(NORMALIZES)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("two words", "two  words"),
+        ("two words", "two\N{NO-BREAK SPACE}words"),
+        ("two words", "two\N{IDEOGRAPHIC SPACE}\nwords"),
+        ("two words", "two\u2800words"),
+        ("two words", "two \u200b words"),
+        *(("Yes", f"Y{sign}es") for sign in "\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u2060\ufe0f\ufeff"),
+        *(("Yes", f"Yes{sign}") for sign in "\u115f\u1160\u3164\uffa0\u202c\u2069\x07\U000e0041"),
+        ("é", "e\u034f\N{COMBINING ACUTE ACCENT}"),
+        ("3", "3\u200d"),
+        ("❤", "❤\ufe0f"),
+    ],
+)
+def test_texts_that_look_the_same(text: str, other: str) -> None:
+    assert text != other
+    assert appearance(text) == appearance(other) == text
+    assert appearance(appearance(other)) == appearance(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Yes", "yes"),
+        ("two words", "twowords"),
+        ("A", "\N{CYRILLIC CAPITAL LETTER A}"),
+        ("ﬁ", "fi"),
+        ("👨\u200d👩\u200d👧", "👨👩👧"),
+        ("👩🏽\u200d🚀", "👩🏽🚀"),
+        ("می\u200cخواهم", "میخواهم"),
+        ("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "\U0001f3f4"),
+        ("ね", "ね\N{COMBINING KATAKANA-HIRAGANA VOICED SOUND MARK}"),
+    ],
+)
+def test_texts_that_do_not_look_the_same(text: str, other: str) -> None:
+    assert appearance(text) != appearance(other)

@@ -38,9 +38,10 @@ def kept_for_many_tests(blocker: Any) -> Iterator[None]:
 
 @contextmanager
 def taken_back() -> Iterator[None]:
-    """Whatever is written in this block is taken back at its end."""
-    before = transaction.savepoint()
+    """Whatever is written in this block is taken back at its end, with what waits for its commit."""
+    before, waiting = transaction.savepoint(), len(connection.run_on_commit)
     try:
         yield
     finally:
         transaction.savepoint_rollback(before)
+        del connection.run_on_commit[waiting:]

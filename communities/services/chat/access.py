@@ -1,9 +1,9 @@
 """What the platform refused for want of access, and does once the bot has access again.
 
 A task that meets such a refusal is blocked: it has no time at which it is due, so it costs no requests while
-the bot is away. Each check of the connection that succeeds has it tried again: at once if the platform or an
-admin says that something has changed, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. The
-platform counts refused requests against the bot: a channel that stays closed must cost few of them.
+the bot is away. Each task and each check of the connection that succeeds has it tried again: at once if the
+platform or an admin says that something has changed, else after 30 seconds, 1, 2, 4 minutes and so on up to
+an hour. The platform counts refused requests against the bot: a channel that stays closed must cost few.
 """
 
 from __future__ import annotations

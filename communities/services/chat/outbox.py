@@ -276,6 +276,7 @@ def _attempt(task: ChatTask, carry_out: CarryOut, give_up: GiveUp | None, now: C
             give_up(task, error)
     else:
         _write_success(task, again, at=began_at)
+        access.unblock(community_id=task.community_id, at=now())
     log.info("chat.task", kind=task.kind, outcome="failed" if error else "delivered")
 
 

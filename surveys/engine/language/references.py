@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from communities.sent_text import composed
 from surveys.engine.language import expressions, formulas, names, piping
@@ -131,6 +132,27 @@ def readings(name: str, script: Script) -> tuple[int | None, int] | None:
     if named is None or named == index:
         return None
     return index if isinstance(index, int) else None, named
+
+
+def variable_like(block: Block, script: Script) -> str | None:
+    """The variable whose name a block has too, in whatever case; None if there is none (decisions 17.1).
+
+    It may be one of the script, such as `score`, or one of texts alone, such as `username`.
+    """
+    return _by_title(variables(script)).get(block.title) if block.name else None
+
+
+def shadowed(name: str, script: Script, *, in_text: bool) -> int | None:
+    """The block that has the name of a variable too; None if the name is no variable here, or no block's."""
+    is_variable = resolve(name, script) in variables(script)
+    if is_variable or (in_text and piping.is_prompt_variable(name)):
+        return script.index_by_title.get(title_case(name))
+    return None
+
+
+@lru_cache(maxsize=256)
+def _by_title(known: frozenset[str]) -> Mapping[str, str]:
+    return {title_case(variable): variable for variable in (*known, *piping.PROMPT_VARIABLES)}
 
 
 def naming_hint(name: str, script: Script) -> str:

@@ -2,10 +2,11 @@
 
     findings(script, n)    the path, code and message of each, about the condition and the formula of a block
 
-    unknown_value    a choice is compared with a value that none of its options has, or a scale with a number
-                     that is none of its points
+    unknown_value    a choice is compared with a value that none of its options has, a scale with a number
+                     that is none of its points, a number with something that is none or is out of its range
     never_true       `<`, `>`, `<=` or `>=` with something that is never a number, or with a number that no
-                     point of the scale, or no value of the options, can satisfy
+                     point of the scale, no value of the options, or no number of the range can satisfy; and
+                     `in` with an empty list, or `=` with one where no answer is a list
 
 A path begins at the block. In a formula a missing answer counts as 0, and so does a text in an ordering.
 """
@@ -20,7 +21,15 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from surveys.engine.language import comparisons, conditions, expressions, formulas, references, values
+from surveys.engine.language import (
+    comparisons,
+    conditions,
+    expressions,
+    formulas,
+    names,
+    references,
+    values,
+)
 from surveys.engine.language.expression_tree import Literal, Name
 from surveys.engine.language.formula_tree import Negative, NumberLiteral, TextLiteral, Variable
 from surveys.engine.language.lexer import ParseError, quoted
@@ -35,7 +44,9 @@ _SHOWN_LENGTH = 40
 _ORDERINGS = frozenset({"<", "<=", ">", ">="})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _IS_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+_PART_OF_NUMBER = re.compile(r"[-.0-9]*").fullmatch
 _ZERO = Decimal(0)
+_VAST = Decimal("1e1000")  # more than any answer
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,10 @@ class _Answers:
     """The values that answers to a block can have: of a choice, a ranking or a scale."""
 
     block: Block
+
+    @property
+    def name(self) -> str:
+        return self.block.name or ""
 
     @property
     def are_lists(self) -> bool:
@@ -83,6 +98,45 @@ class _Answers:
     @cached_property
     def _extremes(self) -> tuple[Decimal, ...]:
         return (min(self.numbers), max(self.numbers)) if self.numbers else ()
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The values of a question about a number, within its range, or of a score variable."""
+
+    name: str
+    least: int | None = None
+    most: int | None = None
+
+    are_lists = False
+
+    def has(self, value: Value) -> bool:
+        if isinstance(value, tuple):  # a list of one equals its element
+            return len(value) == 1 and self.has(value[0])
+        number = values.number(value)
+        if number is None:
+            return False
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+    def has_part(self, part: str) -> bool:
+        return _PART_OF_NUMBER(part) is not None
+
+    def has_within(self, whole: str) -> bool:
+        return any(each in whole for each in "0123456789")
+
+    def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
+        least = -_VAST if self.least is None else Decimal(self.least)
+        most = _VAST if self.most is None else Decimal(self.most)
+        return any(expressions.COMPARISONS[sign](each, number) for each in (*others, least, most))
+
+    @property
+    def range(self) -> str:
+        """Which numbers these are; empty if they are any."""
+        if self.least is not None and self.most is not None:
+            return f"{self.least} to {self.most}"
+        if self.least is not None:
+            return f"at least {self.least}"
+        return "" if self.most is None else f"at most {self.most}"
 
 
 def _key(value: Value) -> str | Decimal:
@@ -169,16 +223,20 @@ class _Check:
 
     def findings(self) -> Iterator[Finding]:
         sign, left, right = self.compared.sign, self.compared.left, self.compared.right
+        if any(self.is_empty(side, other) for side, other in ((left, right), (right, left))):
+            message = f"`{self.compared.field}` has a comparison with an empty list, which is never true."
+            yield self.finding("never_true", message)
+            return
         if sign in _ORDERINGS:
             message = self.never_true(sign, left, right)
             if message is not None:
                 yield self.finding("never_true", message)
             return
         for subject, other, test in ((left, right, self.is_left), (right, left, self.is_right)):
-            block = self.block_of(subject)
-            if block is not None and isinstance(other, Literal) and block.type in WITH_ITEMS | SCALES:
-                for value in test(_Answers(block), other.value):
-                    yield self.finding("unknown_value", self.unknown(block, value))
+            answers = self.answers_of(subject)
+            if answers is not None and isinstance(other, Literal):
+                for value in test(answers, other.value):
+                    yield self.finding("unknown_value", self.unknown(answers, value))
 
     def finding(self, code: str, message: str) -> Finding:
         return self.compared.path, code, message
@@ -188,29 +246,54 @@ class _Check:
         meaning = references.resolve(node.name, self.script) if isinstance(node, Name) else None
         return self.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
 
+    def answers_of(self, node: Any) -> _Answers | _Numbers | None:
+        """The values of what a side names, as far as they are known: of an earlier block, or of a score."""
+        block = self.block_of(node)
+        if block is not None:
+            if block.type == "open_numeric":
+                return _Numbers(block.name or "", block.min, block.max)
+            return _Answers(block) if block.type in WITH_ITEMS | SCALES else None
+        meaning = references.resolve(node.name, self.script) if isinstance(node, Name) else None
+        return _Numbers(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
+
+    def is_empty(self, side: Any, other: Any) -> bool:
+        """Whether one side is a list that has no element in common with the other, because it has none."""
+        if not isinstance(side, Literal) or side.value != ():
+            return False
+        if self.compared.sign == "in":
+            return True
+        block = self.block_of(other)
+        return self.compared.sign == "=" and block is not None and not _Answers(block).are_lists
+
     # Equality and `in`: the values that no answer has.
 
-    def is_left(self, answers: _Answers, value: Value) -> Sequence[Value]:
+    def is_left(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
         """The name is on the left: `game = "chess"`, `game in ["chess", "go"]`, `game in "chess, go"`."""
         if self.compared.sign == "in" and not isinstance(value, tuple):
             return () if answers.has_within(values.text(value)) else (value,)
         return self.unknown_of(answers, value)
 
-    def is_right(self, answers: _Answers, value: Value) -> Sequence[Value]:
+    def is_right(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
         """The name is on the right: `"chess" = game`, `"chess" in games`, `"che" in game`."""
         if self.compared.sign == "in" and not answers.are_lists:
             elements = value if isinstance(value, tuple) else (value,)
             return [each for each in elements if not answers.has_part(values.text(each))]
         return self.unknown_of(answers, value)
 
-    def unknown_of(self, answers: _Answers, value: Value) -> Sequence[Value]:
-        elements = value if isinstance(value, tuple) else (value,)
+    def unknown_of(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
+        is_list = isinstance(value, tuple) and not (self.compared.sign != "in" and not answers.are_lists)
+        elements = value if isinstance(value, tuple) and is_list else (value,)
         unknown = [each for each in elements if not answers.has(each)]
         if self.compared.is_formula:  # 0 is the value of a missing answer there
             return [each for each in unknown if values.number(each) != 0]
         return unknown
 
-    def unknown(self, block: Block, value: Value) -> str:
+    def unknown(self, answers: _Answers | _Numbers, value: Value) -> str:
+        if isinstance(answers, _Numbers):
+            between = f", {answers.range}" if answers.range else ""
+            start = f"`{self.compared.field}` compares {answers.name} with {_shown(value)}"
+            return f"{start}, and its values are numbers{between}."
+        block = answers.block
         start = f"`{self.compared.field}` compares {block.name} with {_shown(value)}"
         if block.type in SCALES:
             low, high = block.points
@@ -232,14 +315,14 @@ class _Check:
                     start = f"`{self.compared.field}` has a comparison by {sign} that is never true"
                     return f"{start}, because {reason}. Only numbers are greater or less than others."
         for subject, other, compared in ((left, right, sign), (right, left, _MIRRORED[sign])):
-            block = self.block_of(subject)
-            if block is None or block.type not in WITH_ITEMS | SCALES or not isinstance(other, Literal):
+            answers = self.answers_of(subject)
+            if answers is None or not isinstance(other, Literal):
                 continue
             number = self.amount(other.value)
-            if number is not None and not self.can_satisfy(block, compared, number):
-                reach = f"no answer to {block.name} is {compared} {values.text(number)}"
+            if number is not None and not self.can_satisfy(answers, compared, number):
+                reach = f"no answer to {answers.name} is {compared} {values.text(number)}"
                 return (
-                    f"`{self.compared.field}` has a comparison that is never true: {reach}. {_range(block)}"
+                    f"`{self.compared.field}` has a comparison that is never true: {reach}. {_range(answers)}"
                 )
         return None
 
@@ -247,8 +330,8 @@ class _Check:
         number = values.number(value)
         return _ZERO if number is None and self.compared.is_formula else number
 
-    def can_satisfy(self, block: Block, sign: str, number: Decimal) -> bool:
-        return _Answers(block).can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
+    def can_satisfy(self, answers: _Answers | _Numbers, sign: str, number: Decimal) -> bool:
+        return answers.can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
 
     def no_number(self, side: Any, other: Any) -> str | None:
         """Why a side is never a number; None if it may be one. A text can be compared with a date (17.11)."""
@@ -299,9 +382,11 @@ def _list_of(block: Block) -> str:
     return f"Its values are {', '.join(shown)}{more}."
 
 
-def _range(block: Block) -> str:
-    numbers = _Answers(block).numbers
+def _range(answers: _Answers | _Numbers) -> str:
+    if isinstance(answers, _Numbers):
+        return f"Its numbers are {answers.range}."
+    numbers = answers.numbers
     if not numbers:
         return ""
-    what = "points" if block.type in SCALES else "values that are numbers"
+    what = "points" if answers.block.type in SCALES else "values that are numbers"
     return f"Its {what} are {values.text(min(numbers))} to {values.text(max(numbers))}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from communities.sent_text import appearance
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import SCALES, Violation
@@ -19,13 +20,19 @@ CHAT_SIGN = 12  # characters that a line of the legend has around its label
 
 
 def values_differ(context: RuleContext) -> Iterator[Violation]:
-    """Case matters, as it does when answers are compared."""
-    seen: set[str] = set()
+    """No two look the same. Case matters, as it does when answers are compared; it makes a warning."""
+    first: dict[str, int] = {}
     for n, option in enumerate(context.block.options):
-        if option.value in seen and option.value:
-            message = "`value` is already used by another option of this block."
-            yield context.option_violation(n, "value", "duplicate", message)
-        seen.add(option.value)
+        other = first.setdefault(appearance(option.value), n) if option.value else n
+        if other == n:
+            continue
+        message = "`value` is already used by another option of this block."
+        if option.value != context.block.options[other].value:
+            message = (
+                f"`value` looks the same as that of option {other + 1}: they differ only in white space, or "
+                "in characters that nobody sees."
+            )
+        yield context.option_violation(n, "value", "duplicate", message)
 
 
 def scale_options_present_the_points(context: RuleContext) -> Iterator[Violation]:

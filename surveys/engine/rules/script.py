@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 
+from communities.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets
@@ -161,14 +162,17 @@ def _characters(block: Block) -> int:
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
+    """No two look the same: an invisible letter in a name is one that no condition could be written with."""
     first: dict[str, RuleContext] = {}
     for context in contexts:
         title = context.block.title
         if not context.block.name:
             continue
-        other = first.setdefault(title, context)
+        other = first.setdefault(appearance(title), context)
         if other is not context:
             message = f"`name` {title} is already used by another block: names are compared in title case."
+            if title != other.block.title:
+                message = f"`name` {title} looks the same as that of another block."
             at_fault = context if other.block_path.path else other  # a block sent alone is the one to report
             yield at_fault.violation("name", "duplicate", message)
 

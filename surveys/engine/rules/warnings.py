@@ -13,9 +13,11 @@
     undeclared_field     a field in a condition that the project's page does not take from its address
     reserved_name        a question whose name means something else in the page's address
     unknown_token        a token in a text that stands for nothing, and is similar to one that does
-    ambiguous_name       a position, such as q3, that is also the name of another block
+    ambiguous_name       a position, such as q3, or a variable that is also the name of another block; and a
+                         block with the name of a variable
     unknown_value        a comparison of a block with a value that its answers cannot have
     never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
+    similar_options      two options of a choice that people see as the same but for the case of letters
 
 `field` is the path in the script as a read returns it.
 """
@@ -27,12 +29,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from communities.sent_text import appearance
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import json_bytes
 from surveys.engine.rules import compared_values
-from surveys.engine.script import CALCULATED, Block, Script, title_case
+from surveys.engine.script import CALCULATED, WITH_ITEMS, Block, Option, Script, title_case
 from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
@@ -54,6 +57,7 @@ CODES = (
     "ambiguous_name",
     "unknown_value",
     "never_true",
+    "similar_options",
 )
 
 
@@ -121,7 +125,9 @@ def _found(
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
         yield from _scores(script, block, path)
+        yield from _similar_options(block, path)
         yield from _names(script, n, path)
+        yield from _name_of_variable(script, block, path)
         yield from _ambiguous_names(script, block, path)
         for field, code, message in compared_values.findings(script, n):
             yield ScriptWarning(f"{path}.{field}", code, message, block)
@@ -163,6 +169,31 @@ def _scores(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
         f"count. {action} the script again, with them, or with `score_values: {{}}` to have none."
     )
     yield ScriptWarning(f"{path}.options", "scores_ignored", message, block)
+
+
+def _similar_options(block: Block, path: str) -> Iterator[ScriptWarning]:
+    if block.type not in WITH_ITEMS:
+        return
+    for key, looks in (("value", _look_of_value), ("label", _look_of_label)):
+        first: dict[object, int] = {}
+        for n, option in enumerate(block.options):
+            other = first.setdefault(looks(option), n)
+            if other == n or (key == "label" and not (option.label or block.options[other].label)):
+                continue
+            shown = option.value if key == "value" else option.display_text
+            message = (
+                f"Option {other + 1} of the block {block.name} has the same {key}, or one that differs only "
+                f"in the case of letters: {_excerpt(shown)}. People may not see the difference."
+            )
+            yield ScriptWarning(f"{path}.options[{n}].{key}", "similar_options", message, block)
+
+
+def _look_of_value(option: Option) -> object:
+    return appearance(option.value).casefold()
+
+
+def _look_of_label(option: Option) -> object:
+    return appearance(option.display_text).casefold(), option.emoji
 
 
 def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
@@ -213,28 +244,56 @@ def _unknown_tokens(script: Script) -> Iterator[ScriptWarning]:
             yield ScriptWarning(f"blocks[{n}].{key}", "unknown_token", message, block)
 
 
+def _name_of_variable(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
+    variable = references.variable_like(block, script)
+    if variable is None:
+        return
+    if piping.is_prompt_variable(variable):
+        readings = (
+            f"in texts [{variable}] means the variable, in any case, so none can contain the answer to this "
+            "block; conditions and formulas mean the block"
+        )
+    else:
+        readings = f"`{variable}` means the variable, and this block is written `{block.title}`"
+    message = f"The name {block.name} is that of a variable too: {readings}. Give the block another name."
+    yield ScriptWarning(f"{path}.name", "ambiguous_name", message, block)
+
+
 def _ambiguous_names(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
-    """Positions in the texts of a block that are names of other blocks too (decisions 17.1)."""
+    """Positions and variables in the texts of a block that are names of other blocks too (decisions 17.1)."""
     for key, mentions in references.mentions(block):
+        in_text = key in references.TEXTS_WITH_TOKENS
+        shown = "[{}]" if in_text or key == "calculated_formula" else "{}"
         for name in dict.fromkeys(mention.name for mention in mentions):
-            readings = references.readings(name, script)
+            readings = _readings(name, script, shown, in_text=in_text)
             if readings is None:
                 continue
-            by_position, named = readings
-            shown = "[{}]" if key in references.TEXTS_WITH_TOKENS or key == "calculated_formula" else "{}"
-            position = f"`{key}` contains {shown.format(name)}, which is a position: it means "
-            position += _block_in_words(script, by_position) if by_position is not None else "no block"
             message = (
-                f"{position}. Another block has the name {name}: {_block_in_words(script, named)}, which is "
-                f"written {shown.format(title_case(name))}. Give that block another name, so that it is "
-                "clear which of them is meant."
+                f"`{key}` contains {shown.format(name)}, {readings}. Give that block another name, so that "
+                "it is clear which of them is meant."
             )
             for place in _places(block, key, name):
                 yield ScriptWarning(f"{path}.{place}", "ambiguous_name", message, block)
 
 
+def _readings(name: str, script: Script, shown: str, *, in_text: bool) -> str | None:
+    """Both readings of a name, in words; None if it has one."""
+    if (readings := references.readings(name, script)) is not None:
+        by_position, named = readings
+        meant = _block_in_words(script, by_position) if by_position is not None else "no block"
+        kind = f"which is a position: it means {meant}. Another block"
+    elif (shadowed := references.shadowed(name, script, in_text=in_text)) is not None:
+        named, kind = shadowed, "which means the variable. A block"
+    else:
+        return None
+    written = f"which is written {shown.format(title_case(name))}"
+    if in_text and piping.is_prompt_variable(name):
+        written = "which no text can name"
+    return f"{kind} has the name {script.blocks[named].name}: {_block_in_words(script, named)}, {written}"
+
+
 def _places(block: Block, key: str, name: str) -> Iterator[str]:
-    """Where a field names a position: the field itself, or the comparisons of a condition."""
+    """Where a field names a position or a variable: the field itself, or the comparisons of a condition."""
     condition = getattr(block, key)
     if isinstance(condition, str):
         yield key
@@ -245,9 +304,13 @@ def _places(block: Block, key: str, name: str) -> Iterator[str]:
 
 
 def _block_in_words(script: Script, n: int) -> str:
-    prompt = " ".join(script.blocks[n].prompt.split())
-    prompt = prompt if len(prompt) <= _EXCERPT else f"{prompt[:_EXCERPT].rstrip()}…"
-    return f"block {n + 1}, “{prompt}”" if prompt else f"block {n + 1}"
+    prompt = script.blocks[n].prompt
+    return f"block {n + 1}, {_excerpt(prompt)}" if prompt.strip() else f"block {n + 1}"
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line}”" if len(line) <= _EXCERPT else f"“{line[:_EXCERPT].rstrip()}…”"
 
 
 def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:

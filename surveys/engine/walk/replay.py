@@ -12,7 +12,7 @@ changed an answer, and a new question waits before those that were answered (dec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -70,6 +70,7 @@ def replay(
     is_completed: bool,
     fields: Mapping[str, str],
     complete_blocks: Mapping[int, Block] = MappingProxyType({}),
+    left_out: Set[int] = frozenset(),
 ) -> tuple[Replay, list[Violation]]:
     """Walk the script with these answers. Returns the walk, and what is wrong; the walk counts if nothing is.
 
@@ -77,9 +78,10 @@ def replay(
     can be. A partial one goes as far as its answers lead. `fields` are the texts that were sent along.
 
     `complete_blocks` are the blocks of the project with the blocks and options that were removed since. Their
-    answers are kept, as they are in responses of before, and lead nowhere.
+    answers are kept, as they are in responses of before, and lead nowhere. Answers to the blocks `left_out`
+    are passed over, whatever else they name.
     """
-    matched = _match(script, given, complete_blocks)
+    matched = _match(script, given, complete_blocks, left_out)
     if matched.violations:
         return Replay(State()), matched.violations
     walk, violations = (_completed if is_completed else _partial)(script, matched, fields)
@@ -90,10 +92,17 @@ def replay(
 # --- Matching -------------------------------------------------------------------------------------
 
 
-def _match(script: Script, given: Sequence[GivenAnswer], complete_blocks: Mapping[int, Block]) -> _Matched:
+def _match(
+    script: Script,
+    given: Sequence[GivenAnswer],
+    complete_blocks: Mapping[int, Block],
+    left_out: Set[int],
+) -> _Matched:
     matched = _Matched()
     by_block: dict[int, list[tuple[int, GivenAnswer]]] = {}
     for index, answer in enumerate(given):
+        if answer.block_id in left_out:
+            continue
         try:
             block = _block_of(script, answer, complete_blocks)
         except InvalidAnswer as invalid:
@@ -272,7 +281,7 @@ def _hidden(script: Script, matched: _Matched, hidden: set[int]) -> Iterator[Vio
 
 def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tuple[Replay, list[Violation]]:
     """The walk to the last answer without a gap before it. All answers are kept; none may be hidden."""
-    if not any(map(answers.is_answer, matched.replies.values())):
+    if not any(map(answers.is_answer, (*matched.replies.values(), *matched.of_removed.values()))):
         message = "A response that is not completed has at least one answer."
         return Replay(State()), [Violation("answers", "required", message)]
     last = _after_last_answer(script, matched, fields)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from enum import Enum
 from typing import Any
 
 from surveys.engine.script import Script
 from surveys.models import Project
 from surveys.services.exports.cells import NumberText
+from surveys.services.scripts import cache as script_cache
 
 COMPLETED_AT = 2  # where a row of `responses.batches` holds these; the course only if it was asked for
 COURSE = slice(14, 17)
@@ -27,6 +28,29 @@ class Missing(Enum):
     @property
     def number(self) -> NumberText:
         return NumberText(self.value[1])
+
+
+BLOCKS_ANSWERED = 11  # the ids of the blocks that have answers
+
+
+def removed_questions(project: Project) -> frozenset[int]:
+    """The questions that responses may hold though they were removed from the script since."""
+    archived = script_cache.get(project.pk, project.revision).stored.archived
+    return frozenset(block.id for block in archived if block.id is not None and block.asks)
+
+
+def skipped_among(removed: Set[int]) -> Callable[[Sequence[Any]], dict[str, object]]:
+    """For each row with its course, the removed questions that were shown and skipped; empty for none.
+
+    An import walks the script as it is now, so it cannot find them (decisions 17.5).
+    """
+
+    def of_row(row: Sequence[Any]) -> dict[str, object]:
+        answered = row[BLOCKS_ANSWERED] or ()
+        skipped = [each for each in row[COURSE][2] if each in removed and each not in answered]
+        return {"skipped_removed": skipped} if skipped else {}
+
+    return of_row
 
 
 LABELS = {each.value[1]: each.text for each in Missing}

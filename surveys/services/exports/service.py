@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import IO, Any
@@ -16,7 +16,7 @@ from communities.spreadsheets import csv_line
 from communities.transactions import in_transaction
 from surveys.models import Project
 from surveys.services import history
-from surveys.services.exports import answer_rows
+from surveys.services.exports import answer_rows, missing
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
 from surveys.services.representations import response as response_json
@@ -62,7 +62,7 @@ class FileOptions:
     Whether CSV begins with a byte order mark, whether scores and calculated results are included, whether a
     table has the codes of options beside their labels, whether it has their own values in place of the
     labels, whether it marks missing answers, whether it has a row for each answer, and whether its headers
-    are names of blocks.
+    are names of blocks. `removed` are the questions that were removed from the script and have answers.
     """
 
     with_bom: bool = False
@@ -72,6 +72,7 @@ class FileOptions:
     marks_missing: bool = False
     is_long: bool = False
     by_name: bool = False
+    removed: Set[int] = frozenset()
 
 
 def export(
@@ -101,9 +102,12 @@ def export(
     would be too large is refused.
     """
     filters = _filters(selection)
-    batches = responses.batches(project=project, filters=filters, with_course=marks_missing)
+    is_table = format not in ("json", "ndjson")
+    removed = frozenset() if is_table else missing.removed_questions(project)
+    with_course = marks_missing if is_table else bool(removed)
+    batches = responses.batches(project=project, filters=filters, with_course=with_course)
     rows = _noted(batches, note)
-    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name)
+    options = FileOptions(with_bom, solutions, codes, own_values, marks_missing, is_long, by_name, removed)
     return Export(
         MEDIA_TYPES[format], file_name(project.name, format), _FORMATS[format](project, rows, options)
     )
@@ -188,8 +192,13 @@ def _ndjson(project: Project, rows: Rows, options: FileOptions) -> Chunks:
 
 
 def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[bytes]:
+    """Responses as the listing has them, with the removed questions that they skipped, if there are any."""
     serialize = response_json.response_serializer(project, solutions=options.solutions)
-    return (wire.render(serialize(row)) for row in rows)
+    if not options.removed:
+        return (wire.render(serialize(row)) for row in rows)
+    skipped = missing.skipped_among(options.removed)
+    of_listing = slice(missing.COURSE.start)
+    return (wire.render(serialize(row[of_listing]) | skipped(row)) for row in rows)
 
 
 def _xlsx(project: Project, rows: Rows, options: FileOptions) -> Chunks:

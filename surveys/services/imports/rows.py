@@ -51,10 +51,28 @@ def conversation_of(
 
 
 def new_response(
-    conversation: Conversation, script: Script, complete_blocks: Mapping[int, Block], state: State
+    conversation: Conversation,
+    script: Script,
+    complete_blocks: Mapping[int, Block],
+    state: State,
+    skipped_removed: Sequence[int] = (),
 ) -> NewResponse:
-    """The conversation with its state, and the rows of its answers, which may be of removed blocks too."""
+    """The conversation with its state, and the rows of its answers, which may be of removed blocks too.
+
+    Removed questions that were skipped are on its path, as they are in responses from before their removal.
+    So its state is that of an earlier revision, and is read as theirs.
+    """
     conversation.state = loading.storable_state(script, state, conversation.project)
+    removed = [
+        each
+        for each in dict.fromkeys(skipped_removed)
+        if each in complete_blocks and each not in script.index_by_id and each not in state.replies
+    ]
+    if removed:
+        conversation.state |= {
+            "path": [*state.path, *removed],
+            "revision": conversation.project.revision - 1,
+        }
     conversation.packed = packing.pack(state.counted)
     replies = sorted(state.counted.items())
     rows = [

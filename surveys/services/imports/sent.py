@@ -18,6 +18,7 @@ class SentResponse:
     """One response of an import. `line` counts from 1; `path` leads to it in the body, empty for a line.
 
     `provider` and `platform_id` name its person, if anything does. Without `submitted_at` it is partial.
+    `skipped_removed` are the ids of questions that were shown, skipped, and removed since.
     """
 
     line: int
@@ -28,6 +29,7 @@ class SentResponse:
     platform_id: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     answers: Sequence[GivenAnswer] = ()
+    skipped_removed: Sequence[int] = ()
 
     @property
     def is_completed(self) -> bool:

@@ -171,7 +171,7 @@ class _Import:
             state = walk.state if self.project.is_anonymous else replace(walk.state, earns=False)
         else:
             state = _give(recipient, self.script, walk)
-        return rows.new_response(conversation, self.script, self.complete_blocks, state)
+        return rows.new_response(conversation, self.script, self.complete_blocks, state, sent.skipped_removed)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:
         """As a conversation has it: a nameless one that is completed is the first of somebody."""

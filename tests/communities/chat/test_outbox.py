@@ -228,6 +228,28 @@ def test_what_is_blocked_is_tried_at_once_if_something_has_changed(community: Co
     assert ChatTask.objects.get().due_at == NOON
 
 
+def test_what_is_blocked_is_tried_again_once_the_platform_does_something_else(community: Community) -> None:
+    no_access = Refused("No.", status=403, code=50013)
+    refused = _put(community)
+    _attempt(refused, Work(no_access))
+    elsewhere = outbox.put(community_id=CommunityFactory.create().pk, kind=KIND, subject="2", at=NOON)
+    _attempt(elsewhere, Work(no_access))
+
+    def after_a_success(seconds: int) -> list[str]:
+        at, what = NOON + timedelta(seconds=seconds), f"after {seconds}"
+        other = outbox.put(community_id=community.pk, kind="surveys.send_summary", subject=what, at=at)
+        _attempt(other, Work(), at)
+        return [ChatTask.objects.get(pk=each).status for each in (refused, elsewhere)]
+
+    early, later = after_a_success(29), after_a_success(30)
+    again = _attempt(refused, Work(no_access), NOON + timedelta(seconds=30))
+
+    assert early == [Status.BLOCKED, Status.BLOCKED]
+    assert later == [Status.PENDING, Status.BLOCKED]
+    assert again.status == Status.BLOCKED
+    assert after_a_success(60) == [Status.BLOCKED, Status.BLOCKED]  # a minute after the second refusal
+
+
 def test_what_was_asked_for_again_meanwhile_is_not_given_up(community: Community) -> None:
     def ask_again(task: ChatTask, at: datetime) -> None:
         _put(community)

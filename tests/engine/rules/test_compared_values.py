@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from surveys.engine.rules.compared_values import MOST, findings
+from surveys.engine.script import Bucket
 from tests.support.engine.script_builder import script
 
 CHOICE: dict[str, Any] = {
@@ -28,11 +29,14 @@ BEFORE: tuple[dict[str, Any], ...] = (
     {"type": "open_numeric", "name": "age"},
     {"type": "calculated_block", "name": "result", "calculated_formula": "1 + 1"},
     {"type": "single_punch", "name": "size", "options": ["1", "2", "large"]},
+    {"type": "open_numeric", "name": "minutes", "min": 1, "max": 15},
+    {"type": "open_numeric", "name": "least", "min": 5},
 )
 
 
 def found(block: dict[str, Any]) -> list[tuple[str, str]]:
-    made = script(*BEFORE, {"type": "open_text", "name": "last", **block})
+    scored = {"scoring_enabled": True, "buckets": (Bucket("Fire Mage"),)}
+    made = script(*BEFORE, {"type": "open_text", "name": "last", **block}, **scored)
     return [(path, code) for path, code, _ in findings(made, len(BEFORE))]
 
 
@@ -73,6 +77,29 @@ def code_of(precondition: str) -> str | None:
         ("nps = 0 OR nps = 10", None),
         ("nps = 11", "unknown_value"),
         ('words = "anything" AND age = -1 AND result = "x" AND answer = "y"', None),
+        ("age = 18 OR age = 18.5", None),
+        ('age = "18" OR age in [1, "2"] OR age = [18]', None),
+        ("age = true", "unknown_value"),
+        ("false != age", "unknown_value"),
+        ('age = "old"', "unknown_value"),
+        ('age = ""', "unknown_value"),
+        ('age = "1e3"', "unknown_value"),
+        ("age = [18, 19]", "unknown_value"),
+        ("age != []", "unknown_value"),
+        ('age in [18, "old"]', "unknown_value"),
+        ('age in "18, 19"', None),
+        ('age in "old, older"', "unknown_value"),
+        ('"8" in age OR "." in age', None),
+        ('"old" in age', "unknown_value"),
+        ('"true" in age', "unknown_value"),
+        ("minutes = 1 OR minutes = 15", None),
+        ("minutes = 0", "unknown_value"),
+        ("minutes in [15, 16]", "unknown_value"),
+        ("mood = true", "unknown_value"),
+        ("words = true", None),  # somebody may write it
+        ("score = 3", None),
+        ('score = "high"', "unknown_value"),
+        ("score_fire_mage != true", "unknown_value"),
     ],
 )
 def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str | None) -> None:
@@ -110,6 +137,22 @@ def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str 
         ("age > mood", False),
         ("age > game", True),
         ("(age > 1) > 0", True),
+        ("minutes > 14", False),
+        ("minutes > 15", True),
+        ("minutes <= 1", False),
+        ("minutes < 1", True),
+        ("16 <= minutes", True),
+        ("least > 1000000", False),
+        ("least < 5", True),
+        ("age < -1000000", False),
+        ("score > 1000", False),
+        *(
+            (f"{name} in []", True)
+            for name in ("age", "minutes", "game", "snacks", "mood", "words", "answer")
+        ),
+        ("[] in age", True),
+        *((f"{name} = []", True) for name in ("age", "game", "mood", "words", "result")),
+        ("snacks = []", False),
     ],
 )
 def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
@@ -132,6 +175,11 @@ def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
         ("if [game] >= 1 then 1 else 0", "never_true"),
         ("if [game] < 1 then 1 else 0", None),
         ("if [mood] + 1 > 9 then 1 else 0", None),
+        ("if [minutes] == 0 then 1 else 0", None),
+        ("if [minutes] == 16 then 1 else 0", "unknown_value"),
+        ('if [age] == "old" then 1 else 0', "unknown_value"),
+        ("if [minutes] < 1 then 1 else 0", None),
+        ("if [minutes] < 0 then 1 else 0", "never_true"),
     ],
 )
 def test_formulas_compare_values_too(formula: str, code: str | None) -> None:
@@ -173,6 +221,17 @@ def test_a_finding_in_a_condition_names_the_comparison() -> None:
             '`precondition` compares mood with "mood 2", and its points are 1 to 5. '
             'Did you mean the value "2"?',
         ),
+        ("age = true", "`precondition` compares age with true, and its values are numbers."),
+        (
+            "minutes = 16",
+            "`precondition` compares minutes with 16, and its values are numbers, 1 to 15.",
+        ),
+        (
+            "least < 5",
+            "`precondition` has a comparison that is never true: no answer to least is < 5. "
+            "Its numbers are at least 5.",
+        ),
+        ("age in []", "`precondition` has a comparison with an empty list, which is never true."),
         (
             "mood > 5",
             "`precondition` has a comparison that is never true: no answer to mood is > 5. "

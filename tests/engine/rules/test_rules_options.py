@@ -30,6 +30,16 @@ def test_values_differ_in_case_or_letters() -> None:
     assert block_faults({**CHOICE, "options": [{"value": "a"}, {"value": "A"}]}) == []
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Yes", "Y\u200bes"), ("Yes", "Yes\u3164"), ("a b", "a  b"), ("a b", "a\N{NO-BREAK SPACE}b")],
+)
+def test_values_that_look_the_same_are_refused(one: str, other: str) -> None:
+    sent = [{"value": "first"}, {"value": one}, {"value": other}]
+
+    assert block_faults({**CHOICE, "options": sent}) == [("options[2].value", "duplicate")]
+
+
 def test_labels_may_be_the_same() -> None:
     assert block_faults({**CHOICE, "options": options(2, label="so")}) == []
 

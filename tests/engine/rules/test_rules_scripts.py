@@ -34,6 +34,7 @@ from tests.support.engine.violations import (
         ("fav-game", "fav game"),
         ("q7", "Q7"),
         ("caf\u00e9", "Cafe\u0301"),
+        ("game", "ga\u3164me"),  # looks the same
     ],
 )
 def test_names_are_unique_in_title_case(one: str, other: str) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.language import names, piping
 from surveys.engine.language.values import json_bytes
 from surveys.engine.rules.warnings import CODES, MAX_WARNINGS, warnings
-from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script
+from surveys.engine.script import ActionConfig, Block, Bucket, Option, Script, title_case
 
 QUESTION = Block("single_punch", "Which?", id=7, name="game", options=(Option("chess", 1), Option("go", 2)))
 IGNORED = replace(QUESTION, scores_ignored=True)
@@ -70,6 +71,30 @@ def test_a_warning_of_ignored_points_says_what_to_do(scoring: bool, advice: str)
 
     assert (warning["field"], warning["code"]) == ("blocks[1].options", "scores_ignored")
     assert advice in str(warning["message"])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            (Option("Yes"), Option("No"), Option("yes"), Option("YES")),
+            ["options[2].value", "options[3].value"],
+        ),
+        ((Option("Straße"), Option("STRASSE")), ["options[1].value"]),
+        ((Option("a"), Option("b", label="A")), ["options[1].label"]),
+        ((Option("a", label="So\u200b"), Option("b", label="so")), ["options[1].label"]),
+        ((Option("a", label="So", emoji="👍"), Option("b", label="So", emoji="👎")), []),
+        ((Option("a"), Option("ä"), Option("aa")), []),
+    ],
+)
+def test_options_that_differ_in_case_alone_are_told(options: tuple[Option, ...], expected: list[str]) -> None:
+    block = replace(QUESTION, options=options)
+
+    found = [str(field) for field, code in warned_of(block) if code == "similar_options"]
+
+    assert {each.removeprefix("blocks[0].") for each in found} >= set(expected)
+    assert bool(found) is bool(expected)
+    assert warned_of(replace(block, type="rating")) == []
 
 
 def test_a_script_from_before_scoring_has_one_warning() -> None:
@@ -349,6 +374,81 @@ def test_both_readings_of_an_ambiguous_name_are_told() -> None:
     ]
     ((_, message),) = ambiguous(NAMED, replace(OTHER, prompt="[q3]"))
     assert "which is a position: it means no block." in str(message)
+
+
+PROMPT_VARIABLES = sorted(piping.PROMPT_VARIABLES)
+BUCKET = Bucket("Fire Mage")
+ALL_VARIABLES = sorted(names.VARIABLES | names.bucket_variables(BUCKET.key))
+
+
+@pytest.mark.parametrize("spelt", [str, str.upper, title_case])
+@pytest.mark.parametrize("variable", [*ALL_VARIABLES, *PROMPT_VARIABLES])
+def test_a_block_with_the_name_of_a_variable_is_warned_of(variable: str, spelt: Any) -> None:
+    named = replace(OTHER, name=spelt(variable))
+    scored = {"scoring_enabled": True, "buckets": (BUCKET,)}
+
+    ((field, message),) = ambiguous(QUESTION, named, **scored)
+
+    assert field == "blocks[1].name"
+    assert f"{variable}" in str(message)
+    assert ("is written" in str(message)) is (variable not in PROMPT_VARIABLES)
+
+
+def test_a_score_is_a_variable_only_while_scoring_is_on() -> None:
+    named = replace(OTHER, name="score")
+
+    assert ambiguous(named, replace(QUESTION, prompt="[score]", precondition="score > 1")) == []
+
+
+SCORE = replace(OTHER, name="Score", prompt="How many?")
+USER = replace(OTHER, name="userName")
+
+
+@pytest.mark.parametrize(
+    ("fields", "places"),
+    [
+        ({"prompt": "[score] [score]", "when_correct": "[answer]"}, ["prompt"]),
+        ({"prompt": "[Score] [max_score]"}, []),
+        ({"precondition": "score > 3 AND Score > 3"}, ["precondition"]),
+        ({"precondition": "Score > 3"}, []),
+        (
+            {"precondition": "score > 1", "show_when": {"variable": "score", "op": "gt", "value": 1}},
+            ["show_when.variable"],
+        ),
+        ({"type": "calculated_block", "calculated_formula": "[score] * [Score]"}, ["calculated_formula"]),
+        ({"when_incorrect": "No, [UserName|you]!"}, ["when_incorrect"]),
+        ({"type": "calculated_block", "calculated_formula": "[UserName] * 2"}, []),  # the block
+        ({"precondition": 'username = "x"'}, []),
+    ],
+)
+def test_a_variable_that_is_the_name_of_a_block_is_ambiguous(
+    fields: dict[str, Any], places: list[str]
+) -> None:
+    asked = Block(**{"type": "open_text", "id": 22, "name": "last", **fields})
+
+    found = [field for field, _ in ambiguous(SCORE, USER, asked, scoring_enabled=True)]
+
+    assert found == ["blocks[0].name", "blocks[1].name", *(f"blocks[2].{each}" for each in places)]
+
+
+def test_both_readings_of_a_variable_are_told() -> None:
+    asked = Block("open_text", "[score], [username]?", id=22, name="last")
+
+    found = ambiguous(SCORE, USER, asked, scoring_enabled=True)
+
+    assert [message for _, message in found] == [
+        "The name Score is that of a variable too: `score` means the variable, and this block is written "
+        "`Score`. Give the block another name.",
+        "The name userName is that of a variable too: in texts [username] means the variable, in any case, "
+        "so none can contain the answer to this block; conditions and formulas mean the block. Give the "
+        "block another name.",
+        "`prompt` contains [score], which means the variable. A block has the name Score: block 1, “How "
+        "many?”, which is written [Score]. Give that block another name, so that it is clear which of them "
+        "is meant.",
+        "`prompt` contains [username], which means the variable. A block has the name userName: block 2, "
+        "“Why?”, which no text can name. Give that block another name, so that it is clear which of them is "
+        "meant.",
+    ]
 
 
 def test_the_outro_may_have_ambiguous_names_too() -> None:

@@ -150,8 +150,10 @@ def drawn(project):
     return posting._invitation(Project.objects.get(pk=project.pk), timezone.now()).raw
 
 
-def test_the_post_is_found_beneath_many_newer_messages(chat, monkeypatch):
+@pytest.mark.parametrize("at_once", [10, 1])
+def test_the_post_is_found_beneath_many_newer_messages(chat, monkeypatch, at_once):
     monkeypatch.setattr(posts, "PAGE", 3)
+    monkeypatch.setattr(posts, "PAGES_AT_ONCE", at_once)
     project = chat.create(QUESTION)
     for _ in range(7):
         chat.channel.messages |= {chat.platform.world.new_id(): {}}
@@ -162,10 +164,14 @@ def test_the_post_is_found_beneath_many_newer_messages(chat, monkeypatch):
     lose(chat, monkeypatch, "502")
     opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
     chat.work()
-    later(chat)
+    for _ in range(3):
+        assert len(chat.platform.sent("POST", "/messages")) == 1
+        later(chat)
 
     assert len(chat.channel.messages) == 8
     assert chat.message()["id"] == PublicMessage.objects.get().message_id
+    task = ChatTask.objects.get(kind=public_messages.SEND)
+    assert (task.status, task.attempt_count) == ("delivered", 0)
 
 
 def test_where_the_history_cannot_be_read_nothing_is_posted(chat):

@@ -8,6 +8,7 @@ import pytest
 
 from surveys.models import Conversation
 from tests.support.caller import CHOICE, TEXT, Caller
+from tests.support.staff import Staff
 from tests.support.surveys.imports import (
     as_lines,
     faults,
@@ -74,6 +75,83 @@ def test_a_projects_own_export_is_imported_again_after_blocks_and_options_were_r
     assert caller.get(f"/projects/{project['id']}").json()["info"]["response_count"] == 2 * (4 + 2)
     packed = Conversation.objects.values_list("packed", flat=True)
     assert len({frozenset(records(bytes(each or b""))) for each in packed}) == 2
+
+
+def test_a_copy_takes_the_export_of_its_original_without_answers_to_removed_questions(
+    caller: Caller,
+) -> None:
+    project = caller.make_open(ONE, MANY, WHY, **WEB)
+    send(
+        caller,
+        project,
+        past(("one", "red"), ("many", "x"), ("many", "y"), ("why", "So.")),
+        partial(("many", "y")),
+        partial(("one", "green"), ("many", "y")),
+    )
+    one, _, why = project["script"]["blocks"]
+    rewritten(caller, project, one, why, {**TEXT, "name": "many", "prompt": "New?", "required": False})
+    copy = caller.post(f"/projects/{project['id']}/clone").json()
+    stranger = caller.make_open(ONE, WHY, {**TEXT, "name": "many"}, **WEB)
+
+    dry = send_lines(caller, copy, exported(caller, project), query="?dry_run=true")
+    answer = send_lines(caller, copy, exported(caller, project))
+    elsewhere = send_lines(caller, stranger, exported(caller, project))
+
+    assert (dry.status_code, dry.json()) == (200, {"imported": 2, "left_out": 4})
+    assert (answer.status_code, answer.json()) == (201, {"imported": 2, "left_out": 4})
+    by_name = [[(each["block_name"], each["value"]) for each in r["answers"]] for r in listed(caller, copy)]
+    assert sorted(by_name) == [[("one", "green")], [("one", "red"), ("why", "So.")]]
+    assert elsewhere.status_code == 400  # no copy: `many` is its own question there
+
+
+def test_a_partial_response_that_answers_only_removed_questions_is_imported_again(caller: Caller) -> None:
+    project = caller.make_open({**MANY, "required": True}, ONE, **WEB)
+    send(caller, project, partial(("many", "x")))
+    rewritten(caller, project, project["script"]["blocks"][1])
+
+    answer = send_lines(caller, project, exported(caller, project))
+
+    assert (answer.status_code, answer.json()) == (201, {"imported": 1})
+    one, other = listed(caller, project)
+    assert said(one) == said(other) != []
+
+
+def marked(caller: Caller, project: Any) -> list[str]:
+    answer = caller.get(f"/projects/{project['id']}/responses/export?missing=marked")
+    return sorted(b"".join(answer.streaming_content).decode().splitlines()[1:], key=lambda row: row[-30:])
+
+
+@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
+def test_a_removed_question_that_was_skipped_stays_so_when_the_response_is_imported_again(
+    caller: Caller, privacy: str
+) -> None:
+    hidden = {**WHY, "name": "then", "show_when": {"block": "one", "op": "eq", "value": "red"}}
+    optional = {**WHY, "required": False}
+    project = caller.make_open(ONE, optional, {**hidden, "required": False}, privacy_mode=privacy, **WEB)
+    send(
+        caller,
+        project,
+        past(("one", "red")),
+        past(("one", "green")),
+        past(("one", "red"), ("why", "So."), ("then", "Yes.")),
+        partial(("one", "red"), ("then", "Yes.")),
+    )
+    rewritten(caller, project, project["script"]["blocks"][0])
+    before = [row.split(",")[-3:] for row in marked(caller, project)]
+    ids = [each["id"] for each in listed(caller, project)]
+
+    answer = send_lines(caller, project, exported(caller, project))
+    for each in ids:
+        assert caller.delete(f"/responses/{each}").status_code == 204
+
+    assert (answer.status_code, answer.json()) == (201, {"imported": 4})
+    assert [row.split(",")[-3:] for row in marked(caller, project)] == before
+    assert sum(row.count("[skipped]") for row in before) == 4
+    assert sum(row.count("[not shown]") for row in before) == 1
+    for each in listed(caller, project):
+        assert Staff(community=caller.community).read(
+            f"/admin/surveys/project/{project['id']}/responses/{each['id']}/"
+        )
 
 
 def said(response: Any) -> list[tuple[Any, ...]]:
