@@ -11,12 +11,13 @@ from surveys.engine.language import expression_grammar, names, values
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
 from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
-from surveys.engine.language.values import Value
+from surveys.engine.language.values import Operand, Value
 from surveys.engine.script import title_case
 
-ValueOf: TypeAlias = Callable[[str], Value]  # takes a name as the expression writes it
+# Takes a name as the expression writes it. An operand is prepared once for many expressions.
+ValueOf: TypeAlias = Callable[[str], Value | Operand]
 
-COMPARISONS: Mapping[str, Callable[[Value, Value], bool]] = {
+COMPARISONS: Mapping[str, Callable[[Value | Operand, Value | Operand], bool]] = {
     "=": values.equal,
     "!=": values.differ,
     "<": values.less,
@@ -125,20 +126,21 @@ def _condition(node: ExpressionNode) -> Callable[[ValueOf], bool]:
 
 
 def _comparison(
-    compare: Callable[[Value, Value], bool], left: ExpressionNode, right: ExpressionNode
+    compare: Callable[[Value | Operand, Value | Operand], bool], left: ExpressionNode, right: ExpressionNode
 ) -> Callable[[ValueOf], bool]:
     if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent case
-        name, value = left.name, right.value
-        return lambda value_of: compare(value_of(name), value)
+        name, literal = left.name, Operand(right.value)
+        return lambda value_of: compare(value_of(name), literal)
     first, second = _value(left), _value(right)
     return lambda value_of: compare(first(value_of), second(value_of))
 
 
-def _value(node: ExpressionNode) -> Callable[[ValueOf], Value]:
+def _value(node: ExpressionNode) -> Callable[[ValueOf], Value | Operand]:
     match node:
         case Name(name):
             return lambda value_of: value_of(name)
         case Literal(value):
-            return lambda value_of: value
+            literal = Operand(value)
+            return lambda value_of: literal
         case _:
             return _condition(node)

@@ -10,9 +10,9 @@ Evaluation never fails; what cannot be computed is 0:
 - A condition without a comparison is true if it is not 0; a variable alone also if it is text.
 - The result of a variable alone is its value, even if that is text; a list is its parts joined by commas.
 
-Numbers are decimals: computed with 50 digits, returned with 40 and compared with 28. Smaller differences
-are treated as rounding errors, so `[a] / 3 * 3 - [a]` is 0, and a third that one block computes and another
-multiplies by three is 1.
+Numbers are decimals: read with 100 digits, computed with 50, returned with 40 and compared with 28. Smaller
+differences are treated as rounding errors, so `[a] / 3 * 3 - [a]` is 0, and a third that one block computes
+and another multiplies by three is 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from surveys.engine.language import formula_grammar, values
@@ -39,7 +39,7 @@ from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 
-ValueOf: TypeAlias = Callable[[str], Value]  # takes a name as the brackets contain it
+ValueOf: TypeAlias = Callable[[str], Value | values.Operand]  # takes a name as the brackets contain it
 NameOf: TypeAlias = Callable[[str], str]
 Result: TypeAlias = Decimal | str
 
@@ -48,6 +48,7 @@ _RESULT_DIGITS = 40
 _MAX_EXPONENT = 100  # digits before the point, or zeros after it; other numbers count as 0
 _COMPUTE = Context(prec=50, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _RETURN = Context(prec=_RESULT_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
+_READ = Context(prec=100, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _ROUND = Context(prec=_DIGITS, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[])
 _ZERO = Decimal(0)
 
@@ -66,7 +67,7 @@ class Formula:
     source: str = field(compare=False)
     tree: FormulaNode
     mentions: tuple[Mention, ...] = field(compare=False)  # names in brackets, in the order of the text
-    _result: Callable[[ValueOf, NameOf], Result] = field(compare=False, repr=False)
+    _result: Callable[[ValueOf, NameOf], _Outcome] = field(compare=False, repr=False)
 
     def evaluate(self, value_of: ValueOf, name_of: NameOf) -> Result:
         """The result, a number or text. Never raises.
@@ -74,7 +75,8 @@ class Formula:
         `value_of` returns None for an unknown or unanswered name; `name_of` the label that argmax returns
         for a variable.
         """
-        return self._result(value_of, name_of)
+        outcome = self._result(value_of, name_of)
+        return outcome if isinstance(outcome, Decimal) else values.text(outcome.value)
 
 
 @lru_cache(maxsize=1024)
@@ -94,14 +96,6 @@ def parse(text: str) -> Formula:
 # --- Values as numbers ------------------------------------------------------------------------------
 
 
-def _number(value: Value) -> Decimal:
-    """A value as an operand of arithmetic, not rounded."""
-    while isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
-    number = values.number(value)
-    return _ZERO if number is None else number
-
-
 def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
     """The number rounded for comparison, or as `context` says. Minus 0 is 0."""
     number = context.plus(number)
@@ -111,20 +105,41 @@ def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
     return whole if whole == number else context.normalize(number)
 
 
-def _compared(value: Value) -> Value:
-    """A value as a side of `==`."""
-    number = values.number(value)
-    if number is not None:
-        return rounded(number)
-    return _ZERO if value is None or value == () or isinstance(value, Decimal) else value
+class Operand(values.Operand):
+    """A value as formulas use it. What they need of it is computed on first use, and kept."""
+
+    @cached_property
+    def amount(self) -> Decimal:
+        """The value as an operand of arithmetic, not rounded."""
+        number = self.elements[0].number if len(self.elements) == 1 else None
+        return _ZERO if number is None else _READ.plus(number)
+
+    @cached_property
+    def compared(self) -> values.Operand:
+        """The value as a side of `==`."""
+        if self.number is not None:
+            return values.Operand(rounded(self.number))
+        is_zero = self.value is None or self.value == () or isinstance(self.value, Decimal)
+        return values.Operand(_ZERO) if is_zero else self
+
+    @cached_property
+    def alone(self) -> _Outcome:
+        """The result of a formula that is only this variable."""
+        if self.is_list and len(self.elements) == 1:
+            return Operand(self.elements[0].value).alone
+        compared = self.compared.value
+        if isinstance(compared, Decimal):
+            return compared
+        return self if isinstance(compared, str) else Operand(values.text(compared))
 
 
-def _alone(value: Value) -> Result:
-    """The result of a formula that is only a variable."""
-    compared = _compared(value)
-    if isinstance(compared, tuple) and len(compared) == 1:
-        return _alone(compared[0])
-    return compared if isinstance(compared, Decimal) else values.text(compared)
+_Outcome: TypeAlias = Decimal | Operand  # of a part of a formula; an operand's value is text
+
+
+def _operand(value: Value | values.Operand) -> Operand:
+    if isinstance(value, Operand):
+        return value
+    return Operand(value.value if isinstance(value, values.Operand) else value)
 
 
 # --- Arithmetic -----------------------------------------------------------------------------------
@@ -149,15 +164,17 @@ _STEPS: Mapping[str, Callable[[Decimal, Decimal], Decimal]] = {"*": _COMPUTE.mul
 # --- Tree → closures; recursion is as deep as the formula nests -------------------------------------
 
 
-def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], Result]:
+def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], _Outcome]:
     """The result of a formula, or of a branch of an if."""
     match node:
         case Variable(name):
-            return lambda value_of, name_of: _alone(value_of(name))
+            return lambda value_of, name_of: _operand(value_of(name)).alone
         case TextLiteral(text):
-            return lambda value_of, name_of: text
+            literal = Operand(text)
+            return lambda value_of, name_of: literal
         case Argmax(names):
-            return _argmax(names)
+            greatest = _argmax(names)
+            return lambda value_of, name_of: Operand(greatest(value_of, name_of))
         case Conditional():
             return _conditional(node)
         case _:
@@ -165,13 +182,21 @@ def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], Result]:
             return lambda value_of, name_of: rounded(amount(value_of, name_of), _RETURN)
 
 
-def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], Value]:
+def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], values.Operand]:
     """One side of `==`."""
-    if isinstance(node, Variable):
-        name = node.name
-        return lambda value_of, name_of: _compared(value_of(name))
+    match node:
+        case Variable(name):
+            return lambda value_of, name_of: _operand(value_of(name)).compared
+        case TextLiteral(literal) | NumberLiteral(literal):
+            compared = Operand(literal).compared
+            return lambda value_of, name_of: compared
     result = _result(node)
-    return lambda value_of, name_of: _compared(result(value_of, name_of))
+
+    def side(value_of: ValueOf, name_of: NameOf) -> values.Operand:
+        outcome = result(value_of, name_of)
+        return outcome.compared if isinstance(outcome, Operand) else values.Operand(rounded(outcome))
+
+    return side
 
 
 def _amount(node: FormulaNode) -> Callable[[ValueOf, NameOf], Decimal]:
@@ -180,7 +205,7 @@ def _amount(node: FormulaNode) -> Callable[[ValueOf, NameOf], Decimal]:
         case NumberLiteral(value):
             return lambda value_of, name_of: value
         case Variable(name):
-            return lambda value_of, name_of: _number(value_of(name))
+            return lambda value_of, name_of: _operand(value_of(name)).amount
         case Negative(part):
             amount = _amount(part)
             return lambda value_of, name_of: amount(value_of, name_of).copy_negate()
@@ -188,9 +213,13 @@ def _amount(node: FormulaNode) -> Callable[[ValueOf, NameOf], Decimal]:
             return _sum(tuple(map(_amount, parts)))
         case Product(first, steps):
             return _product(_amount(first), tuple((_STEPS[sign], _amount(part)) for sign, part in steps))
-        case _:
-            result = _result(node)
-            return lambda value_of, name_of: _number(result(value_of, name_of))
+    result = _result(node)
+
+    def amount_of_result(value_of: ValueOf, name_of: NameOf) -> Decimal:
+        outcome = result(value_of, name_of)
+        return outcome.amount if isinstance(outcome, Operand) else outcome
+
+    return amount_of_result
 
 
 def _sum(parts: tuple[Callable[[ValueOf, NameOf], Decimal], ...]) -> Callable[[ValueOf, NameOf], Decimal]:
@@ -220,16 +249,16 @@ def _argmax(names: tuple[str, ...]) -> Callable[[ValueOf, NameOf], str]:
     """argmax: the first of several equal variables wins."""
 
     def greatest(value_of: ValueOf, name_of: NameOf) -> str:
-        return name_of(max(names, key=lambda name: rounded(_number(value_of(name)))))
+        return name_of(max(names, key=lambda name: rounded(_operand(value_of(name)).amount)))
 
     return greatest
 
 
-def _conditional(node: Conditional) -> Callable[[ValueOf, NameOf], Result]:
+def _conditional(node: Conditional) -> Callable[[ValueOf, NameOf], _Outcome]:
     cases = tuple((_condition(condition), _result(value)) for condition, value in node.cases)
     otherwise = _result(node.otherwise)
 
-    def chosen(value_of: ValueOf, name_of: NameOf) -> Result:
+    def chosen(value_of: ValueOf, name_of: NameOf) -> _Outcome:
         for holds, value in cases:
             if holds(value_of, name_of):
                 return value(value_of, name_of)

@@ -1,13 +1,19 @@
 """The values of skip logic and the rules by which they compare (decisions 6.4, 6.5 and 14.13).
 
 No function here raises, whatever the values: an expression is always true or false.
+
+A walk compares one answer of ten thousand characters a hundred thousand times. Therefore comparisons take an
+`Operand` on each side, which reads the number in a text and normalises the text once. A plain value becomes
+an operand for one comparison.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cached_property
 from typing import TypeAlias
 
 from communities.sent_text import composed, sent_text
@@ -61,79 +67,140 @@ def text(value: Value) -> str:
     return ""
 
 
-def is_true(value: Value) -> bool:
+class Operand:
+    """A value as a side of comparisons. What comparisons need of it is computed on first use, and kept."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.is_list = isinstance(value, tuple)
+
+    @cached_property
+    def number(self) -> Decimal | None:
+        return number(self.value)
+
+    @cached_property
+    def is_true(self) -> bool:
+        value = self.value
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, tuple):
+            return bool(value)
+        if value is None or value in ("", "false"):
+            return False
+        return self.number != 0
+
+    @cached_property
+    def forms(self) -> frozenset[Decimal | str]:
+        """The number that the value reads as, and its text in the form of `sent_text`.
+
+        Two single values are equal if they have a form in common. The forms of a list are those of its
+        elements; a missing value has none.
+        """
+        if isinstance(self.value, tuple):
+            return frozenset(form for element in self.value for form in _forms(element, number(element)))
+        return frozenset(_forms(self.value, self.number))
+
+    @cached_property
+    def elements(self) -> tuple[Operand, ...]:
+        """The elements of a list, or the value itself."""
+        return tuple(map(Operand, self.value)) if isinstance(self.value, tuple) else (self,)
+
+    @cached_property
+    def distinct_forms(self) -> tuple[Decimal | str, ...] | None:
+        """One form of each element, by which lists compare; None if an element needs both of its forms.
+
+        Only a number that is no digits in text, such as 1E+200, and a text that is a number beside its white
+        space need both.
+        """
+        forms = list[Decimal | str]()
+        for element in self.elements:
+            sent = sent_text(element.text)
+            if (element.number is None) != (number(sent) is None):
+                return None
+            forms.append(sent if element.number is None else element.number)
+        return tuple(forms)
+
+    @cached_property
+    def text(self) -> str:
+        """The value as text in NFC, in which `in` searches."""
+        return composed(text(self.value))
+
+
+def operand(value: Value | Operand) -> Operand:
+    """The value as a side of comparisons."""
+    return value if isinstance(value, Operand) else Operand(value)
+
+
+def _forms(value: Value, number: Decimal | None) -> Iterator[Decimal | str]:
+    if number is not None:
+        yield number
+    if value is not None:
+        yield sent_text(text(value))
+
+
+def is_true(value: Value | Operand) -> bool:
     """Whether a value by itself is a true condition: it exists and is not empty, 0 or false.
 
     The texts `0` and `false` are not true either, because options of a question may have these values.
     """
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, tuple):
-        return bool(value)
-    if value is None or value in ("", "false"):
-        return False
-    return number(value) != 0
+    return operand(value).is_true
 
 
-def equal(left: Value, right: Value) -> bool:
+def equal(left: Value | Operand, right: Value | Operand) -> bool:
     """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text`.
 
     Case matters. A missing value equals nothing. A list equals a list with equal elements in the same order;
     a list of one equals its element.
     """
-    if left is None or right is None:
+    left, right = operand(left), operand(right)
+    if not left.is_list and not right.is_list:
+        return not left.forms.isdisjoint(right.forms)
+    if len(left.elements) != len(right.elements):
         return False
-    if isinstance(left, tuple):
-        if not isinstance(right, tuple):
-            return len(left) == 1 and equal(left[0], right)
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(right, tuple):
-        return len(right) == 1 and equal(left, right[0])
-    first = number(left)
-    if first is not None:
-        second = number(right)
-        if second is not None:
-            return first == second
-    one, other = text(left), text(right)
-    return one == other or sent_text(one) == sent_text(other)
+    if len(left.elements) == 1:
+        return not left.forms.isdisjoint(right.forms)
+    if left.distinct_forms is not None and right.distinct_forms is not None:
+        return left.distinct_forms == right.distinct_forms
+    return all(map(equal, left.elements, right.elements))
 
 
-def differ(left: Value, right: Value) -> bool:
+def differ(left: Value | Operand, right: Value | Operand) -> bool:
     """`!=`: the opposite of `=`, so it is true if a value is missing."""
     return not equal(left, right)
 
 
-def less(left: Value, right: Value) -> bool:
+def less(left: Value | Operand, right: Value | Operand) -> bool:
     """`<`: false unless both sides are numbers, like the other three orderings."""
-    first, second = number(left), number(right)
+    first, second = operand(left).number, operand(right).number
     return first is not None and second is not None and first < second
 
 
-def less_or_equal(left: Value, right: Value) -> bool:
+def less_or_equal(left: Value | Operand, right: Value | Operand) -> bool:
     """`<=`, between two numbers."""
-    first, second = number(left), number(right)
+    first, second = operand(left).number, operand(right).number
     return first is not None and second is not None and first <= second
 
 
-def greater(left: Value, right: Value) -> bool:
+def greater(left: Value | Operand, right: Value | Operand) -> bool:
     """`>`, between two numbers."""
     return less(right, left)
 
 
-def greater_or_equal(left: Value, right: Value) -> bool:
+def greater_or_equal(left: Value | Operand, right: Value | Operand) -> bool:
     """`>=`, between two numbers."""
     return less_or_equal(right, left)
 
 
-def is_in(left: Value, right: Value) -> bool:
+def is_in(left: Value | Operand, right: Value | Operand) -> bool:
     """`in`: an element of a list, or a part of a text. For a list on the left, any element suffices."""
-    if left is None or right is None:
+    left, right = operand(left), operand(right)
+    if right.is_list:
+        return not left.forms.isdisjoint(right.forms)
+    if left.value is None or right.value is None:
         return False
-    if isinstance(left, tuple):
-        return any(is_in(element, right) for element in left)
-    if isinstance(right, tuple):
-        return any(equal(left, element) for element in right)
-    return composed(text(left)) in composed(text(right))
+    if left.is_list:
+        return any(element.text in right.text for element in left.elements)
+    return left.text in right.text
 
 
 def plain_digits(value: Decimal) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.walk import answers
-from surveys.engine.walk.runner import State, both_values, calculate, is_hidden, results_before
+from surveys.engine.walk.runner import State, calculate, is_hidden, path_values, results_before
 
 
 def settled(script: Script, state: State) -> State:
@@ -44,15 +44,14 @@ def looked_ahead(script: Script, state: State) -> State:
     if end <= state.at:
         return state
     results = results_before(script, state, state.at)
-    state = replace(state, results=results)
-    value_of, exact_value_of = both_values(script, state)
+    known, path = path_values(script, replace(state, results=results)), list(state.path)
     for block in script.blocks[state.at : end]:
         reply = state.replies.get(block.id or 0)
-        if (reply is None and block.type != CALCULATED) or is_hidden(block, value_of):
+        if (reply is None and block.type != CALCULATED) or is_hidden(block, known):
             continue
         if block.type == CALCULATED:
-            calculate(script, block, results, exact_value_of)
+            calculate(block, results, known)
         elif reply is not None and (block.id not in state.left or answers.fits(block, reply)):
-            state = replace(state, path=(*state.path, block.id or 0))
-            value_of, exact_value_of = both_values(script, state)
-    return replace(state, at=end)
+            path.append(block.id or 0)
+            known.pass_block(block.id or 0, reply)
+    return replace(state, at=end, path=tuple(path), results=results)

@@ -77,12 +77,7 @@ def _as_written(block: Block, text: str) -> str:
 
 def passing_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
     """The reply with which the current question is passed; None if it waits for the respondent."""
-    block = runner.current_block(script, state)
-    if not prefill.skips or block is None or script.is_poll or block.type == "ranking":
-        return None
-    if block.id in state.replies or (script.scoring_enabled and answers.is_graded(block)):
-        return None
-    reply = reply_to(script, block, prefill)
+    reply = _given_reply(script, state, prefill)
     if reply is None or runner.answer(script, state, reply).completes:
         return None
     return reply
@@ -90,6 +85,19 @@ def passing_reply(script: Script, state: State, prefill: Prefill) -> Reply | Non
 
 def passed(script: Script, state: State, prefill: Prefill) -> State:
     """The state at the first step that waits for the respondent."""
-    while (reply := passing_reply(script, state, prefill)) is not None:
-        state = runner.answer(script, state, reply).state
-    return state
+    walk = runner.Walk(script, state)
+    while (reply := _given_reply(script, walk.state, prefill)) is not None:
+        state = walk.state
+        if walk.answer(reply).completes:
+            return state
+    return walk.state
+
+
+def _given_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
+    """The reply that passes the current question, unless it is the last one."""
+    block = runner.current_block(script, state)
+    if not prefill.skips or block is None or script.is_poll or block.type == "ranking":
+        return None
+    if block.id in state.replies or (script.scoring_enabled and answers.is_graded(block)):
+        return None
+    return reply_to(script, block, prefill)

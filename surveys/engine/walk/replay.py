@@ -254,21 +254,22 @@ def _options_called(block: Block, text: str | None) -> list[Option]:
 def _completed(
     script: Script, matched: _Matched, fields: Mapping[str, str]
 ) -> tuple[Replay, list[Violation]]:
-    turn = runner.begin(script, fields=fields)
+    walk = runner.Walk(script, State(fields=fields))
+    turn = walk.forward()
     waiting, reached = set(matched.replies), list[tuple[Block, State]]()
     while turn.show is not None and not turn.completes:
         block = turn.show
         if block.action_kind is not None:
             reached.append((block, turn.state))
         if not block.asks:
-            turn = runner.proceed(script, turn.state)
+            turn = walk.proceed()
             continue
         reply = matched.replies.get(block.id or 0)
         if reply is None and presentation.effective_block(script, block).required:
             message = f"The response is completed, but `{block.name}` needs an answer and has none."
             return Replay(turn.state), [Violation("answers", "required", message)]
         waiting.discard(block.id or 0)
-        turn = runner.answer(script, turn.state, SKIPPED if reply is None else reply)
+        turn = walk.answer(SKIPPED if reply is None else reply)
     return Replay(turn.state, reached), list(_hidden(script, matched, waiting))
 
 
@@ -297,17 +298,18 @@ def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tu
 
 def _after_last_answer(script: Script, matched: _Matched, fields: Mapping[str, str]) -> Turn:
     """The turn after the last answer on the way, which ends at a required question without an answer."""
-    turn = last = runner.begin(script, fields=fields)
+    walk = runner.Walk(script, State(fields=fields))
+    turn = last = walk.forward()
     waiting = set(matched.replies)
     while waiting and turn.show is not None and not turn.completes:
         block = turn.show
         if not block.asks:
-            turn = runner.proceed(script, turn.state)
+            turn = walk.proceed()
             continue
         reply = matched.replies.get(block.id or 0)
         if reply is None and presentation.effective_block(script, block).required:
             break
-        turn = runner.answer(script, turn.state, SKIPPED if reply is None else reply)
+        turn = walk.answer(SKIPPED if reply is None else reply)
         if reply is not None:
             waiting.discard(block.id or 0)
             last = turn

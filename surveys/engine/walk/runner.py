@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from communities.sent_text import composed
-from surveys.engine.language import expressions, formulas, names, piping, references
+from surveys.engine.language import expressions, formulas, names, piping
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import CALCULATED, Block, Script
 from surveys.engine.walk import answers, scoring
 from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.path_values import PathValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,53 @@ class Turn:
     feedback: str | None = None
 
 
+class Walk:
+    """Moves forward from a state, one after the other. They find each value once and add the scores up."""
+
+    def __init__(self, script: Script, state: State) -> None:
+        self.script = script
+        self.state = state
+        self._known = path_values(script, state)
+
+    def forward(self) -> Turn:
+        """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
+        script, known = self.script, self._known
+        known.results = results = results_before(script, self.state, self.state.at)
+        for index in range(self.state.at, len(script.blocks)):
+            block = script.blocks[index]
+            if is_hidden(block, known):
+                continue
+            if block.type != CALCULATED:
+                self.state = replace(self.state, at=index, results=results)
+                return Turn(self.state, show=block)
+            calculate(block, results, known)
+        self.state = replace(self.state, at=len(script.blocks), results=results)
+        return Turn(self.state, show=None, completes=True)
+
+    def answer(self, reply: Reply) -> Turn:
+        """Take the reply to the current block, which must be a question, and proceed to the next shown."""
+        block = self.script.blocks[self.state.at]
+        assert block.id is not None
+        self.state = replace(self.state, replies={**self.state.replies, block.id: reply})
+        turn = self.proceed()
+        return replace(
+            turn,
+            completes=turn.completes or self.script.is_poll,
+            feedback=feedback(self.script, block, reply),
+        )
+
+    def proceed(self) -> Turn:
+        """Leave the current block and proceed to the next one shown."""
+        block, state = self.script.blocks[self.state.at], self.state
+        assert block.id is not None
+        self._known.pass_block(block.id, state.replies.get(block.id))
+        self.state = replace(state, at=state.at + 1, path=(*state.path, block.id))
+        return self.forward()
+
+
 def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:
     """The first turn of a conversation, with what was sent along."""
-    return _forward(script, State(fields=fields or {}, display_name=display_name))
+    return Walk(script, State(fields=fields or {}, display_name=display_name)).forward()
 
 
 def current_block(script: Script, state: State) -> Block | None:
@@ -132,27 +176,12 @@ def current_block(script: Script, state: State) -> Block | None:
 
 def answer(script: Script, state: State, reply: Reply) -> Turn:
     """Take the reply to the current block, which must be a question, and proceed to the next one shown."""
-    block = script.blocks[state.at]
-    assert block.id is not None
-    answered = replace(
-        state,
-        at=state.at + 1,
-        path=(*state.path, block.id),
-        replies={**state.replies, block.id: reply},
-    )
-    turn = _forward(script, answered)
-    return replace(
-        turn,
-        completes=turn.completes or script.is_poll,
-        feedback=feedback(script, block, reply),
-    )
+    return Walk(script, state).answer(reply)
 
 
 def proceed(script: Script, state: State) -> Turn:
     """Leave the current block, which asks nothing, and proceed to the next one shown."""
-    block = script.blocks[state.at]
-    assert block.id is not None
-    return _forward(script, replace(state, at=state.at + 1, path=(*state.path, block.id)))
+    return Walk(script, state).proceed()
 
 
 def back(script: Script, state: State) -> Turn:
@@ -181,15 +210,16 @@ def realign(script: Script, state: State) -> State:
     longer fits. Replies to removed blocks are kept.
     """
     passed = frozenset(state.path)
-    turn = _forward(script, replace(state, at=0, path=()))
+    walk = Walk(script, replace(state, at=0, path=()))
+    turn = walk.forward()
     while turn.show is not None and turn.show.id in passed:
         if turn.show.asks:
             reply = state.replies.get(turn.show.id)
             if reply is None or not answers.fits(turn.show, reply):
                 break
-            turn = answer(script, turn.state, reply)
+            turn = walk.answer(reply)
         else:
-            turn = proceed(script, turn.state)
+            turn = walk.proceed()
     return turn.state
 
 
@@ -254,50 +284,14 @@ def values(script: Script, state: State) -> Callable[[str], Value]:
 
     Calculated results are rounded to the digits with which formulas compare.
     """
-
-    def result_of(block: Block) -> Value:
-        result = _result(state, block)
-        return formulas.rounded(result) if isinstance(result, Decimal) else result
-
-    return _values(script, state, result_of)
+    return path_values(script, state).value
 
 
-def _values(script: Script, state: State, result_of: Callable[[Block], Value]) -> Callable[[str], Value]:
-    """`values`, with `result_of` for the results of calculated blocks.
-
-    The set of blocks shown and the scores are computed on first use, which most blocks do not need. Results
-    are read at each call, because a walk adds to them.
-    """
-    on_path: frozenset[int] | None = None
-    scores: Mapping[str, Decimal] | None = None
-
-    def value_of(name: str) -> Value:
-        nonlocal on_path, scores
-        meaning = references.resolve(name, script)
-        if isinstance(meaning, int):
-            block = script.blocks[meaning]
-            if block.type == CALCULATED:
-                return result_of(block)
-            if on_path is None:
-                on_path = frozenset(state.path)
-            return answers.value(block, state.replies.get(block.id or 0)) if block.id in on_path else None
-        if meaning == "answer":
-            latest = _latest(script, state)
-            return answers.value(*latest) if latest else None
-        if meaning is None:
-            return None
-        if (key := names.field_key(meaning)) is not None:
-            return state.fields.get(key)
-        if scores is None:
-            scores = score_variables(script, state)
-        return scores.get(meaning)
-
-    return value_of
-
-
-def _result(state: State, block: Block) -> Value:
-    """The unrounded result of a calculated block; None if it was not reached or was hidden."""
-    return answers.value(block, state.results.get(block.id or 0))
+def path_values(script: Script, state: State) -> PathValues:
+    """The values at this point of the walk. They read `results` as it grows."""
+    return PathValues(
+        script, path=state.path, replies=state.replies, results=state.results, fields=state.fields
+    )
 
 
 def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
@@ -323,26 +317,24 @@ def fill(
     """
     if "[" not in text:
         return text
-    on_path = frozenset(state.path)
-    value_of = values(script, state)
+    known = path_values(script, state)
 
     def text_of(token: str) -> str | None:
-        if (known := token_values.get(token.lower())) is not None:
-            return known
-        meaning = references.resolve(token, script)
+        if (special := token_values.get(token.lower())) is not None:
+            return special
+        meaning = known.meaning(token)
         if isinstance(meaning, int):
             block = script.blocks[meaning]
             if block.type == CALCULATED:
-                return _display_text(value_of(token))
-            return _inserted(block, state.replies.get(block.id or 0)) if block.id in on_path else ""
+                return _display_text(known.value(token))
+            return _inserted(block, known.reply_on_path(meaning))
         if meaning == "answer":
-            latest = _latest(script, state)
-            return _inserted(*latest) if latest else ""
+            return _inserted(*known.latest) if known.latest else ""
         if meaning is not None and (key := names.field_key(meaning)) is not None:
             return state.fields.get(key, "")
         if meaning is None or not (script.is_scored or meaning in COUNTS):
             return None
-        return _display_text(value_of(meaning))
+        return _display_text(known.value(meaning))
 
     return piping.fill(text, text_of, escape=escape)
 
@@ -353,33 +345,10 @@ def _inserted(block: Block, reply: Reply | None) -> str:
     return text if reply is None or "text" in reply else piping.Authored(text)
 
 
-def _forward(script: Script, state: State) -> Turn:
-    """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
-    results = results_before(script, state, state.at)
-    state = replace(state, results=results)
-    value_of, exact_value_of = both_values(script, state)
-    for index in range(state.at, len(script.blocks)):
-        block = script.blocks[index]
-        if is_hidden(block, value_of):
-            continue
-        if block.type == CALCULATED:
-            calculate(script, block, results, exact_value_of)
-            continue
-        return Turn(replace(state, at=index), show=block)
-    return Turn(replace(state, at=len(script.blocks)), show=None, completes=True)
-
-
-def both_values(script: Script, state: State) -> tuple[Callable[[str], Value], Callable[[str], Value]]:
-    """The values with which conditions compare, and the exact ones. Both read `results` as it grows."""
-    return values(script, state), _values(script, state, partial(_result, state))
-
-
-def calculate(
-    script: Script, block: Block, results: dict[int, Reply], value_of: Callable[[str], Value]
-) -> None:
+def calculate(block: Block, results: dict[int, Reply], known: PathValues) -> None:
     """Add the result of a calculated block. One whose formula was left out of a copy has none."""
     if block.calculated_formula:
-        results[block.id or 0] = _calculated(script, block.calculated_formula, value_of)
+        results[block.id or 0] = _calculated(block.calculated_formula, known)
 
 
 def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
@@ -388,29 +357,16 @@ def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
 
 
-def _calculated(script: Script, formula: str, value_of: Callable[[str], Value]) -> Reply:
+def _calculated(formula: str, known: PathValues) -> Reply:
     """The result of a formula at this point, in the form of a reply.
 
     A text is no longer than a formula: many blocks may copy one long answer into the state, and state and
     events hold all the copies.
     """
-    result = formulas.parse(formula).evaluate(value_of, _label_of(script))
+    result = formulas.parse(formula).evaluate(known.exact, known.label)
     if isinstance(result, str):
         return {"text": piping.shortened(composed(result), MAX_LENGTH)}
     return {"number": format(result, "f")}
-
-
-def _label_of(script: Script) -> Callable[[str], str]:
-    """A function from a variable to the label that `argmax` returns: its bucket's name, or its block's."""
-
-    def name_of(variable: str) -> str:
-        for bucket in script.buckets:
-            if variable in names.bucket_variables(bucket.key):
-                return bucket.name
-        meaning = references.resolve(variable, script)
-        return script.blocks[meaning].name or variable if isinstance(meaning, int) else variable
-
-    return name_of
 
 
 def _display_text(value: Value) -> str:
@@ -418,14 +374,5 @@ def _display_text(value: Value) -> str:
     return number_text(value) if isinstance(value, Decimal) else str(value or "")
 
 
-def is_hidden(block: Block, value_of: Callable[[str], Value]) -> bool:
-    return block.precondition is not None and expressions.parse(block.precondition).holds(value_of)
-
-
-def _latest(script: Script, state: State) -> tuple[Block, Reply] | None:
-    """The last answered block on the path, with its reply."""
-    for block_id in reversed(state.path):
-        reply = state.replies.get(block_id)
-        if reply is not None and answers.is_answer(reply):
-            return script.blocks[script.index_by_id[block_id]], reply
-    return None
+def is_hidden(block: Block, known: PathValues) -> bool:
+    return block.precondition is not None and expressions.parse(block.precondition).holds(known.rounded)

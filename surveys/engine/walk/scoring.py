@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from surveys.engine.language.names import SCORES, bucket_variables
+from surveys.engine.language.names import SCORES
 from surveys.engine.language.values import json_number
 from surveys.engine.script import CHOICES, SCALES, Block, Option, Script
 from surveys.engine.walk import answers
@@ -23,34 +23,60 @@ Passed = tuple[Block, Reply | None]  # a block that was shown, with its reply
 ZERO = Decimal(0)
 
 
-def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]:
-    """Every score variable over the blocks passed, by its lower-case name.
+class Sums:
+    """The scores over the blocks passed so far. Each block adds its points, and costs what it alone costs.
 
     If scoring was enabled after the script was written, every bucket scores 0.
     """
-    buckets = frozenset(script.bucket_keys if script.is_scored else ())
-    sums = dict.fromkeys(SCORES, ZERO)
-    for key in script.bucket_keys:
-        sums |= dict.fromkeys(bucket_variables(key), ZERO)
-    correct = graded = 0
-    for block, reply in passed:
+
+    def __init__(self, script: Script) -> None:
+        self._buckets = frozenset(script.bucket_keys if script.is_scored else ())
+        self._by_score = {score: dict.fromkeys(script.bucket_keys, ZERO) for score in SCORES}
+        self._correct = self._graded = 0
+
+    def add(self, block: Block, reply: Reply | None) -> None:
+        """Add a block that was shown, with its reply."""
         is_graded = answers.is_graded(block)
         is_correct = is_graded and reply is not None and answers.is_correct(block, reply) is True
-        graded += is_graded
-        correct += is_correct
-        for key in block.scored_buckets & buckets:
+        self._graded += is_graded
+        self._correct += is_correct
+        keys = block.scored_buckets & self._buckets
+        if not keys:
+            return
+        score, max_score, score_correct, max_score_correct = self._by_score.values()
+        for key, points in points_by_bucket(block, reply).items():
+            if key in keys:
+                score[key] += points
+                if is_correct:
+                    score_correct[key] += points
+        for key in keys:
             if key not in block.max_points:
                 block.max_points[key] = max_points(block, key), max_correct_points(block, key)
-            earned, (most, most_correct) = points(block, reply, key), block.max_points[key]
-            gained = {"score": earned, "max_score": most}
+            most, most_correct = block.max_points[key]
+            max_score[key] += most
             if is_graded:
-                gained["score_correct"] = earned if is_correct else ZERO
-                gained["max_score_correct"] = most_correct
-            for score, amount in gained.items():
-                sums[score] += amount
+                max_score_correct[key] += most_correct
+
+    def variables(self) -> dict[str, Decimal]:
+        """Every score variable, by its lower-case name."""
+        sums = {score: sum(by_key.values(), ZERO) for score, by_key in self._by_score.items()}
+        for score, by_key in self._by_score.items():
+            for key, amount in by_key.items():
                 for variable in {f"{score}_{key}", f"{score}_{key.replace('-', '_')}"}:
-                    sums[variable] += amount
-    return {**sums, "correct_answers": Decimal(correct), "max_correct_answers": Decimal(graded)}
+                    sums[variable] = sums.get(variable, ZERO) + amount
+        return {
+            **sums,
+            "correct_answers": Decimal(self._correct),
+            "max_correct_answers": Decimal(self._graded),
+        }
+
+
+def variables(script: Script, passed: Iterable[Passed]) -> Mapping[str, Decimal]:
+    """Every score variable over the blocks passed, by its lower-case name."""
+    sums = Sums(script)
+    for block, reply in passed:
+        sums.add(block, reply)
+    return sums.variables()
 
 
 def by_bucket(script: Script, variables: Mapping[str, Decimal]) -> dict[str, list[int | float]]:
@@ -58,11 +84,14 @@ def by_bucket(script: Script, variables: Mapping[str, Decimal]) -> dict[str, lis
     return {key: [json_number(variables[f"{score}_{key}"]) for score in SCORES] for key in script.bucket_keys}
 
 
-def points(block: Block, reply: Reply | None, bucket: str) -> Decimal:
-    """The points of a reply in a bucket: the sum of its options. A skip or a ranking has none."""
-    if reply is None or block.type not in CHOICES | SCALES:
-        return ZERO
-    return sum((weight(option, bucket) for option in answers.chosen_options(block, reply)), ZERO)
+def points_by_bucket(block: Block, reply: Reply | None) -> Mapping[str, Decimal]:
+    """The points of a reply: the sum of its options in each bucket. A skip or a ranking has none."""
+    earned = dict[str, Decimal]()
+    if reply is not None and block.type in CHOICES | SCALES:
+        for option in answers.chosen_options(block, reply):
+            for key, weight in (option.score_values or {}).items():
+                earned[key] = earned.get(key, ZERO) + weight
+    return earned
 
 
 def max_points(block: Block, bucket: str) -> Decimal:

@@ -51,8 +51,8 @@ def chosen(*places: int) -> dict[str, Any]:
     ],
 )
 def test_the_points_of_a_reply(asked: Any, reply: Any, points: str) -> None:
-    assert scoring.points(asked, reply, "score") == Decimal(points)
-    assert scoring.points(asked, reply, "other") == 0
+    assert scoring.points_by_bucket(asked, reply).get("score", 0) == Decimal(points)
+    assert scoring.points_by_bucket(asked, reply).get("other", 0) == 0
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_no_answer_earns_more_than_the_best_and_one_earns_as_much(
                 continue
 
     assert scoring.max_points(asked, "score") == max(
-        scoring.points(asked, reply, "score") for reply in possible
+        scoring.points_by_bucket(asked, reply).get("score", Decimal(0)) for reply in possible
     )
 
 

@@ -1,0 +1,146 @@
+"""What the names in conditions, formulas and texts are worth at one point of a walk.
+
+A value is found and prepared for comparison once, however often a script names it, and the scores grow by the
+points of each block passed. So a walk over many blocks costs what its script and its answers cost together,
+not their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import cached_property
+
+from surveys.engine.language import formulas, names, references
+from surveys.engine.language.formulas import Operand
+from surveys.engine.language.values import Value
+from surveys.engine.script import CALCULATED, Block, Script
+from surveys.engine.walk import answers, scoring
+from surveys.engine.walk.answers import Reply
+
+_NO_VALUE = Operand(None)
+
+
+class PathValues:
+    """The values with the blocks passed so far, which `pass_block` adds to.
+
+    `results` are those of the calculated blocks, in the form of replies. The walk adds to them.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        path: Iterable[int],
+        replies: Mapping[int, Reply],
+        results: Mapping[int, Reply],
+        fields: Mapping[str, str],
+    ) -> None:
+        self.script, self.results = script, results
+        self._fields = fields
+        self._passed = {block_id: replies.get(block_id) for block_id in path}
+        self.latest = self._last_answered()
+        self._meanings: dict[str, int | str | None] = {}
+        self._operands: dict[int | str, Operand] = {}
+        self._rounded: dict[int, Operand] = {}
+        self._sums: scoring.Sums | None = None  # computed on first use, which most walks do not need
+        self._scores: Mapping[str, Operand] | None = None
+
+    def pass_block(self, block_id: int, reply: Reply | None) -> None:
+        """Add a block that the walk passes, with its reply."""
+        index = self.script.index_by_id[block_id]
+        block = self.script.blocks[index]
+        self._passed[block_id] = reply
+        self._operands.pop(index, None)
+        if reply is not None and answers.is_answer(reply):
+            self.latest = block, reply  # the last answered block on the path, with its reply
+            self._operands.pop("answer", None)
+        if self._sums is not None:
+            self._sums.add(block, reply)
+            self._scores = None
+
+    def rounded(self, name: str) -> Operand:
+        """The value with which conditions compare: results are rounded to the digits of formulas."""
+        meaning = self.meaning(name)
+        if not isinstance(meaning, int) or self.script.blocks[meaning].type != CALCULATED:
+            return self._operand(meaning)
+        if meaning not in self._rounded:
+            exact = self._operand(meaning)
+            if exact is _NO_VALUE or not isinstance(exact.value, Decimal):
+                return exact
+            self._rounded[meaning] = Operand(formulas.rounded(exact.value))
+        return self._rounded[meaning]
+
+    def exact(self, name: str) -> Operand:
+        """The value with which formulas compute."""
+        return self._operand(self.meaning(name))
+
+    def value(self, name: str) -> Value:
+        """The rounded value itself; None if there is none."""
+        return self.rounded(name).value
+
+    def meaning(self, name: str) -> int | str | None:
+        """What the name means (`references.resolve`)."""
+        if name not in self._meanings:
+            self._meanings[name] = references.resolve(name, self.script)
+        return self._meanings[name]
+
+    def reply_on_path(self, index: int) -> Reply | None:
+        """The reply to a block, if the walk has passed it."""
+        return self._passed.get(self.script.blocks[index].id or 0)
+
+    def label(self, variable: str) -> str:
+        """The label that `argmax` returns for a variable: its bucket's name, or its block's."""
+        if variable in self._bucket_labels:
+            return self._bucket_labels[variable]
+        meaning = self.meaning(variable)
+        return self.script.blocks[meaning].name or variable if isinstance(meaning, int) else variable
+
+    @cached_property
+    def _bucket_labels(self) -> Mapping[str, str]:
+        """Of two buckets with the same variable, the first counts."""
+        buckets = reversed(self.script.buckets)
+        return {variable: each.name for each in buckets for variable in names.bucket_variables(each.key)}
+
+    def _last_answered(self) -> tuple[Block, Reply] | None:
+        for block_id in reversed(self._passed):
+            reply = self._passed[block_id]
+            if reply is not None and answers.is_answer(reply):
+                return self._block(block_id), reply
+        return None
+
+    def _block(self, block_id: int) -> Block:
+        return self.script.blocks[self.script.index_by_id[block_id]]
+
+    def _score(self, variable: str) -> Operand:
+        if self._sums is None:
+            self._sums = scoring.Sums(self.script)
+            for block_id, reply in self._passed.items():
+                self._sums.add(self._block(block_id), reply)
+        if self._scores is None:
+            self._scores = {name: Operand(value) for name, value in self._sums.variables().items()}
+        return self._scores.get(variable, _NO_VALUE)
+
+    def _operand(self, meaning: int | str | None) -> Operand:
+        if meaning is None:
+            return _NO_VALUE
+        if meaning in self._operands:
+            return self._operands[meaning]
+        if isinstance(meaning, int):
+            return self._operand_of_block(meaning)
+        if meaning == "answer":
+            value = answers.value(*self.latest) if self.latest else None
+            return self._operands.setdefault(meaning, Operand(value))
+        if (key := names.field_key(meaning)) is not None:
+            return self._operands.setdefault(meaning, Operand(self._fields.get(key)))
+        return self._score(meaning)
+
+    def _operand_of_block(self, index: int) -> Operand:
+        block = self.script.blocks[index]
+        if block.type == CALCULATED:
+            reply = self.results.get(block.id or 0)
+            if reply is None:  # not reached yet, or hidden
+                return _NO_VALUE
+        else:
+            reply = self.reply_on_path(index)
+        return self._operands.setdefault(index, Operand(answers.value(block, reply)))
