@@ -14,7 +14,7 @@ def questions_ahead(script: Script, state: State) -> tuple[int, int]:
     A condition over earlier blocks alone is decided: its block is counted or left out. A condition over
     anything to come counts towards the most, also if it excludes another.
     """
-    value_of = runner.values(script, state)
+    known = runner.path_values(script, state)
     decided = set(range(state.at))  # the blocks whose values do not change any more
     fewest = most = 0
     for index in range(state.at, len(script.blocks)):
@@ -23,7 +23,7 @@ def questions_ahead(script: Script, state: State) -> tuple[int, int]:
             fewest += block.asks
         elif not _is_decided(block.precondition, script, decided):
             pass
-        elif runner.is_hidden(block, value_of):
+        elif runner.is_hidden(block, known):
             decided.add(index)
             continue
         else:
