@@ -224,8 +224,8 @@ class _Check:
     def findings(self) -> Iterator[Finding]:
         sign, left, right = self.compared.sign, self.compared.left, self.compared.right
         if any(self.is_empty(side, other) for side, other in ((left, right), (right, left))):
-            message = f"`{self.compared.field}` has a comparison with an empty list, which is never true."
-            yield self.finding("never_true", message)
+            empty = f"`{self.compared.field}` has a comparison with an empty list, which is never true."
+            yield self.finding("never_true", empty)
             return
         if sign in _ORDERINGS:
             message = self.never_true(sign, left, right)
