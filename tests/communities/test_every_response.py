@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import structlog
@@ -122,7 +123,8 @@ def test_over_plain_http_a_site_with_https_refuses_and_does_not_redirect(
             assert json.loads(answer.content)["message"] == middleware.NOT_SECURE
     assert list(ApiKey.objects.values_list("last_used_at", flat=True)) == [None]
     assert ask("GET", "/docs")["Location"] == "https://testserver/docs"
-    assert ask("GET", "/v1/communities", key=caller.secret, **{"wsgi.url_scheme": "https"}).status_code == 200
+    by_https: dict[str, Any] = {"wsgi.url_scheme": "https"}
+    assert ask("GET", "/v1/communities", key=caller.secret, **by_https).status_code == 200
 
 
 def test_without_a_key_no_object_is_revealed(db: None) -> None:

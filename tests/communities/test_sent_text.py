@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -89,7 +90,7 @@ def test_python_has_little_to_sort_in_a_long_run_of_accents(
         combining = staticmethod(unicodedata.combining)
 
         @staticmethod
-        def normalize(form: str, text: str) -> str:
+        def normalize(form: Literal["NFC", "NFD"], text: str) -> str:
             apart = [part for char in text for part in unicodedata.normalize("NFD", char)]
             classes = [unicodedata.combining(part) for part in apart]
             assert _exchanges(classes) <= 100 * len(text)

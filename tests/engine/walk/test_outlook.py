@@ -39,13 +39,14 @@ def test_the_range_narrows_to_what_is_asked(answers, ranges):
     seen = [questions_ahead(SCRIPT, turn.state)]
 
     for value in [*answers, "x", "x"]:
-        if turn.show is None:
+        block = turn.show
+        if block is None:
             break
-        if not turn.show.asks:
+        if not block.asks:
             turn = runner.proceed(SCRIPT, turn.state)
             seen.append(questions_ahead(SCRIPT, turn.state))
             continue
-        option = next((each for each in turn.show.options if each.value == value), None)
+        option = next((each for each in block.options if each.value == value), None)
         reply = {"option_ids": [option.id]} if option else {"text": value}
         turn = runner.answer(SCRIPT, turn.state, reply)
         if turn.show is not None:

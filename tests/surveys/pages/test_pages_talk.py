@@ -222,7 +222,8 @@ def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
 
 def test_the_count_of_questions_is_a_range_until_answers_decide():
     def count(visitor):
-        return re.search(r'id="count"[^>]*>(?:<span[^>]*>[^<]*</span>)?([^<]*)<', visitor.page)[1]
+        (text,) = re.findall(r'id="count"[^>]*>(?:<span[^>]*>[^<]*</span>)?([^<]*)<', visitor.page)
+        return text
 
     follow_up = {**TEXT, "precondition": 'NOT(colour = "red")'}
     colour = {**CHOICE, "name": "colour"}
