@@ -121,6 +121,8 @@ def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
     if earned:
         names = [f"🏅 {words.shown(str(each['name']))}" for each in earned[-MOST_ACHIEVEMENTS:]]
         lines += ["", "**Achievements**", *names]
+        if len(earned) > MOST_ACHIEVEMENTS:
+            lines.append(f"_and {len(earned) - MOST_ACHIEVEMENTS:,} that you earned before these_")
     title = known.name or interaction.author.name
     return Message([Embed("\n".join(lines), title=title, colour=screens.DEFAULT_COLOUR)])
 

@@ -26,7 +26,7 @@ from xp.services import achievements, standings
 from xp.services.standings import Totals
 
 PAGE_LENGTH = 25
-MAX_UNFINISHED = MAX_OPEN = 5
+MAX_SHOWN = 5  # of the overview's lists; one more says that there are more
 NO_RESPONSE = "You have no such response."
 
 
@@ -122,7 +122,7 @@ def _with_pictures(
 
 
 def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[OpenProject]:
-    """The newest projects of a community that a member can begin now and has not begun, at most MAX_OPEN.
+    """The newest projects of a community that a member has not begun and can begin, at most MAX_SHOWN + 1.
 
     Anonymous ones are among them also after an answer, since nobody knows who gave it.
     """
@@ -132,15 +132,15 @@ def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[Open
     active = live.filter(Q(status=Project.Status.ACTIVE) | Q(opens_at__isnull=False))
     begun = Conversation.objects.filter(project=OuterRef("pk"), user_id=user_id)
     found = active.exclude(Exists(begun)).order_by("-created_at", "-pk")
-    rows = found.values_list("name", "slug", "type")[:MAX_OPEN]
+    rows = found.values_list("name", "slug", "type")[: MAX_SHOWN + 1]
     return [OpenProject(name, slug, kind == Project.Type.POLL) for name, slug, kind in rows]
 
 
 def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:
-    """The newest conversations that a person can continue now."""
+    """The newest conversations that a person can continue now, at most MAX_SHOWN + 1."""
     own = _own(user_id).exclude(provider=Conversation.Provider.IMPORT)  # those stay as they are
     begun = own.filter(completed_at__isnull=True).order_by("-pk")[:PAGE_LENGTH]
-    return [_listed(each, at) for each in begun if each.project.is_live_at(at)][:MAX_UNFINISHED]
+    return [_listed(each, at) for each in begun if each.project.is_live_at(at)][: MAX_SHOWN + 1]
 
 
 def page(

@@ -23,6 +23,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     user, at = user_of(request), timezone.now()
     context = {
         "unfinished": own_responses.unfinished(user_id=user.pk, at=at),
+        "most": own_responses.MAX_SHOWN,
         "memberships": own_responses.memberships(user_id=user.pk, at=at),
     }
     return render(request, "account/overview.html", context)

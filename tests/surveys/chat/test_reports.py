@@ -8,6 +8,7 @@ from PIL import Image
 from surveys.chat import charts
 from surveys.chat.reports import MOST_PANELS, MOST_QUESTIONS, Panel
 from surveys.chat.results import Tally
+from tests.support.chat.agent import labels_of
 from tests.support.chat.community import ChatCommunity
 
 
@@ -45,8 +46,18 @@ def test_a_server_emoji_is_drawn_by_its_name() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("count", [MOST_PANELS, MOST_QUESTIONS, MOST_QUESTIONS + 1])
-def test_a_summary_names_so_many_questions_and_charts_fewer(chat: ChatCommunity, count: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "shares", "rest"),
+    [
+        (MOST_PANELS, False, ""),
+        (MOST_QUESTIONS, True, ""),
+        (MOST_QUESTIONS + 1, False, "_The results of 1 more question are not shown here._"),
+        (MOST_QUESTIONS + 2, True, "_The results of 2 more questions are under “See all results”._"),
+    ],
+)
+def test_a_summary_names_so_many_questions_and_says_where_the_rest_is(
+    chat: ChatCommunity, count: int, shares: bool, rest: str
+) -> None:
     blocks = [
         {
             "type": "single_punch",
@@ -56,7 +67,7 @@ def test_a_summary_names_so_many_questions_and_charts_fewer(chat: ChatCommunity,
         }
         for n in range(count)
     ]
-    project = chat.open(*blocks, settings={"reveal_results": True})
+    project = chat.open(*blocks, settings={"reveal_results": True, "share_results": shares})
     agent = chat.agent()
     agent.press("Answer", message=chat.message())
     for _ in range(count):
@@ -64,7 +75,10 @@ def test_a_summary_names_so_many_questions_and_charts_fewer(chat: ChatCommunity,
     chat.close(project)
 
     summary = chat.message()
-    assert summary["embeds"][0]["description"].count("Question ") == min(count, MOST_QUESTIONS)
+    told = summary["embeds"][0]["description"]
+    assert told.count("Question ") == min(count, MOST_QUESTIONS)
+    assert (told.endswith(rest), "more question" in told) == (True, bool(rest))
+    assert ("See all results" in labels_of(summary)) is shares
     assert summary["attachments"][0]["description"].count("Question ") == min(count, MOST_PANELS)
 
 

@@ -93,6 +93,20 @@ def test_the_overview_leads_to_what_is_open_and_not_begun() -> None:
         assert f'href="/s/{absent.slug}"' not in page
 
 
+@pytest.mark.parametrize("count", [5, 6])
+def test_the_overview_says_that_there_are_more(count: int) -> None:
+    member = scenario.member("Marit")
+    for _ in range(count):
+        _answered(member, "Because")
+        scenario.project(TEXT)
+
+    page = _text(_browser(member.user).get("/account/"))
+
+    assert (page.count(">Continue<"), page.count("/s/")) == (5, 10)
+    assert ("You have begun more" in page) is (count > 5)
+    assert ("More are open" in page) is (count > 5)
+
+
 def test_where_no_xp_is_given_none_is_shown() -> None:
     member = scenario.member("Ann")
     CommunitySettingsFactory.create(community_id=1, use_xp=False)
