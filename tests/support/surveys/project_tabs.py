@@ -2,15 +2,17 @@
 
 import html
 import re
+from typing import Any
 
 import orjson
 from django.urls import reverse
 
-from surveys.models import Analysis
+from surveys.models import Analysis, Project
 from surveys.services.results import figures
 from tests.support.moments import LUNCHTIME
 from tests.support.staff import Staff, signed_in
 from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE
 
 LIST = "/admin/surveys/project/"
 ROLES = ["superuser", "admin", "author", "creator", "member", "foreigner"]
@@ -40,6 +42,13 @@ def client_as(role, made=None):
 def superuser(**options):
     """A browser in which a superuser is signed in."""
     return signed_in(project_staff("superuser").user, **options)
+
+
+def draft(**fields: Any) -> Project:
+    """A project with a question that was never opened and has no delivery."""
+    made = scenario.project(CHOICE, status="inactive", opened_at=None, participation="private", **fields)
+    Project.objects.filter(pk=made.pk).update(delivery=None, question_count=1)
+    return Project.objects.get(pk=made.pk)
 
 
 def tab(project_id, name="results", *args):
@@ -103,3 +112,10 @@ def analysis(made, status="completed", **fields):
             **fields,
         }
     )
+
+
+def send(staff: Staff, project: Project, page: str, /, **changes: Any) -> Any:
+    """Send the form of a tab as a browser does, with these changes; None empties a field."""
+    address = tab(project.pk, page)
+    sent = {**form_of(staff.client.get(address)), **changes}
+    return staff.client.post(address, {key: value for key, value in sent.items() if value is not None})

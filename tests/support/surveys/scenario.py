@@ -68,6 +68,19 @@ def script(made: Project) -> Any:
     return scripts.load(project_id=made.pk, revision=made.revision)
 
 
+def option_id(made: Project, name: str, place: int) -> int | None:
+    """The id of an option of the block with this name, by its place from 0."""
+    block = next(block for block in script(made).blocks if block.name == name)
+    option_id: int | None = block.options[place].id
+    return option_id
+
+
+def answers_of(made: Project) -> list[tuple[str, str]]:
+    """The prompts and values of all stored answers, in the order of the script."""
+    rows = Answer.objects.filter(conversation__project=made).order_by("block", "ordinal")
+    return list(rows.values_list("block__prompt", "value"))
+
+
 def poll(**fields: Any) -> Project:
     return project(CHOICE, **{"type": "poll", **fields})
 

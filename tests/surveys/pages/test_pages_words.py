@@ -1,0 +1,186 @@
+"""Words on a page: languages and directions, and texts for people who do not see emoji and pictures."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from communities.models import CommunitySettings
+from surveys.engine.script import Continue, Scale
+from tests.support.pictures import copied
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
+from tests.support.surveys.visitor import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
+
+
+FACES = {
+    "type": "opinion_scale",
+    "min": 1,
+    "max": 2,
+    "scale": Scale(icon="emoji"),
+    "options": [{"value": "1", "emoji": "😞"}, {"value": "2", "emoji": "😀"}],
+}
+LABELLED = {
+    **FACES,
+    "options": [{"value": "1", "emoji": "😞", "label": "Bad"}, {"value": "2", "emoji": "😀"}],
+}
+SAID, SIGN = "You: </span>", '<span aria-hidden="true">😞</span>'
+
+
+@pytest.mark.parametrize(
+    ("block", "value", "said"),
+    [
+        (
+            FACES,
+            "1",
+            f'{SIGN} <span class="visually-hidden">disappointed face, 1 of 2</span>',
+        ),
+        (LABELLED, "1", f"{SIGN} <span>Bad</span>"),
+        ({"type": "rating"}, "4", "<span>4 of 5 stars</span>"),
+        ({"type": "nps"}, "9", "<span>9</span>"),
+    ],
+)
+def test_the_past_shows_what_was_pressed(block, value, said):
+    made = scenario.project(block, TEXT)
+
+    visitor = Visitor(made).look().send(value=value)
+
+    assert f"{SAID} {said}" in re.sub(r"\s+", " ", visitor.page).replace("</span><span", "</span> <span")
+
+
+def test_the_past_shows_the_emoji_of_a_choice_with_its_words():
+    made = scenario.project({**CHOICE, "options": [{"value": "good", "emoji": "☺"}, "bad"]}, TEXT)
+
+    visitor = Visitor(made).look().send(option=scenario.option_id(made, "q0", 0))
+
+    assert re.search(r"☺</span>\s*<span>good</span>", visitor.page)
+
+
+def test_each_point_that_is_an_emoji_has_words_for_screen_readers():
+    page = Visitor(scenario.project(FACES)).look().page
+
+    assert re.findall(r'<span class="visually-hidden">([^<]*of 2)</span>', page) == [
+        "disappointed face, 1 of 2",
+        "grinning face, 2 of 2",
+    ]
+
+
+def test_the_results_of_emoji_have_words_for_screen_readers():
+    made = scenario.project(FACES, type="poll", poll_results_mode="public")
+
+    visitor = Visitor(made).look().send(value="2")
+
+    spoken = '<span class="visually-hidden">grinning face, 2 of 2</span>'
+    assert spoken in visitor.page.partition("data-results")[2]
+
+
+def test_language_theme_and_branding_come_from_the_community_and_project():
+    community = scenario.community()
+    CommunitySettings.objects.update_or_create(community=community, defaults={"locale": "ar_EG"})
+    made = scenario.project(
+        TEXT, presentation={"theme_id": 3, "interviewer_id": 2, "branding": "Acme & Sons"}
+    )
+
+    visitor = Visitor(made).look()
+    page = visitor.page
+
+    assert '<html lang="en" dir="ltr" data-theme="3">' in page
+    assert '<h1 lang="ar-EG" dir="auto">' in visitor.response.content.decode()
+    assert "Acme & Sons" in page
+    assert "Jonas" in page
+
+
+HEBREW = "שלום"
+SPOKEN: list[dict[str, Any]] = [
+    {**SAYING, "prompt": HEBREW, "continue_": Continue(label=HEBREW)},
+    {**CHOICE, "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW},
+    {**CHOICE, "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW, "answer_style": "select_menu"},
+    {"type": "ranking", "options": [HEBREW, f"{HEBREW} 2"], "prompt": HEBREW},
+    {
+        "type": "nps",
+        "prompt": HEBREW,
+        "scale": Scale(label_left=HEBREW, label_center=HEBREW, label_right=HEBREW),
+    },
+    {
+        "type": "rating",
+        "prompt": HEBREW,
+        "min": 1,
+        "max": 2,
+        "options": [{"value": "1", "label": HEBREW}, {"value": "2", "label": HEBREW}],
+    },
+    {**TEXT, "prompt": HEBREW},
+]
+
+
+class _Directions(HTMLParser):
+    """Collects the texts in Hebrew letters that no element with this language and a direction holds."""
+
+    def __init__(self, source, lang):
+        super().__init__()
+        self.lang = lang
+        self.open, self.bare, self.count = [], [], 0
+        self.feed(source)
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("input", "img", "meta", "link", "br"):
+            self.open.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, text):
+        inside = [attributes for tag, attributes in self.open if tag not in ("html", "head", "body")]
+        if HEBREW in text and self.open[-1][0] != "title":
+            self.count += 1
+            own = [each for each in inside if each.get("dir") == "auto"]
+            if not own or own[-1].get("lang") != self.lang:
+                self.bare.append((text, self.get_starttag_text()))
+
+
+@pytest.mark.parametrize("locale", ["he", None])
+@pytest.mark.parametrize("kind", ["convo", "poll"])
+def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(kind, locale):
+    CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
+    blocks = SPOKEN if kind == "convo" else [SPOKEN[0], SPOKEN[1]]
+    made = scenario.project(
+        *blocks,
+        type=kind,
+        name=HEBREW,
+        thanks=HEBREW,
+        presentation={"branding": HEBREW},
+        poll_results_mode="public",
+    )
+    visitor = Visitor(made).look()
+    seen = [visitor.response.content.decode()]
+    for block in scenario.script(made).blocks if kind == "convo" else scenario.script(made).blocks[1:]:
+        options = [str(option.id) for option in block.options]
+        sent = {
+            "option": options[:1],
+            "value": "2",
+            **{f"rank-{each}": n + 1 for n, each in enumerate(options)},
+        }
+        visitor.send("answer" if block.asks else "go", **sent)
+        seen.append(visitor.response.content.decode())
+
+    pages = [_Directions(each, locale or "") for each in seen]
+
+    assert "Finished" in seen[-1]
+    assert sum(each.count for each in pages) > 6 * len(seen)
+    assert [each.bare for each in pages] == [[] for each in pages]
+
+
+def test_pictures_have_a_text_for_those_who_do_not_see_them():
+    address = "https://example.com/a.png"
+    own = {"image_url": address, "thumbnail_url": address, "image_alt": "A <board>"}
+    made = scenario.project({**TEXT, **own})
+    copy = copied(made.community_id, address, width=304, height=576)
+
+    page = Visitor(made).look().page
+
+    found = rf'<img class="picture" src="/pictures/{copy.name}" alt="A <board>"\s+width="152" height="288">'
+    assert re.search(found, page)
+    assert re.search(r'<img class="thumbnail" src="[^"]+" alt=""\s', page)
