@@ -6,23 +6,33 @@ A hide expression may refer only to blocks before its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from surveys.engine.language import conditions, expressions, formulas, references
+from surveys.engine.language import comparisons, conditions, expressions, formulas, references, values
+from surveys.engine.language.expression_tree import Literal, Name
 from surveys.engine.language.expressions import Expression
 from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.logic_tree import Comparison
 from surveys.engine.language.references import MAX_SUGGESTIONS, ReferenceProblem
 from surveys.engine.rules.context import RuleContext
-from surveys.engine.script import CALCULATED, Script, Violation
+from surveys.engine.script import CALCULATED, NUMBERS, WITH_ITEMS, Block, Script, Violation
+from surveys.engine.walk.answers import MAX_TEXT
 
 _MAX_SCRIPT_SUGGESTIONS = 20  # because the search for similar names is slow
+MAX_SEARCHED = 20_000  # characters that the conditions of a script look for in texts
+LEAST_SEARCHED = 10  # characters that each text counts as, because a search for a short one takes as long
+NAME_SEARCHED = 100  # characters that a name counts as, for each value that its answer may have
 
 
-def check(script: Script, contexts: Sequence[RuleContext], readable: Sequence[bool]) -> Iterator[Violation]:
+def check(
+    script: Script, contexts: Sequence[RuleContext], readable: Sequence[bool], path: str
+) -> Iterator[Violation]:
     """Check the syntax and references of every precondition, and the syntax of every formula.
 
     A violation of a precondition has its column; one of a condition has the path of the part at fault.
-    Unknown names in formulas count as 0 and are no violation.
+    Unknown names in formulas count as 0 and are no violation. `path` is that of the array of blocks.
     """
+    searched = 0
     suggestions = _MAX_SCRIPT_SUGGESTIONS
     for at, context in enumerate(contexts):
         if readable[at]:
@@ -40,6 +50,8 @@ def check(script: Script, contexts: Sequence[RuleContext], readable: Sequence[bo
             field = context.block_path.field(key)
             yield Violation(field, error.code, f"`{key}`: {error.message}", column)
             continue
+        if searched <= MAX_SEARCHED:
+            searched += sum(_searched(script, each) for each in comparisons.of_tree(expression.tree))
         problems = references.check(
             expression, script=script, at=at, suggestions=min(suggestions, MAX_SUGGESTIONS)
         )
@@ -49,6 +61,49 @@ def check(script: Script, contexts: Sequence[RuleContext], readable: Sequence[bo
             yield from _in_precondition(context, problems)
         elif problems:
             yield from _in_condition(context, condition_key, expression, problems)
+    if searched > MAX_SEARCHED:
+        message = (
+            f"The conditions of a script look for more than {MAX_SEARCHED:,} characters in texts by `in`. "
+            f"A text counts as at least {LEAST_SEARCHED} characters, each value of a name as {NAME_SEARCHED}."
+        )
+        yield Violation(path, "too_long", message)
+
+
+def _searched(script: Script, node: Comparison[Any]) -> int:
+    """The characters that a comparison looks for in a text, less if the text cannot be a long answer.
+
+    A search takes time for each character of both sides, and nothing prepared beforehand makes many searches
+    short. Therefore the author's side of this product has a limit.
+    """
+    if node.sign != "in":
+        return 0
+    match node.right:
+        case Name(name):
+            block = _block(script, name)
+            if block is not None and block.type in WITH_ITEMS | NUMBERS:
+                return 0  # a list, a number, or the value of one option
+            return _sought(script, node.left)
+        case Literal(str(text)):
+            return _sought(script, node.left) * len(text) // MAX_TEXT
+    return 0
+
+
+def _sought(script: Script, node: Any) -> int:
+    match node:
+        case Literal(value):
+            parts = value if isinstance(value, tuple) else (value,)
+            return sum(max(LEAST_SEARCHED, len(values.text(part))) for part in parts)
+        case Name(name):
+            block = _block(script, name)
+            if block is None or block.type not in ("multi_punch", "ranking"):
+                return NAME_SEARCHED
+            return NAME_SEARCHED * len(block.options)
+    return LEAST_SEARCHED  # the text of a condition that is true or false
+
+
+def _block(script: Script, name: str) -> Block | None:
+    meaning = references.resolve(name, script)
+    return script.blocks[meaning] if isinstance(meaning, int) else None
 
 
 def _formula(context: RuleContext) -> Iterator[Violation]:

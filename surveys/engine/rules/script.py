@@ -59,7 +59,7 @@ def check(
     violations += _texts_fit(script, path)
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
-    violations += logic_rules.check(script, contexts, readable)
+    violations += logic_rules.check(script, contexts, readable, path)
     if script.is_poll and all(readable):
         violations += _is_a_poll(script.blocks, block_paths, path)
     return [violation for violation in violations if not is_invalid(violation.field, invalid_fields)]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from surveys.engine.language.lexer import MAX_LENGTH
+from surveys.engine.rules.logic import LEAST_SEARCHED, MAX_SEARCHED, NAME_SEARCHED
 from surveys.engine.script import Violation
-from tests.support.engine.violations import CALCULATED, CHOICE, CONTENT, TEXT, Raw, faults, violations
+from surveys.engine.walk.answers import MAX_TEXT
+from tests.support.engine.violations import CALCULATED, CHOICE, CONTENT, MULTI, TEXT, Raw, faults, violations
 
 
 def in_the_middle(**logic: object) -> list[Raw]:
@@ -143,3 +146,33 @@ def test_a_block_that_cannot_be_read_makes_no_reference_to_it_wrong() -> None:
         ("blocks[1]", "invalid_type"),
         ("blocks[2].name", "invalid"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "characters"),
+    [
+        ('"abc" in T', LEAST_SEARCHED),
+        ('["abc", 1, "%s"] in T' % ("a" * 50), 2 * LEAST_SEARCHED + 50),
+        ('NOT ("a" in answer OR "b" in field.source)', 2 * LEAST_SEARCHED),
+        ("C in T", NAME_SEARCHED),
+        ("M in T", 2 * NAME_SEARCHED),
+        ('M in "%s"' % ("a" * 1_500), 2 * NAME_SEARCHED * 1_500 // MAX_TEXT),
+        ('"abc" in M', 0),
+        ('C in ["abc", "abd"]', 0),
+        ('T = "abc"', 0),
+    ],
+)
+def test_the_texts_that_the_conditions_look_for_have_a_limit_together(condition, characters) -> None:
+    asked = [{**CHOICE, "name": "C"}, {**MULTI, "name": "M"}, {**TEXT, "name": "T"}]
+    group = " OR ".join([condition] * ((MAX_LENGTH + 4) // len(condition + " OR ")))
+    times = group.count(condition)
+
+    def found(count: int) -> list[Violation]:
+        return violations([*asked, *[{**CONTENT, "precondition": group}] * count])
+
+    fitting = MAX_SEARCHED // (times * characters) if characters else 190
+    assert found(min(fitting, 190)) == []
+    if fitting < 190:
+        (violation,) = found(fitting + 1)
+        assert (violation.field, violation.code) == ("blocks", "too_long")
+        assert "look for more than 20,000 characters in texts by `in`" in violation.message

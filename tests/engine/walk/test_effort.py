@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language import values
+from surveys.engine.language import expressions, values
 from surveys.engine.language.lexer import MAX_LENGTH
+from surveys.engine.rules import logic as rules
 from surveys.engine.script import CALCULATED, Bucket, Script
 from surveys.engine.walk import answers, counting, prefill, runner, scoring
 from surveys.engine.walk.prefill import Prefill
@@ -22,6 +24,7 @@ from surveys.engine.walk.replay import GivenAnswer, replay
 from tests.engine.walk.test_walks_hypothesis import replies, scripts
 from tests.support.effort import examples
 from tests.support.engine import script_builder
+from tests.support.engine.violations import faults
 
 BLOCKS = 20
 CHOICES = [f"{n}.0" for n in range(100)]
@@ -117,6 +120,46 @@ def test_a_move_reads_and_normalises_an_answer_once(monkeypatch, question, raw, 
     assert len(text) > MAX_LENGTH - 100
     assert work.characters <= 5 * length + BLOCKS * len(text)
     assert work.calls <= 10 * length + 3 * BLOCKS * len(text)
+
+
+class Searched(str):
+    """A text that counts the characters which are compared at most when another is looked for in it."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __contains__(self, part: object, /) -> bool:
+        Searched.compared += len(str(part)) * len(self)
+        return super().__contains__(str(part))
+
+
+LONGEST = f"{'a' * 49}b{'a' * 49}"
+
+
+@pytest.mark.parametrize(
+    "searching",
+    ['"ab" in T', f'"{LONGEST}" in T', f'["{LONGEST}", "ab"] in T', "Q in T", f'Q in "{"a" * 1_900}"'],
+    ids=["short", "long", "several", "options", "options in a text"],
+)
+def test_the_largest_script_compares_no_more_characters_than_its_limit(monkeypatch, searching):
+    options = [{"value": f"{LONGEST[3:]}{n:03}"} for n in range(100)]
+    asked: list[dict[str, Any]] = [{**CHOICE, "options": options, "prompt": "?"}, {**TEXT, "prompt": "?"}]
+    is_long = searching == "Q in T" or len(searching) > 1_000
+    text = f'{searching} OR T!="z"' if is_long else many(searching, " OR ", tail=' OR T!="z"')
+    logic = {"type": "content_block", "prompt": "!", "precondition": text}
+    fitting = bisect_left(range(190), True, key=lambda n: bool(faults([*asked, *[logic] * n]))) - 1
+    script = script_builder.script(*asked, *[logic] * fitting)
+    state = runner.answer(script, runner.begin(script).state, answers.parse(script.blocks[0], ALL)).state
+    monkeypatch.setattr(values, "composed", Searched)
+    monkeypatch.setattr(Searched, "compared", 0)
+    expressions.parse.cache_clear()
+
+    turn = runner.answer(script, state, {"text": "a" * answers.MAX_TEXT})
+    while turn.show is not None:
+        turn = runner.proceed(script, turn.state)
+
+    assert turn.completes
+    assert 0 < Searched.compared <= rules.MAX_SEARCHED * answers.MAX_TEXT
 
 
 # --- Scores ---------------------------------------------------------------------------------------
