@@ -16,9 +16,11 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import Any
 
 import structlog
+from cachetools import LRUCache
 from django.conf import settings
 
 from communities.chat_platform import client, limits, references
@@ -38,8 +40,10 @@ _UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL, _INVALID = 10008, 10003, 50035
 _ARCHIVED = 50083  # a thread in which nobody has written for a while
 
 log = structlog.get_logger("colloquy.chat")
-# The last message and the number of pages that were read for a row. Another process begins again.
-_read: dict[tuple[str, int, datetime], tuple[int, int]] = {}
+# The last message and the number of pages that were read for a row. Another process begins again, and so does
+# this one for a row that is not among the latest.
+_read: LRUCache[tuple[str, int, datetime], tuple[int, int]] = LRUCache(1_000)
+_read_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,8 @@ def _ours(row: ChatPost, marks: Collection[str]) -> Iterator[Mapping[str, Any]]:
     assert row.posted_at is not None
     nonce, key = _nonce(row), (type(row).__name__, row.pk, row.posted_at)
     begun = int((row.posted_at - _SKEW).timestamp() * 1000) - _EPOCH << 22
-    after, count = _read.get(key, (begun, 0))
+    with _read_lock:
+        after, count = _read.get(key, (begun, 0))
     for _ in range(PAGES_AT_ONCE):
         path = f"/channels/{row.channel_id}/messages?limit={PAGE}&after={after}"
         page = sorted(client.request("GET", path) or [], key=lambda message: int(message["id"]))
@@ -166,10 +171,12 @@ def _ours(row: ChatPost, marks: Collection[str]) -> Iterator[Mapping[str, Any]]:
             if has_mark and _is_own(message) and not _is_on_its_way_out(row.channel_id, message):
                 yield message
         if len(page) < PAGE or count + 1 >= MOST_PAGES:
-            _read.pop(key, None)
+            with _read_lock:
+                _read.pop(key, None)
             return
         after, count = int(page[-1]["id"]), count + 1
-        _read[key] = after, count
+        with _read_lock:
+            _read[key] = after, count
     raise RateLimited("There are many newer messages in the channel.", retry_after=_BETWEEN_PARTS)
 
 

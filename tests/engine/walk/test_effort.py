@@ -21,9 +21,9 @@ from surveys.engine.script import CALCULATED, Bucket, Script
 from surveys.engine.walk import answers, counting, prefill, runner, scoring
 from surveys.engine.walk.prefill import Prefill
 from surveys.engine.walk.replay import GivenAnswer, replay
-from tests.engine.walk.test_walks_hypothesis import replies, scripts
 from tests.support.effort import examples
 from tests.support.engine import script_builder
+from tests.support.engine.random_scripts import replies, scripts
 from tests.support.engine.violations import faults
 
 BLOCKS = 20

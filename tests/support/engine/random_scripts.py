@@ -1,0 +1,92 @@
+"""Scripts of any shape and answers to their blocks, for tests with made-up data."""
+
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from surveys.engine.script import Bucket
+from tests.support.engine import script_builder
+
+WORDS = ["a", "b", "c"]
+WEIGHTS = [{"fire": 2}, {"fire": -1, "ice": 1}, {"ice": 3}]
+SCORES = ["score", "max_score", "score_fire", "max_score_ice", "score_correct", "correct_answers"]
+KINDS = ["single_punch", "multi_punch", "open_text", "open_numeric", "content_block", "calculated_block"]
+
+
+@st.composite
+def conditions(draw, before: list[str]):
+    """An expression over the questions that stand before."""
+    if not before:
+        return None
+    leaf = st.one_of(
+        st.builds(
+            "{} {} {}".format,
+            st.sampled_from(before),
+            st.sampled_from(["=", "!=", "<", ">="]),
+            st.integers(0, 2),
+        ),
+        st.builds('{} = "{}"'.format, st.sampled_from(before), st.sampled_from(WORDS)),
+        st.builds('"{}" in {}'.format, st.sampled_from(WORDS), st.sampled_from(before)),
+        st.sampled_from(before),
+        st.just('answer = "a"'),
+        st.builds("{} > {}".format, st.sampled_from(SCORES), st.integers(-1, 4)),
+    )
+    tree = st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            st.builds("({} AND {})".format, inner, inner),
+            st.builds("({} OR {})".format, inner, inner),
+            st.builds("NOT({})".format, inner),
+        ),
+        max_leaves=4,
+    )
+    return draw(st.none() | tree)
+
+
+@st.composite
+def formulas(draw, before: list[str]) -> str:
+    """A formula over scores, and over the blocks that stand before."""
+    names = st.sampled_from([*before, *SCORES]).map("[{}]".format)
+    return draw(
+        st.one_of(
+            st.just("argmax([score_fire], [score_ice])"),
+            st.builds("{} + 2 * {}".format, names, names),
+            st.builds("if {} > 1 then {} else b".format, names, names),
+        )
+    )
+
+
+@st.composite
+def scripts(draw) -> Any:
+    before: list[str] = []
+    blocks = []
+    for n in range(draw(st.integers(1, 9))):
+        kind = draw(st.sampled_from(KINDS))
+        raw = {"type": kind, "name": f"B{n}", "precondition": draw(conditions(list(before)))}
+        if kind in ("single_punch", "multi_punch"):
+            raw["options"] = [
+                {"value": word, "score_values": {key: Decimal(points) for key, points in weights.items()}}
+                for word, weights in zip(WORDS, draw(st.permutations(WEIGHTS)), strict=True)
+            ]
+            if draw(st.booleans()):
+                raw["correct_answer_ids"] = [10 * (n + 1)]
+        if kind == "calculated_block":
+            raw["calculated_formula"] = draw(formulas(list(before)))
+        if kind != "content_block":
+            before.append(f"B{n}")
+        blocks.append(raw)
+    return script_builder.script(*blocks, scoring_enabled=True, buckets=(Bucket("Fire"), Bucket("Ice")))
+
+
+def replies(block) -> st.SearchStrategy[Any]:
+    ids = [option.id for option in block.options]
+    by_kind = {
+        "single_punch": lambda: st.sampled_from(ids).map(lambda chosen: {"option_ids": [chosen]}),
+        "multi_punch": lambda: st.lists(st.sampled_from(ids), min_size=1, unique=True).map(
+            lambda chosen: {"option_ids": chosen}
+        ),
+        "open_text": lambda: st.sampled_from(WORDS).map(lambda text: {"text": text}),
+        "open_numeric": lambda: st.integers(0, 2).map(lambda number: {"number": str(number)}),
+    }
+    return st.just({"skipped": True}) | by_kind[block.type]()
