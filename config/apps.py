@@ -7,3 +7,6 @@ class Installation(AppConfig):
     def ready(self) -> None:
         # Not at module level: it reads the settings. Celery's app must exist before a task is woken.
         import config.celery  # noqa: F401, PLC0415
+        from config import cookies  # noqa: PLC0415
+
+        cookies.read_quickly()

@@ -99,9 +99,10 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
 
     def _actor_of(self, request: HttpRequest, object_id: str) -> Actor:
         """An admin of the community with this id, which becomes the current one. Raises Http404."""
-        if not (object_id.isascii() and object_id.isdigit() and int(object_id) <= communities.MAX_ID):
+        community_id = communities.id_of(object_id)
+        if community_id is None:
             raise Http404
-        actor = acting.require_actor(request, int(object_id), least=self.least_role)
+        actor = acting.require_actor(request, community_id, least=self.least_role)
         acting.make_current(request, actor.community_id)
         return actor
 

@@ -67,7 +67,7 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
     ) -> HttpResponse:
         """Redirects to the page of the community's settings, which its admins use too."""
         self._require_superuser(request)
-        community = Community.objects.filter(pk=object_id).first() if object_id.isdecimal() else None
+        community = Community.objects.filter(pk=communities.id_of(object_id) or 0).first()
         if community is None:
             raise Http404
         return HttpResponseRedirect(_page_of(community))
@@ -119,10 +119,11 @@ def _page_of(community: Community) -> str:
 
 
 def _search(rows: QuerySet[Any], term: str) -> QuerySet[Any]:
-    is_id = term.isascii() and term.isdigit() and int(term) <= communities.MAX_ID
+    community_id = communities.id_of(term)
     words = SearchQuery(as_words(term), config="simple", search_type="raw")
     by_name = rows.alias(words=SearchVector("name", config="simple")).filter(words=words)
-    return by_name if not is_id else rows.filter(Q(pk=int(term)) | Q(pk__in=by_name.values("pk")[:100]))
+    found = Q(pk=community_id) | Q(pk__in=by_name.values("pk")[:100])
+    return by_name if community_id is None else rows.filter(found)
 
 
 def _by_tier(rows: QuerySet[Any], tier: str) -> QuerySet[Any]:

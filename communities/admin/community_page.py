@@ -69,9 +69,10 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """The page works also before any settings were saved."""
-        if not (object_id.isascii() and object_id.isdigit() and int(object_id) <= communities.MAX_ID):
+        community_id = communities.id_of(object_id)
+        if community_id is None:
             raise Http404
-        actor = acting.require_actor(request, int(object_id), least=self.least_role)
+        actor = acting.require_actor(request, community_id, least=self.least_role)
         acting.make_current(request, actor.community_id)
         return self._page(request, actor, Community.objects.get(pk=actor.community_id))
 

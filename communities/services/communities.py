@@ -19,7 +19,15 @@ from communities.transactions import in_transaction
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 SNOWFLAKE_BITS = 22
 MAX_ID = 2**63 - 1
+_MOST_DIGITS = len(str(MAX_ID))
 MAX_CREDITS = 2**31 - 1  # of the column
+
+
+def id_of(text: str) -> int | None:
+    """The id that a text is; None for other texts, and for digits of any number that no id has."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        return None
+    return number if 0 < (number := int(text)) <= MAX_ID else None
 
 
 def propose_id(*, at: datetime) -> int:

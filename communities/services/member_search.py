@@ -7,11 +7,11 @@ from django.db.models import QuerySet
 
 from communities.models import User
 from communities.services import identities
+from communities.services.communities import id_of
 from communities.statements import fetch_rows
 
 MAX_FOUND = 500
 NEWEST = 1_000  # members among whom words are looked for first
-MAX_ID = 2**63 - 1
 
 # Of a word that most members have, an index of words reads all the rows before it gives the first.
 _AMONG_NEWEST = """
@@ -58,13 +58,13 @@ def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) 
     id, and by that of an account on the chat platform; `by_all_accounts` also by an external id and by
     accounts on the other platforms that the community asks about.
     """
-    is_id = term.isascii() and term.isdigit() and int(term) <= MAX_ID
+    own_id = id_of(term)
     values = {
         "community": community_id,
         "words": as_words(term),
         "term": term,
         "providers": identities.searched(community_id=community_id, all_accounts=by_all_accounts),
-        "id": int(term) if is_id else None,
+        "id": own_id,
         "limit": MAX_FOUND,
         "newest": NEWEST,
     }
@@ -90,7 +90,8 @@ def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[in
             else ()
         ),
     }
-    return ids | {int(term)} if term.isascii() and term.isdigit() and int(term) <= MAX_ID else ids
+    own_id = id_of(term)
+    return ids if own_id is None else ids | {own_id}
 
 
 def as_words(term: str) -> str:

@@ -119,16 +119,17 @@ def _since(project: Project, at: datetime) -> str:
 
 
 def next_times(project: Project, at: datetime) -> list[tuple[str, datetime]]:
-    """When a project opens and closes by itself, in order. The times of a draft apply once it is opened."""
+    """When a project opens and closes by itself, in order.
+
+    The closing time of a draft applies once it is opened. A draft has no opening time here, also where one is
+    stored: it opens only after somebody has asked for that.
+    """
     if project.is_live_at(at):
         times = [("closes", project.closes_at)]
     elif project.is_pending_at(at):
         times = [("opens", project.opens_at), ("closes", project.closes_at)]
     else:
-        times = [
-            (f"planned to {verb}", field_groups.time_of(project.delivery, turn))
-            for verb, turn in (("open", "opening"), ("close", "closing"))
-        ]
+        times = [("planned to close", field_groups.time_of(project.delivery, "closing"))]
     return [(verb, time) for verb, time in times if time is not None and time > at]
 
 

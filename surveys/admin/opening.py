@@ -275,7 +275,8 @@ def facts_of(page: ProjectPage) -> list[str]:
     facts += audience_in_words(project)
     most = project.max_completes_per_user
     facts.append(f"Everybody can complete it {_times(most) if most else 'as often as they like'}.")
-    facts.append(_results_in_words(project))
+    if not project.is_poll or project.share_results:  # of a poll, the form asks for it
+        facts.append(_results_in_words(project))
     if rewards := _rewards_in_words(project):
         facts.append(f"Completing it gives {rewards}.")
     for turn, verb, otherwise in _TURNS:
@@ -300,12 +301,9 @@ def times_that_are_over(page: ProjectPage) -> str:
 
 
 def _results_in_words(project: Project) -> str:
-    """Who sees results: of a poll its voters, of a survey those with whom they are shared."""
+    """Who sees results that are shared, and those of a survey."""
     if project.share_results:
         return "Its totals are shared: members, and everybody with the address of the results page, see them."
-    if project.is_poll:
-        mode = project.poll_results_mode or _DEFAULTS["settings.poll_results_mode"]
-        return f"Results {POLL_RESULTS[mode].label.lower()}: {POLL_RESULTS[mode].text}"
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
         return "Members of the community can see its results."
     return "Only the author and the community’s admins see its results, until you share them."

@@ -6,7 +6,7 @@ The list sends the ids of its ticked rows as `id`; the header of a project sends
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
@@ -87,6 +87,8 @@ def _not_deletable(actor: Actor, project: Project, at: datetime) -> str:
 
 
 def _after_closing(projects: Sequence[Project], at: datetime) -> list[str]:
+    if all(project.is_pending_at(at) for project in projects):
+        return ["It does not open by itself any more.", "You can open it again at any time."]
     consequences = ["Nobody can answer any more. The page says that it is closed."]
     if public_messages.are_posted(projects):
         reveals = any(project.reveal_results for project in projects)
@@ -158,6 +160,10 @@ ACTS = {
         is_dangerous=True,
     ),
 }
+# How closing is called where every project waits to open.
+_CANCELLING = replace(
+    ACTS["close"], title="Cancel the opening of", button="Cancel opening", done="no longer scheduled to open"
+)
 
 
 # --- Views ------------------------------------------------------------------------------------------
@@ -179,6 +185,8 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
         for each in projects
     ]
     chosen = [each.project for each in candidates if not each.hindrance]
+    if name == "close" and chosen and all(project.is_pending_at(at) for project in chosen):
+        act = _CANCELLING
     form = once.CreationForm(request.POST if request.method == "POST" and chosen else None)
     if name != "clone" and form.is_bound:
         return HttpResponseRedirect(_run(request, name, act, actor, chosen, at))

@@ -266,3 +266,10 @@ def test_others_find_no_list_of_communities(access: str) -> None:
     for page in ("changelist", "add"):
         assert staff.get(f"communities_community_{page}").status_code == 404
     assert staff.get("communities_community_change", staff.community.pk).status_code == 404
+
+
+@pytest.mark.parametrize("name", [PAGE, "communities_community_change", "communities_chatinstallation_change"])
+def test_an_id_of_any_length_is_that_of_no_community(name: str) -> None:
+    client = Staff("superuser", community=CommunityFactory.create()).client
+
+    assert client.get(reverse(f"admin:{name}", args=["9" * 5_000])).status_code == 404

@@ -18,7 +18,7 @@ from django.urls import URLPattern, path, reverse
 from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.models import Member
-from communities.services.member_search import MAX_ID
+from communities.services.communities import MAX_ID
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from communities.audit_actions import Action
-from communities.http.paths import MAX_ID
 from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
 from communities.services import audit
+from communities.services.communities import id_of
 from communities.tiers import TIERS
 
 
@@ -57,8 +57,9 @@ class Command(BaseCommand):
 
 
 def _snowflake(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_ID):
+    community_id = id_of(text)
+    if community_id is None:
         raise ArgumentTypeError(
             f"{text} is not an id: it must be a whole number above 0 and of at most 63 bits."
         )
-    return int(text)
+    return community_id

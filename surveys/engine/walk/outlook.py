@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from surveys.engine.language import expressions, names, references
+from surveys.engine.language import expressions, names
 from surveys.engine.script import Script
 from surveys.engine.walk import runner
+from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.runner import State
 
 
@@ -21,7 +22,7 @@ def questions_ahead(script: Script, state: State) -> tuple[int, int]:
         block = script.blocks[index]
         if index == state.at or block.precondition is None:
             fewest += block.asks
-        elif not _is_decided(block.precondition, script, decided):
+        elif not _is_decided(block.precondition, known, decided):
             pass
         elif runner.is_hidden(block, known):
             decided.add(index)
@@ -32,8 +33,8 @@ def questions_ahead(script: Script, state: State) -> tuple[int, int]:
     return fewest, most
 
 
-def _is_decided(condition: str, script: Script, decided: set[int]) -> bool:
-    meanings = (references.resolve(each.name, script) for each in expressions.parse(condition).mentions)
+def _is_decided(condition: str, known: PathValues, decided: set[int]) -> bool:
+    meanings = (known.meaning(each.name) for each in expressions.parse(condition).mentions)
     return all(
         meaning in decided if isinstance(meaning, int) else meaning is None or names.field_key(meaning)
         for meaning in meanings

@@ -75,25 +75,17 @@ def _as_written(block: Block, text: str) -> str:
     return alike.pop() if len(alike) == 1 else text
 
 
-def passing_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
-    """The reply with which the current question is passed; None if it waits for the respondent."""
-    reply = _given_reply(script, state, prefill)
-    if reply is None or runner.answer(script, state, reply).completes:
-        return None
-    return reply
-
-
 def passed(script: Script, state: State, prefill: Prefill) -> State:
     """The state at the first step that waits for the respondent."""
     walk = runner.Walk(script, state)
-    while (reply := _given_reply(script, walk.state, prefill)) is not None:
+    while (reply := given_reply(script, walk.state, prefill)) is not None:
         state = walk.state
         if walk.answer(reply).completes:
             return state
     return walk.state
 
 
-def _given_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
+def given_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
     """The reply that passes the current question, unless it is the last one."""
     block = runner.current_block(script, state)
     if not prefill.skips or block is None or script.is_poll or block.type == "ranking":

@@ -49,9 +49,7 @@ def in_words(block: Block | None, sent: QueryDict) -> str:
         return value
     if block.type == "ranking":
         ranks = {option: sent.get(f"rank-{option.id}", "") for option in block.options}
-        ranked = sorted(
-            (int(rank), option.display_text) for option, rank in ranks.items() if rank.isdecimal()
-        )
+        ranked = sorted((int(rank), option.display_text) for option, rank in ranks.items() if _is_rank(rank))
         return ", ".join(text for _, text in ranked)
     if block.type in SCALES:
         return next((option.display_text for option in block.options if option.value == value), value)
@@ -70,13 +68,17 @@ def _ids(sent: list[str]) -> list[int]:
     return [int(each) if each.isascii() and each.isdigit() and len(each) < 19 else 0 for each in sent if each]
 
 
+def _is_rank(written: str) -> bool:
+    return written.isascii() and written.isdigit() and len(written) < 4
+
+
 def _ranking(block: Block, sent: QueryDict) -> list[int]:
     by_rank: dict[int, int] = {}
     for option in block.options:
         written = sent.get(f"rank-{option.id}", "").strip()
         if not written:
             continue
-        rank = int(written) if written.isascii() and written.isdigit() and len(written) < 4 else 0
+        rank = int(written) if _is_rank(written) else 0
         if rank in by_rank:
             raise BadForm(f"Two items have the number {rank}. Give each number once.")
         by_rank[rank] = option.id or 0

@@ -403,9 +403,13 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
     """The conversation after the questions that are answered `ahead`, each saved as any answer."""
     if not may_skip(loaded.project):
         return loaded
-    while (reply := prefill.passing_reply(loaded.script, loaded.state, ahead)) is not None:
-        turn = runner.answer(loaded.script, loaded.state, reply)
+    walk = runner.Walk(loaded.script, loaded.state)  # one for all: each would add up all scores anew
+    while (reply := prefill.given_reply(loaded.script, walk.state, ahead)) is not None:
+        turn = walk.answer(reply)
+        if turn.completes:
+            break
         loaded = loading.save(loaded, turn, at=at, block=loaded.block, reply=reply)
+        walk.state = loaded.state
     return loaded
 
 

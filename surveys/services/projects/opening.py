@@ -20,12 +20,16 @@ from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 from webhooks.events import EventType
 
+_WRITTEN = ("delivery", "participation", "response_channel", "poll_results_mode")
+
 
 @in_transaction
 def open_project(
     *, actor: Actor, project_id: int, fields: Mapping[str, Any] | None = None, at: datetime
 ) -> Project:
-    """Open a project now, or schedule its opening. `fields` may hold a `delivery` group, which is merged.
+    """Open a project now, or schedule its opening.
+
+    `fields` may hold a `delivery` group, which is merged, and the setting `poll_results_mode`.
 
     Refuses a project that is open or pending, has no question, has times in the past, or whose channel is
     missing.
@@ -35,9 +39,12 @@ def open_project(
     if project.is_live_at(at):
         raise Conflict("The project is active already.")
     if project.is_pending_at(at):
-        raise Conflict("The project waits for its scheduled opening already: close it to cancel that.")
+        raise Conflict("The project waits for its scheduled opening already. Closing it cancels that.")
 
     before, fields_before = project.delivery, history.project_fields(project)
+    settings = dict((fields or {}).get("settings") or {})
+    project.poll_results_mode = settings.pop("poll_results_mode", project.poll_results_mode)
+    assert not settings, "No other setting is written as a project opens."
     violations = []
     if fields and "delivery" in fields:
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
@@ -58,7 +65,7 @@ def open_project(
     if project.opens_at is None:
         project.status, project.opened_at = Project.Status.ACTIVE, at
     schedule.note_public(project, at=at)
-    project.save(update_fields=[*schedule.STATE, "delivery", "participation", "response_channel"])
+    project.save(update_fields=[*schedule.STATE, *_WRITTEN])
     communities.count_projects(community_id=actor.community_id, active=1)
     opened = lookup.get(community_id=actor.community_id, project_id=project_id)
     history.record(

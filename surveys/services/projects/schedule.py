@@ -72,7 +72,9 @@ def follow_delivery(project: Project, *, at: datetime) -> None:
     elif project.is_pending_at(at):
         project.opens_at = field_groups.time_of(project.delivery, "opening")
         if project.opens_at is None:
-            raise Conflict("The project waits for its scheduled opening: close it to cancel that.")
+            raise Conflict(
+                "The project waits for its scheduled opening. Close it to cancel that, then open it."
+            )
         project.closes_at = field_groups.time_of(project.delivery, "closing")
 
 

@@ -17,7 +17,8 @@ from django.db.models import Q, QuerySet
 from communities.actors import Actor
 from communities.models import Identity, Member
 from communities.services import identities
-from communities.services.member_search import MAX_FOUND, MAX_ID, find_members
+from communities.services.communities import id_of
+from communities.services.member_search import MAX_FOUND, find_members
 from communities.statements import fetch_rows
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
@@ -127,6 +128,6 @@ def _people(actor: Actor, term: str) -> set[int]:
     """The user with this id, and those whom a term names in the actor's community, at most MAX_FOUND."""
     members = find_members(community_id=actor.community_id, term=term, by_all_accounts=actor.is_admin)
     people = set(Member.objects.filter(pk__in=members).values_list("user_id", flat=True))
-    if term.isascii() and term.isdigit() and int(term) <= MAX_ID:
-        people.add(int(term))
+    if (user_id := id_of(term)) is not None:
+        people.add(user_id)
     return people

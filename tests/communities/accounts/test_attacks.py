@@ -23,6 +23,7 @@ from communities.http.envelope import RETRY_AFTER_OUTAGE
 from communities.mail_addresses import canonical
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services import identities, verified_sources
+from config import cookies
 from tests.factories import CommunityFactory, UserFactory
 from tests.support import mails
 from tests.support.browsers import (
@@ -72,6 +73,29 @@ def test_a_domain_of_any_length_costs_no_work(url_name: str) -> None:
     address = "a@" + "".join(chr(code) for code in range(0x4E00, 0x9FFF))
 
     assert new_browser().post(reverse(url_name), {"email": address}).status_code == 200
+
+
+def test_a_cookie_of_any_length_costs_no_work() -> None:
+    """Python's own function would take minutes for its backslashes."""
+    cookie = f'x="{chr(92)}1{f"{chr(92)}1" * 200_000}"'
+
+    assert new_browser().get(reverse("account_login"), headers={"cookie": cookie}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ('"a\\"b"', 'a"b'),
+        ('"\\101\\054"', "A,"),
+        ('"\\400\\\\"', "400\\"),
+        ('"\\"', "\\"),
+        ("a\\054", "a\\054"),
+        ('"', '"'),
+        ("", ""),
+    ],
+)
+def test_cookies_are_read_as_before(value: str, read: str) -> None:
+    assert cookies.unquote(value) == read
 
 
 @pytest.mark.parametrize(("host", "is_changed"), [("é" * 50 + ".org", True), ("é" * 250 + ".org", False)])

@@ -135,7 +135,7 @@ def test_a_question_with_an_answer_waits_after_a_step_back(earlier: Any) -> None
     script = script_builder.script(TEXT, TEXT)
     state = runner.back(script, runner.answer(script, runner.begin(script).state, earlier).state).state
 
-    assert prefill.passing_reply(script, state, Prefill({1: ["a"]}, skips=True)) is None
+    assert prefill.given_reply(script, state, Prefill({1: ["a"]}, skips=True)) is None
 
 
 def test_a_hidden_question_is_not_asked_and_its_value_counts_for_nothing() -> None:

@@ -85,8 +85,7 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"type": "poll"}, "Results when it closes: The poll shows them once it is closed."),
-        ({"type": "poll", "poll_results_mode": "public"}, "Results at once: Everybody sees the results"),
+        ({"type": "poll"}, "When do voters see how others voted?"),
         ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
         ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
         ({"privacy_mode": "anonymous"}, "Only the author and the community’s admins see its results"),
@@ -98,6 +97,16 @@ def test_who_sees_the_results_is_said_before_opening(
     project = draft(**fields)
 
     assert sentence in staff.read(tab(project.pk, "open"))
+
+
+@pytest.mark.parametrize("mode", ["public", "voters_only", "hidden"])
+def test_who_sees_the_votes_is_written_as_a_poll_opens(staff: Staff, mode: str) -> None:
+    poll = draft(type="poll")
+
+    send(staff, poll, "open", poll_results_mode=mode)
+
+    poll.refresh_from_db()
+    assert (poll.status, poll.poll_results_mode) == ("active", mode)
 
 
 def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
@@ -193,3 +202,7 @@ def test_a_scheduled_opening_shows_its_time_and_can_be_cancelled(staff: Staff) -
 
     assert "Opens later" in page
     assert "Cancel opening" in page
+
+    asking = staff.read(f"/admin/surveys/project/close/?id={project.pk}&from=project")
+    assert "Cancel the opening of" in asking
+    assert "Nobody can answer any more" not in asking

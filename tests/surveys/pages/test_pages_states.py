@@ -33,6 +33,19 @@ def test_a_project_that_was_never_opened_does_not_say_that_it_was_closed(deliver
     assert "closed" not in visitor.page
 
 
+@pytest.mark.parametrize("rank", ["9" * 5_000, "²", "-1"])
+def test_a_rank_that_is_no_number_is_left_out_of_what_was_typed(rank):
+    ranking = {"type": "ranking", "options": ["a", "b"]}
+    made = scenario.project(ranking, {**TEXT, "prompt": "Last."})
+    visitor = Visitor(made).look()
+    made.status = "inactive"
+    made.save()
+
+    visitor.send(**{f"rank-{scenario.option_id(made, 'q0', 0)}": rank})
+
+    assert "closed" in visitor.page
+
+
 def test_closing_while_answering_keeps_what_was_typed_in_sight():
     made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})
     visitor = Visitor(made).look().send(value="one")
