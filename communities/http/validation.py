@@ -139,7 +139,8 @@ def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
         # What is too long is refused for its length.
         most = getattr(serializer, "max_length", None)
         for index, part in enumerate(sent[:most] if isinstance(sent, list) else ()):
-            yield from ignored_paths(serializer.child, part, f"{path}[{index}]")
+            if isinstance(part, dict | list):
+                yield from ignored_paths(serializer.child, part, f"{path}[{index}]")
     elif isinstance(serializer, serializers.Serializer) and isinstance(sent, Mapping):
         for name, part in sent.items():
             inner = f"{path}.{name}" if path else name
