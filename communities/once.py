@@ -1,7 +1,7 @@
 """Forms that must not be sent twice: by a double click, after Back, or by reloading a page with a secret.
 
-Pages are not stored by browsers, so that Back fetches a form anew; `account/tickets.js` gives the ticket back
-with which its page was sent.
+Browsers store none of our pages: Back fetches the form again, with another ticket. `account/tickets.js` puts
+the ticket of the sent form back into it.
 """
 
 from __future__ import annotations

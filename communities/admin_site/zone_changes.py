@@ -1,4 +1,4 @@
-"""What a new time zone of a community changes, as told to the admin who saved it. Apps add what they plan."""
+"""Notes for the admin who saves a new time zone of a community. Apps add notes about their planned times."""
 
 from __future__ import annotations
 

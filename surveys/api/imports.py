@@ -249,8 +249,8 @@ class ImportedOut(serializers.Serializer[Any]):
     left_out = serializers.IntegerField(
         required=False,
         min_value=1,
-        help_text="How many answers were not, because their questions were removed from the project of which "
-        "this one is a copy. Absent if none was.",
+        help_text="How many answers were not imported. Their questions were removed from the project that "
+        "was copied to make this one. Absent if all were imported.",
     )
 
 

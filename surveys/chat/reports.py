@@ -78,11 +78,11 @@ def of_survey(project: Project, *, at: datetime) -> Report:
         if block["response_count"]
     ]
     lines = [f"{plural(found.completion_count, 'person', 'people')} answered to the end."]
-    told = [line for block in blocks if (line := _in_words(block))]
-    lines += told[:MOST_QUESTIONS]
-    if len(told) > MOST_QUESTIONS:
+    described = [line for block in blocks if (line := _in_words(block))]
+    lines += described[:MOST_QUESTIONS]
+    if len(described) > MOST_QUESTIONS:
         where = "are under “See all results”" if project.share_results else "are not shown here"
-        lines.append(f"_The results of {plural(len(told) - MOST_QUESTIONS, 'more question')} {where}._")
+        lines.append(f"_The results of {plural(len(described) - MOST_QUESTIONS, 'more question')} {where}._")
     if found.least_answers and len(lines) == 1:
         lines = [f"Thank you! Results are shown once {found.least_answers} people have answered."]
     charted = [block for block in blocks if block["distribution"]][:MOST_PANELS]

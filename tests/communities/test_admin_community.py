@@ -268,7 +268,9 @@ def test_others_find_no_list_of_communities(access: str) -> None:
     assert staff.get("communities_community_change", staff.community.pk).status_code == 404
 
 
-@pytest.mark.parametrize("name", [PAGE, "communities_community_change", "communities_chatinstallation_change"])
+@pytest.mark.parametrize(
+    "name", [PAGE, "communities_community_change", "communities_chatinstallation_change"]
+)
 def test_an_id_of_any_length_is_that_of_no_community(name: str) -> None:
     client = Staff("superuser", community=CommunityFactory.create()).client
 

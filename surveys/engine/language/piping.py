@@ -88,7 +88,7 @@ def fill(
 
 
 def for_many(text: str, is_known: Callable[[str], bool]) -> str:
-    """The text for readers of many answers, each of which would fill its tokens differently.
+    """The text as a heading above many answers: each answer would fill its tokens differently.
 
     A token is replaced by its fallback if it has one, else by an ellipsis. One that is not known and has no
     fallback stays as written: respondents read it like that too.

@@ -403,7 +403,7 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
     """The conversation after the questions that are answered `ahead`, each saved as any answer."""
     if not may_skip(loaded.project):
         return loaded
-    walk = runner.Walk(loaded.script, loaded.state)  # one for all: each would add up all scores anew
+    walk = runner.Walk(loaded.script, loaded.state)  # a new one for each reply would add up all scores again
     while (reply := prefill.given_reply(loaded.script, walk.state, ahead)) is not None:
         turn = walk.answer(reply)
         if turn.completes:

@@ -14,7 +14,7 @@ COUNTED = 10_000  # answers that are counted exactly: 2 ms of CPU
 
 _ANSWERED = """
     SELECT b.id FROM surveys_block b
-    WHERE b.project_id = %s AND NOT b.is_archived
+    WHERE b.project_id = %s AND b.is_archived = %s
         AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id)
 """
 # The first row of each response: a multiple choice has more.
@@ -43,22 +43,22 @@ class ArchivedBlock:
 
 
 def archived_blocks(*, project_id: int, revision: int) -> list[ArchivedBlock]:
-    """The archived blocks that have answers. Those whose answers were deleted are left out, as in exports."""
+    """The latest archived blocks that have answers. Those whose answers were deleted are left out."""
+    answered = answered_blocks(project_id=project_id, are_archived=True)
     removed = scripts.archived(project_id=project_id, revision=revision)
-    newest = sorted(removed, key=lambda block: block.id or 0, reverse=True)[:MOST_LISTED]
-    found = [
+    newest = sorted((each for each in removed if each.id in answered), key=lambda each: each.id or 0)
+    return [
         ArchivedBlock(
             titles.of_block(block, (block.position or 0) + 1), block.type, count(block_id=block.id or 0)
         )
-        for block in newest
+        for block in newest[: -MOST_LISTED - 1 : -1]
     ]
-    return [each for each in found if each.answers.count]
 
 
-def answered_blocks(*, project_id: int) -> frozenset[int]:
-    """The ids of the blocks of a script that have answers. One index lookup for each block."""
+def answered_blocks(*, project_id: int, are_archived: bool = False) -> frozenset[int]:
+    """The ids of the blocks of a script that have answers, or of archived ones. One index lookup for each."""
     with connection.cursor() as cursor:
-        cursor.execute(_ANSWERED, [project_id])
+        cursor.execute(_ANSWERED, [project_id, are_archived])
         return frozenset(block_id for (block_id,) in cursor.fetchall())
 
 

@@ -50,7 +50,7 @@ def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptio
 
     A dry run locks nothing. Refuses all responses if any has a violation, XP on anonymous projects and by
     creators, and (Conflict, to be retried) a project that has changed since the walks. The script cannot
-    change meanwhile; answers need not wait.
+    change while the responses are stored. Respondents can answer at the same time.
     """
     if options.gives_xp and not actor.is_admin:
         _refuse_giver()

@@ -53,8 +53,8 @@ class WalkedImport:
     """The responses of an import, each with its walk, and all that was wrong with them so far.
 
     `project` is as it was read, without a lock. `left_out` counts the answers to questions that were removed
-    from a project of which this one is a copy. A partial response that has only such answers is no longer
-    among `sent`.
+    from a project of which this one is a copy. `sent` leaves out partial responses
+    that have no other answers.
     """
 
     project: Project
@@ -106,7 +106,7 @@ def walk(
 def _removed_elsewhere(
     project: Project, sent: Sequence[SentResponse], complete_blocks: Mapping[int, Block]
 ) -> Set[int]:
-    """The blocks named by their ids that were removed from the project of which this is a copy.
+    """The ids of blocks that the answers name, and that were removed from the project that was copied.
 
     A copy has no such questions, and must not take their answers for those to questions of the same name.
     """
