@@ -282,6 +282,14 @@ def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _callers_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that takes longer than some seconds reads its key no more often than one that is quick."""
+    from communities.http import authentication  # noqa: PLC0415 - once Django is set up
+
+    monkeypatch.setattr(authentication, "SECONDS_IN_CACHE", 3600.0)
+
+
+@pytest.fixture(autouse=True)
 def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
     from surveys.services import jobs  # noqa: PLC0415 - once Django is set up

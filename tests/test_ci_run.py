@@ -15,6 +15,7 @@ SCRIPT = (
     + """
 step "Tests" run_tests
 printf 'FLAKY %s\\n' "${flaky[@]}"
+printf 'FIRST %s\\n' "${failures[@]}"
 exit "$status"
 """
 )
@@ -49,12 +50,15 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(project: Path) -> tuple[int, list[str]]:
-    """Run the tests of the folder as `.ci/run` does, and return the status and the flaky tests."""
-    environment = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+def _run(project: Path) -> tuple[int, list[str], list[str]]:
+    """Run the tests of the folder as `.ci/run` does.
+
+    Returns the status, the flaky tests, and the tests that failed the first time with what they said.
+    """
+    environment = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CI": "true"}
     done = subprocess.run(["bash", ".ci/run"], cwd=project, capture_output=True, text=True, env=environment)
     flaky = re.findall(r"^FLAKY (\S+)  seed \d+$", done.stdout, re.MULTILINE)
-    return done.returncode, flaky
+    return done.returncode, flaky, re.findall(r"^FIRST FAILED (\S+ - .+)$", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +74,18 @@ def test_a_test_that_passes_alone_is_flaky_and_at_most_three_are(
 ) -> None:
     (project / "test_it.py").write_text(FAILS_ONCE.format(names=names, another=another))
 
-    returned, told = _run(project)
+    returned, told, failures = _run(project)
 
     assert (returned, len(told)) == (status, flaky)
     assert sorted(told) == [f"test_it.py::test_it[{name}]" for name in names][:flaky]
+    assert len(failures) == len(names) + (not another)
+    assert all(
+        " - AssertionError: assert False" in failure or " - assert False" in failure for failure in failures
+    )
 
 
 @pytest.mark.parametrize("source", ["import nothing_of_this_name", "import os; os._exit(3)"])
 def test_another_end_of_pytest_fails_the_step(project: Path, source: str) -> None:
     (project / "test_it.py").write_text(source)
 
-    assert _run(project) == (1, [])
+    assert _run(project)[:2] == (1, [])

@@ -147,12 +147,13 @@ def test_the_outcome_of_a_quiz_is_still_in_sight_at_its_end(windows, size):
         "You are the Pawn\n\nThe soul of chess. You go forward, never back.\n\nPawn 3 · Knight 1 · Rook 0"
     )
     closing = [{"type": "content_block", "prompt": outcome}, {"type": "content_block", "prompt": "A badge."}]
-    made = scenario.project(*[QUESTION] * 4, *closing, max_completes_per_user=None)
+    asked = [{**QUESTION, "prompt": f"Which colour on move {move}?"} for move in range(1, 5)]
+    made = scenario.project(*asked, *closing, max_completes_per_user=None)
     page = windows.open(f"/s/{made.slug}", viewport=size, reduced_motion="reduce")
-    for _ in range(4):
+    for block in asked:
+        question(page, block["prompt"])
         choose(page, "red")
         go_on(page)
-        page.wait_for_timeout(50)
     question(page, "You are the Pawn")
     go_on(page)
     question(page, "A badge.")

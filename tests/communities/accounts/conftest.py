@@ -1,10 +1,21 @@
 """Fixtures of the tests of accounts. A test file that needs other people defines its own."""
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 EMAIL, PASSWORD = "ada@example.org", "a calm purple teapot"
+
+
+@pytest.fixture(autouse=True)
+def _codes_last_for_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of authenticator apps stands still: a code could end between its reading and its sending."""
+    from allauth.mfa.totp.internal import auth  # noqa: PLC0415 - once Django is set up
+
+    moment = time.time()
+    monkeypatch.setattr(auth, "time", SimpleNamespace(time=lambda: moment))
 
 
 @pytest.fixture

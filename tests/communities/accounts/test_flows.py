@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
-from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value, yield_hotp_counters_from_time
 from django.conf import settings
@@ -20,28 +18,12 @@ from communities.services import invitations
 from tests.factories import CommunityFactory, UserFactory
 from tests.support import mails
 from tests.support.api_requests import new_address
+from tests.support.browsers import page, sign_in, who
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis", "quick_hashes")]
 PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
 EMAIL = "ada@example.org"
 NOW = invitations.now
-
-
-def sign_in(browser: Client, login: str = EMAIL, password: str = PASSWORD, **values: str) -> Any:
-    return browser.post(reverse("account_login"), {"login": login, "password": password, **values})
-
-
-def page(response: Any) -> str:
-    return str(response.content.decode())
-
-
-def who(browser: Client) -> str | None:
-    return browser.session.get("_auth_user_id")
-
-
-def code_of(user: User) -> str:
-    secret = get_adapter().decrypt(Authenticator.objects.get(user=user, type="totp").data["secret"])
-    return format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time())))
 
 
 # --- Addresses that no mail reaches ---------------------------------------------------------------------
