@@ -98,9 +98,13 @@ def test_a_worker_is_asked_for_every_picture_that_is_written(caller: Caller) -> 
         delivery={"invitation": {"image_url": at["post"]}},
         rewards={"achievement_enabled": True, "achievement_image_url": at["badge"]},
     )
-    caller.patch(f"/projects/{made['id']}", {"delivery": {"invitation": {"thumbnail_url": at["corner"]}}})
-    block = made["script"]["blocks"][0]["id"]
-    caller.patch(f"/projects/{made['id']}/script/blocks/{block}", {"thumbnail_url": at["thumbnail"]})
+    project = f"/projects/{made['id']}"
+    posted = caller.patch(project, {"delivery": {"invitation": {"thumbnail_url": at["corner"]}}})
+    assert posted.status_code == 200, posted.content
+    block = caller.patch(
+        f"{project}/script/blocks/{made['script']['blocks'][0]['id']}", {"thumbnail_url": at["thumbnail"]}
+    )
+    assert block.status_code == 200, block.content
     catalogue.add_achievement(
         actor=caller.actor, number=70, name="Owl", image_url=at["own"], role_id=None, at=NOON
     )
