@@ -13,7 +13,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-import celery.result  # noqa: F401  # Celery imports it at the first message; a fork in that moment keeps a half of it
 import structlog
 from celery import current_app
 from django.db import transaction
@@ -22,6 +21,7 @@ MAX_WAITING = 10_000  # different wakes; the sweep finds the rows of any others
 MAX_QUEUE_LENGTH = 1_000  # messages in the broker
 SECONDS_BETWEEN_ROUNDS = 0.25
 SECONDS_AFTER_A_FAILURE = 1.0
+SECONDS_TO_WAIT_BEFORE_A_FORK = 2.0
 
 log = structlog.get_logger("colloquy.queue")
 Wake = tuple[str, tuple[tuple[str, Any], ...]]
@@ -65,7 +65,9 @@ class Waker:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting)
                 waiting, self._waiting = self._waiting, {}
-            seconds = SECONDS_BETWEEN_ROUNDS if self._send(waiting) else SECONDS_AFTER_A_FAILURE
+            with _sending:
+                is_sent = self._send(waiting)
+            seconds = SECONDS_BETWEEN_ROUNDS if is_sent else SECONDS_AFTER_A_FAILURE
             pause.wait(seconds)
 
     def _send(self, waiting: Mapping[Wake, None]) -> bool:
@@ -111,12 +113,29 @@ def _is_crowded(task: str) -> bool:
 
 
 _waker = Waker()
+_sending = threading.Lock()  # held while a thread talks to the broker, and while a process forks
+_forking = threading.local()
+
+
+def _wait_before_fork() -> None:
+    """Let a round end first: Celery imports modules with its first message, and a fork keeps halves of them.
+
+    A broker that does not answer holds no fork up for longer than some seconds.
+    """
+    _forking.holds = _sending.acquire(timeout=SECONDS_TO_WAIT_BEFORE_A_FORK)
+
+
+def _go_on_after_fork() -> None:
+    if _forking.holds:
+        _sending.release()
 
 
 def _reset_after_fork() -> None:
     """Start with a new waker: a forked process inherits its parent's wakes, but not the thread."""
-    global _waker
-    _waker = Waker()
+    global _sending, _waker
+    _waker, _sending = Waker(), threading.Lock()
 
 
-os.register_at_fork(after_in_child=_reset_after_fork)
+os.register_at_fork(
+    before=_wait_before_fork, after_in_parent=_go_on_after_fork, after_in_child=_reset_after_fork
+)
