@@ -32,8 +32,8 @@ class Actor:
     """A user who acts in one community, with their role and the community's tier at this moment.
 
     `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
-    act, None if they are signed in; the audit trail shows it. `pseudonym` is set for work of somebody who was
-    erased before it is done: the audit trail shows it in place of the user, whose id is 0 then.
+    act, None if they are signed in; the audit trail shows it. `user_id` is 0 for work of somebody who is gone
+    before it is done: the audit trail shows their `pseudonym` in place of the user.
     """
 
     user_id: int

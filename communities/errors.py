@@ -40,6 +40,14 @@ class Refusal(Exception):
         self.has_more = len(first) > MAX_VIOLATIONS
 
 
+class ActorGone(Exception):
+    """Who acts was erased after the request began. The change is rolled back.
+
+    Not a `Refusal`: no form shows it. API callers get what they get with a revoked key, and people on pages
+    what somebody gets who is signed out.
+    """
+
+
 class InvalidRequest(Refusal):
     """A value, or a combination of values, breaks a rule."""
 

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from communities.audit_actions import Action
-from communities.models import AuditEntry, User
+from communities.http import authentication
+from communities.models import AuditEntry, Member, User
 from surveys.models import Project
-from surveys.services import events
-from tests.support.caller import CHOICE, TEXT, Caller
+from surveys.services import events, people
+from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.routes import routed_actions
 from webhooks.models import Delivery, Event
@@ -188,6 +190,25 @@ def test_a_refused_write_leaves_none(scene: Scene, action: str) -> None:
 
     assert answer.status_code in (403, 404)
     assert count() == before
+
+
+def test_a_write_whose_caller_is_erased_meanwhile_changes_nothing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request has been let in before its caller is erased, and does its work afterwards."""
+    gone = scene.caller.beside("admin")
+    known = authentication.authenticate(gone.secret, at=timezone.now())
+    people.erase(actor=scene.caller.actor, member_id=Member.objects.get(user=gone.user).pk, at=timezone.now())
+    monkeypatch.setattr(authentication, "authenticate", lambda *_, **__: known)
+    monkeypatch.setattr(authentication, "confirm", lambda *_, **__: known)
+    before = dump()
+
+    answers = {action: scene.write(action, by=gone, key=action) for action in RECORDED}
+
+    assert {action: refusal(answer) for action, answer in answers.items()} == dict.fromkeys(
+        RECORDED, (401, "invalid_api_key")
+    )
+    assert dump() == before
 
 
 @pytest.mark.parametrize("action", ["project.create", "project.destroy", "project.open", "project.close"])

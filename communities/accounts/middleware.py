@@ -11,12 +11,15 @@ from http import HTTPStatus
 from typing import Any
 
 from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from communities import chosen_community, second_factors
 from communities.accounts import building, failures, lifetimes, limits, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
+from communities.errors import ActorGone
 from communities.second_factors import SecondFactorMissing
 from communities.sign_in import TooManyAttempts
 
@@ -78,7 +81,9 @@ class AccountAreaMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Too many passwords are hashed at this moment, or a community asks for a second factor."""
+        """Too many passwords are hashed, a community asks for a second factor, or the person was erased."""
+        if isinstance(exception, ActorGone):
+            return redirect_to_login(request.get_full_path(), reverse("account_login"))
         if isinstance(exception, SecondFactorMissing):
             return explain_second_factor(request, exception)
         if not isinstance(exception, TooManyAttempts):

@@ -16,7 +16,16 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from psycopg.errors import ForeignKeyViolation
 
-from communities.errors import Conflict, Forbidden, NotFound, Refusal, Unavailable, ViolationJson
+from communities.errors import (
+    ActorGone,
+    Conflict,
+    Forbidden,
+    InvalidApiKey,
+    NotFound,
+    Refusal,
+    Unavailable,
+    ViolationJson,
+)
 from communities.faults import log_fault
 from communities.http.bodies import MEDIA_TYPE, NOT_JSON, TOO_LARGE, NotJson, TooLarge
 from communities.wire import render
@@ -135,6 +144,8 @@ def _as_refusal(error: Exception) -> Refusal | None:
     match error:
         case Refusal():
             return error
+        case ActorGone():
+            return InvalidApiKey("This API key is not valid.")
         case Http404() | ObjectDoesNotExist():  # the latter if another request has just deleted the object
             return NotFound("There is no such object.")
         case PermissionDenied():

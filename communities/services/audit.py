@@ -26,6 +26,8 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.models import AuditEntry
 from communities.rounding import Rounding
+from communities.services import presence
+from communities.services.presence import IS_PRESENT, LOCKED_ACTOR
 from communities.statements import prepared
 from communities.transactions import in_transaction
 
@@ -36,8 +38,10 @@ NAMELESS_STAFF = "Staff of this site"  # without a name; nobody learns the user 
 # Letters and digits that nobody confuses. A letter comes first, so that PostgreSQL takes it all for one word.
 _LETTERS, _SIGNS, _LENGTH = "ABCDEFGHJKMNPQRSTVWXYZ", "ABCDEFGHJKMNPQRSTVWXYZ23456789", 8
 
-# The name is the one that the actor has now, as `members.display_names` tells it.
-_RECORD = """
+# The name is the one that the actor has now, as `members.display_names` tells it. An actor who is gone is not
+# written.
+_RECORD = f"""
+    WITH {LOCKED_ACTOR}
     INSERT INTO communities_auditentry (
         id, community_id, happened_at, source, actor_id, actor_name, actor_pseudonym, api_key_id, key_prefix,
         action, object_type, object_id, object_name, project_id, before, after, request_id
@@ -46,13 +50,12 @@ _RECORD = """
         %(actor_id)s::bigint, coalesce(left((
             SELECT coalesce(nullif(here.nick, ''), nullif(person.name, ''),
                 CASE WHEN person.is_staff THEN %(nameless_staff)s::varchar END)
-            FROM communities_user person
-            LEFT JOIN communities_member here
-                ON here.user_id = person.id AND here.community_id = %(community_id)s::bigint
+            FROM communities_user person LEFT JOIN membership here ON here.user_id = person.id
             WHERE person.id = %(actor_id)s::bigint
         ), 200), ''), %(actor_pseudonym)s::varchar, %(api_key_id)s::bigint, %(key_prefix)s::varchar,
         %(action)s::varchar, %(object_type)s::varchar, %(object_id)s::varchar, %(object_name)s::varchar,
         %(project_id)s::bigint, %(before)s::jsonb, %(after)s::jsonb, %(request_id)s::varchar
+    WHERE %(actor_id)s::bigint IS NULL OR {IS_PRESENT}
 """
 _ACTED_AS_STAFF = """
     SELECT EXISTS (
@@ -119,12 +122,16 @@ def record(
 ) -> None:
     """Write an entry. Call inside the change's transaction. Without an `actor` the service itself acted.
 
+    Raises ActorGone if the actor has been erased meanwhile, and waits for an erasure in progress. If another
+    user has been merged with the actor's, the entry names the user who stayed. The actor cannot be erased
+    until the transaction ends, so that all rows of the change may name them.
+
     `before` and `after` hold the fields that changed and nothing secret. `rounded_to` is set for what happens
     beside anonymous responses: then neither the time, the id nor the request tells when exactly it happened.
     """
     assert connection.in_atomic_block, "An entry is written in the transaction of its change."
     key = actor.key if actor else None
-    is_former = actor is not None and bool(actor.pseudonym)
+    is_former = actor is not None and not actor.user_id
     exact = rounded_to is None
     values: dict[str, Any] = {
         "id": uuid.UUID(int=uuid_utils.uuid7().int) if exact else uuid.uuid4(),
@@ -147,6 +154,9 @@ def record(
     }
     with prepared() as cursor:
         cursor.execute(_RECORD, values)
+        while not cursor.rowcount:
+            values["actor_id"] = presence.successor_of(user_id=values["actor_id"])
+            cursor.execute(_RECORD, values)
 
 
 def record_change(

@@ -22,6 +22,26 @@ from communities.services.memberships import is_only_admin
 from communities.transactions import in_transaction
 
 Json = dict[str, object]
+# The two conditions without a column are met first, so the member is locked last.
+_LOCK = """
+    WITH setup AS (
+        UPDATE communities_community SET user_setup_id = NULL
+        WHERE id = %(community)s AND user_setup_id = (
+            SELECT user_id FROM communities_member WHERE id = %(member)s AND community_id = %(community)s
+        )
+        RETURNING id
+    ), keys AS MATERIALIZED (
+        SELECT id FROM communities_apikey
+        WHERE community_id = %(community)s AND user_id = (
+            SELECT user_id FROM communities_member WHERE id = %(member)s AND community_id = %(community)s
+        )
+        ORDER BY id FOR UPDATE
+    )
+    SELECT id FROM communities_member
+    WHERE id = %(member)s AND community_id = %(community)s
+        AND (SELECT count(*) FROM setup) >= 0 AND (SELECT count(*) FROM keys) >= 0
+    FOR UPDATE
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +169,15 @@ def _key_as_json(key: ApiKey) -> Json:
 
 
 def lock(*, community_id: int, member_id: int) -> None:
-    """Lock a member until the transaction ends, so that nobody gives them more. Raises NoSuchMember."""
-    if not Member.objects.select_for_update().filter(community_id=community_id, pk=member_id):
-        raise NoSuchMember
+    """Lock a member who will be erased, until the transaction ends. Raises NoSuchMember.
+
+    Nobody gives them more, and they change nothing: what they do waits (`presence`). Before the member it
+    locks what the person's own requests lock before they wait.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, {"community": community_id, "member": member_id})
+        if cursor.fetchone() is None:
+            raise NoSuchMember
 
 
 def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:

@@ -266,7 +266,9 @@ def _claim_old(at: datetime) -> list[Member]:
         left_at__isnull=True,
         roles_told_at__lt=at - REFRESHED,
     )
-    members = list(old.order_by("roles_told_at").select_for_update(skip_locked=True, of=("self",))[:AT_ONCE])
+    members = list(
+        old.order_by("roles_told_at").select_for_update(skip_locked=True, no_key=True, of=("self",))[:AT_ONCE]
+    )
     Member.objects.filter(pk__in=[each.pk for each in members]).update(roles_asked_at=at)
     return members
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -100,6 +100,11 @@ _FORGET_FIRED = f"""
     {_FIRED_ACTIONS}
     DELETE FROM surveys_firedaction fired USING found
     WHERE (fired.project_id, fired.action, fired.scope) = (found.project_id, found.action, found.scope)
+"""
+_LEAVE_PROJECTS = """
+    UPDATE surveys_project
+    SET author_id = nullif(author_id, %(user)s), deleted_by_id = nullif(deleted_by_id, %(user)s)
+    WHERE community_id = %(community)s AND (author_id = %(user)s OR deleted_by_id = %(user)s)
 """
 # Locks the project before the conversation, in the same order as a respondent who answers.
 _LOCK = """
@@ -195,10 +200,8 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     _erase(person, actor=actor, at=at)
-    elsewhere = _with_history_of(person.user_id)
     if not _is_known_elsewhere(person.user_id) and membership_data.erase_user(user_id=person.user_id):
-        for each in elsewhere:
-            _erase_from_history(each)
+        _erase_from_other_histories(person.user_ids)
 
 
 @again_after_deadlock
@@ -226,9 +229,9 @@ def erase_account(*, user_id: int, at: datetime) -> None:
     for community_id in sorted(community_ids):
         person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
         _erase(person, actor=None, at=at)
-    for person in _with_history_of(user_id):
-        _erase_from_history(person)
+    user_ids = membership_data.user_ids_of(user_id=user_id)
     membership_data.give_up_account(user_id=user_id)
+    _erase_from_other_histories(user_ids)
     if not membership_data.erase_user(user_id=user_id):
         raise StillReferredTo(user_id)
 
@@ -237,14 +240,13 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     community_id, user_id, member_id = person.community_id, person.user_id, person.member_id
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")  # a long history would exceed it
-    own_projects = Project.with_deleted.in_community(community_id)
-    own_projects.filter(author_id=user_id).update(author=None)
-    own_projects.filter(deleted_by_id=user_id).update(deleted_by=None)
+    _leave_projects(community_id=community_id, user_id=user_id)
     conversations = named_conversations_of(person)
     lock_conversations(conversations)
     if member_id is not None:
         members.lock_user(user_id=user_id)
         membership_data.lock(community_id=community_id, member_id=member_id)
+        _leave_projects(community_id=community_id, user_id=user_id)  # made while we waited for the member
     late = {key: of for key, of in named_conversations_of(person).items() if key not in conversations}
     lock_conversations(late, waits=False)
     conversations |= late
@@ -275,12 +277,22 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         events.member_erased(community_id=community_id, member_id=member_id, at=at)
 
 
-def _with_history_of(user_id: int) -> list[Person]:
-    """A user in each community whose audit trail or ledgers name them as who acted, member there or not."""
-    user_ids = membership_data.user_ids_of(user_id=user_id)
+def _leave_projects(*, community_id: int, user_id: int) -> None:
+    """Take a user's name from the projects that they made or deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LEAVE_PROJECTS, {"community": community_id, "user": user_id})
+
+
+def _erase_from_other_histories(user_ids: Sequence[int]) -> None:
+    """Erase a user from all audit trails and ledgers that name them as who acted, where they are no member.
+
+    A superuser acts without being a member. So the caller has locked the user or deleted it: no more is
+    written meanwhile.
+    """
     acted_in = audit.communities_of_actor(user_ids=user_ids)
     gave_in = ledger.communities_of_giver(user_ids=user_ids)
-    return [Person(each, None, user_id, merged_ids=user_ids[1:]) for each in sorted({*acted_in, *gave_in})]
+    for community_id in sorted({*acted_in, *gave_in}):
+        _erase_from_history(Person(community_id, None, user_ids[0], merged_ids=tuple(user_ids[1:])))
 
 
 def _erase_from_history(person: Person) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -224,7 +225,8 @@ class TestOnlyAddedTo:
             _execute(f"UPDATE communities_auditentry SET actor_pseudonym = '{pseudonym}'")
 
     def test_erasing_in_one_community_leaves_the_others(self, community: Community) -> None:
-        entry(CommunityFactory.create(), actor=marit(community))
+        elsewhere = CommunityFactory.create()
+        entry(elsewhere, actor=marit(elsewhere))
         _set("colloquy.erased_in_community", str(community.pk))
 
         with pytest.raises(DatabaseError, match="only added to"), transaction.atomic():
@@ -278,9 +280,10 @@ class TestErasing:
 
     def test_others_and_other_communities_stay(self, community: Community) -> None:
         actor, elsewhere = marit(community), CommunityFactory.create()
+        MemberFactory.create(community=elsewhere, user_id=actor.user_id)
         kept = [
             entry(community, actor=marit(community)),
-            entry(elsewhere, actor=Actor(actor.user_id, "admin", elsewhere.pk, "vip")),
+            entry(elsewhere, actor=replace(actor, community_id=elsewhere.pk)),
             entry(community, type="project", id=community.members.order_by("pk")[0].pk),
         ]
         before = [audit_listing.as_json(each) for each in kept]

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from communities.actors import Actor
+from tests.factories import UserFactory
 
 
 def actor(role: str = "admin", *, user_id: int = 1, community_id: int = 1, tier: str = "premium") -> Actor:
-    """Somebody who acts in a community; by default an admin of community 1."""
+    """Somebody who acts in a community; by default an admin of community 1.
+
+    What is recorded needs an actor who is there: a member of the community, or a `superuser_actor`.
+    """
     return Actor(user_id=user_id, role=role, community_id=community_id, tier=tier)
+
+
+def superuser_actor(*, community_id: int = 1) -> Actor:
+    """A new superuser, who acts in a community without being a member of it."""
+    return actor(user_id=UserFactory.create(is_superuser=True).pk, community_id=community_id)

@@ -174,14 +174,15 @@ def test_two_accounts_of_one_person_have_one_pseudonym_and_lose_both_names() -> 
     assert not AuditEntry.objects.filter(object_type="member", object_id=str(dropped.pk)).exists()
 
 
-def test_staff_who_acted_where_they_were_no_member_go_from_there_too() -> None:
-    """Staff of the site change an account, which stands in the trail of each community of that person."""
+def test_superusers_who_acted_where_they_were_no_member_go_from_there_too() -> None:
+    """A superuser changes an account, which stands in the trail of each community of that person."""
     community = CommunityFactory.create()
     member = MemberFactory.create(community=community)
-    operator = UserFactory.create(name=NAME)
+    operator = UserFactory.create(name=NAME, is_superuser=True)
     staff.record_account_change(
         staff=operator, user=member.user, fields=["is_active"], before={}, after={}, at=timezone.now()
     )
+    User.objects.filter(pk=operator.pk).update(is_superuser=False)  # or they could not go
 
     people.erase_account(user_id=operator.pk, at=timezone.now())
 

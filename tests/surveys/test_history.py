@@ -13,7 +13,7 @@ from communities.models import AuditEntry
 from surveys.models import Project
 from surveys.services.projects import opening, removal, schedule, sharing
 from surveys.services.responses import service as responses
-from tests.support.actors import actor
+from tests.support.actors import superuser_actor
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.moments import LUNCHTIME, NOON
 from tests.support.surveys import scenario
@@ -208,7 +208,7 @@ class TestProjects:
 
 
 def _admin(project: Project) -> Actor:
-    return actor(community_id=project.community_id)
+    return superuser_actor(community_id=project.community_id)
 
 
 class TestAnonymous:

@@ -15,7 +15,7 @@ from communities.admin_site import refusals
 from communities.admin_site.texts import number
 from communities.errors import Refusal
 from communities.models import Member
-from communities.services import get_settings, people
+from communities.services import get_settings
 from communities.text_field import TextField
 from xp.admin import profile
 from xp.services import awards, ledger, standings
@@ -83,7 +83,7 @@ def award(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
 @transaction.atomic
 def _award(actor: Actor, member: Member, form: AwardForm, *, seen: int) -> int:
     """Award by the service that the API uses, if the total is still the one that was seen. Raises Unseen."""
-    people.lock(community_id=actor.community_id, member_id=member.pk)
+    ledger.lock(community_id=actor.community_id, member_id=member.pk)
     at = timezone.now()
     if standings.of_member(member_id=member.pk, at=at).total != seen:
         raise Unseen

@@ -103,6 +103,8 @@ def award(
 
     `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
     `participation` is added to the member's participation in the same statement (see `count_participation`).
+    `actor_id` is the user who gives by hand. The caller records them in the audit trail in the same
+    transaction, which refuses somebody who has been erased meanwhile (`communities.services.presence`).
     Raises `NoSuchMember` if there is no such member in the community. Takes one statement, or three for a
     member's first XP.
     """
@@ -126,6 +128,14 @@ def count_participation(*, member_id: int, community_id: int, change: int = 1) -
     """
     with prepared() as cursor:
         cursor.execute(_COUNT_PARTICIPATION, [change, member_id, community_id, change])
+
+
+def lock(*, member_id: int, community_id: int) -> None:
+    """Have nobody else change a member's XP until the transaction ends. Does nothing if there is no member.
+
+    The member's own row stays free: two admins who award XP to each other would wait for each other.
+    """
+    count_participation(member_id=member_id, community_id=community_id, change=0)  # locks what it finds
 
 
 @in_transaction

@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 
 from communities import wire
-from communities.errors import Forbidden, NotFound
+from communities.errors import ActorGone, Forbidden, NotFound
 from communities.http import bodies, envelope
 from communities.http.bodies import MEDIA_TYPE
 from communities.http.envelope import MethodNotAllowed
@@ -58,6 +58,8 @@ def script_json(*methods: str, may_read: bool = False) -> Callable[[View[P]], Ch
                     _require_method(request, methods)
                     body = {} if request.method in SAFE else bodies.parse(bodies.read_raw(request))
                     response = view(request, page, body, *args, **kwargs)
+            except ActorGone:
+                response = answer(SIGNED_OUT, status=401)
             except Exception as error:  # the envelope logs what is no refusal
                 response = envelope.error_response(error, request)
             response.headers.setdefault("Cache-Control", "private, no-store")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -24,7 +25,8 @@ from communities.audit_actions import Action
 from communities.errors import NotFound
 from communities.faults import log_fault
 from communities.rounding import Rounding
-from communities.transactions import in_transaction
+from communities.services import presence
+from communities.transactions import again_after_deadlock, in_transaction
 from communities.undo_period import UNDO_PERIOD
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services import access, history
@@ -95,6 +97,7 @@ def delete_due(*, at: datetime) -> int:
     return count
 
 
+@again_after_deadlock
 @in_transaction
 def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     """Delete one response, unless it was unmarked, deleted, or emptied by its respondent since.
@@ -111,9 +114,11 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
         return False
     community = mark.project.community
     # Deleted as an admin: whoever marked it was allowed to then, even if they have lost the role since.
-    # Of an erased person the audit trail shows the pseudonym.
-    user_id, pseudonym = mark.requested_by_id or 0, mark.requested_under
-    actor = Actor(user_id, "admin", community.pk, community.tier, pseudonym=pseudonym)
+    # Of an erased person the audit trail shows the pseudonym. It names nobody who was a superuser then and
+    # is neither that nor a member now.
+    actor = Actor(mark.requested_by_id or 0, "admin", community.pk, community.tier)
+    if not presence.hold(actor=actor):
+        actor = replace(actor, user_id=0, pseudonym=mark.requested_under)
     responses.delete(response_id=response_id, actor=actor, at=at)
     return True
 

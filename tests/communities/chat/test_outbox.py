@@ -352,7 +352,12 @@ def test_an_admin_may_have_it_tried_again(community: Community) -> None:
     task_id = _put(community)
     _attempt(task_id, Work(Abandoned("The role is gone.")))
 
-    actor = Actor(user_id=UserFactory.create().pk, role="admin", community_id=community.pk, tier="basic")
+    actor = Actor(
+        user_id=UserFactory.create(is_superuser=True).pk,
+        role="admin",
+        community_id=community.pk,
+        tier="basic",
+    )
     foreign = replace(actor, community_id=CommunityFactory.create().pk)
 
     outbox.try_again(actor=actor, task_id=task_id, at=NOON + timedelta(days=5))

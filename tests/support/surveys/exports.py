@@ -12,7 +12,7 @@ from django.db import connection
 from surveys.models import Answer, Conversation, Project
 from surveys.services.exports import service as exports
 from surveys.services.scripts import editing as scripts
-from tests.support.actors import actor
+from tests.support.actors import superuser_actor
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 
@@ -61,7 +61,7 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
     """Replace the script of a project that is closed for the moment."""
     Project.objects.filter(pk=made.pk).update(status="inactive")
     scripts.replace_script(
-        actor=actor(community_id=made.community_id),
+        actor=superuser_actor(community_id=made.community_id),
         project_id=made.pk,
         body={"blocks": list(blocks)},
         revisions_allowed=None,

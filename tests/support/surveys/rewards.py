@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.models import Member, User
+from communities.models import Member
 from surveys.models import Project
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects
-from tests.support.actors import actor
+from tests.support.actors import superuser_actor
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.visitor import Visitor
@@ -34,7 +34,7 @@ def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: An
 
 def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **fields: Any) -> Project:
     """An open project, for members alone unless told otherwise."""
-    author = actor(user_id=User.objects.create(name="Author").pk, community_id=scenario.community().pk)
+    author = superuser_actor(community_id=scenario.community().pk)
     made = projects.create_project(
         actor=author,
         fields={"name": "What do you think?", "type": "convo", "privacy_mode": "transparent", **fields},

@@ -11,7 +11,7 @@ import pytest
 from surveys.models import Analysis, Conversation
 from surveys.services.analysis import service as analysis
 from surveys.services.responses import service as responses
-from tests.support.actors import actor
+from tests.support.actors import superuser_actor
 from tests.support.caller import CHOICE, Caller
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys.analyses import (
@@ -217,7 +217,9 @@ def test_an_anonymous_project_keeps_one_analysis_alone(connect: Any) -> None:
     analysed(caller, project)
     wrote(project, "#slow two")
 
-    asked, _ = analysis.ask(actor=actor(), project=project, with_ai=False, covers="all", at=LUNCHTIME)
+    asked, _ = analysis.ask(
+        actor=superuser_actor(), project=project, with_ai=False, covers="all", at=LUNCHTIME
+    )
     analysis.run(analysis_id=asked.pk)
 
     assert list(Analysis.objects.values_list("pk", flat=True)) == [asked.pk]

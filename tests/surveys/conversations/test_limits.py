@@ -12,7 +12,7 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.projects import service as projects
 from surveys.services.responses import service as responses
-from tests.support.actors import actor
+from tests.support.actors import superuser_actor
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import SAYING, TEXT
@@ -166,7 +166,7 @@ def test_deleting_a_project_and_answering_it_at_once_harm_neither():
 
 def _close_and_delete(made):
     Project.objects.filter(pk=made.pk).update(status="inactive")
-    projects.delete_project(actor=actor(), project_id=made.pk, at=LUNCHTIME)
+    projects.delete_project(actor=superuser_actor(), project_id=made.pk, at=LUNCHTIME)
 
 
 def test_a_response_deleted_while_it_is_answered():
@@ -175,7 +175,7 @@ def test_a_response_deleted_while_it_is_answered():
 
     at_once(
         lambda: scenario.say(told, "b"),
-        lambda: responses.delete(response_id=told.conversation.pk, actor=actor(), at=LUNCHTIME),
+        lambda: responses.delete(response_id=told.conversation.pk, actor=superuser_actor(), at=LUNCHTIME),
     )
 
     assert scenario.counts(made) == scenario.recounted(made) == {"answered": 0, "completed": 0, "listed": 0}

@@ -43,7 +43,7 @@ def reader(name: str, email: str = "") -> Member:
 
 
 def send(project: Project, *, at: datetime = NOW) -> Reach:
-    staff, _ = StaffFactory._meta.model.objects.get_or_create(username="staff")
+    staff, _ = StaffFactory._meta.model.objects.get_or_create(username="staff", is_superuser=True)
     return mailing.send(
         actor=actor("admin", user_id=staff.pk),
         project_id=project.pk,

@@ -1,0 +1,62 @@
+"""Whether somebody who acts is still there: changes and the erasure of who makes them wait for each other.
+
+A request keeps the Actor that it read at its beginning, and the actor may be erased before it writes. What
+names an actor is therefore written under a lock on the row that proves that they are there: their membership,
+or their user if they are a superuser and no member. An erasure locks that row before it removes the actor's
+name: it waits for changes in progress, and later changes find no row and are refused (decisions 18.12).
+
+The lock is `FOR KEY SHARE`. It waits for erasures and merges alone, and not for changes of the row
+(`FOR NO KEY UPDATE`), so that two admins may change each other at the same time.
+"""
+
+from __future__ import annotations
+
+from communities.actors import Actor
+from communities.errors import ActorGone
+from communities.statements import prepared
+
+# Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
+# member, never for a superuser who is none.
+LOCKED_ACTOR = """
+    membership AS (
+        SELECT here.user_id, here.nick FROM communities_member here
+        WHERE here.community_id = %(community_id)s::bigint AND here.user_id = %(actor_id)s::bigint
+        FOR KEY SHARE
+    ), superuser AS (
+        SELECT person.id FROM communities_user person
+        WHERE person.id = %(actor_id)s::bigint AND person.is_superuser AND %(api_key_id)s::bigint IS NULL
+            AND NOT EXISTS (SELECT FROM membership)
+        FOR KEY SHARE
+    )
+"""
+IS_PRESENT = "(EXISTS (SELECT FROM membership) OR EXISTS (SELECT FROM superuser))"
+_HOLD = f"WITH {LOCKED_ACTOR} SELECT {IS_PRESENT}"
+_SUCCESSOR = "SELECT id FROM communities_user WHERE merged_ids @> ARRAY[%s]::bigint[]"
+
+
+def hold(*, actor: Actor) -> bool:
+    """Have the actor not erased until the transaction ends. Returns whether they are there.
+
+    For rows that name an actor and come without an entry of the audit trail, which does the same.
+    """
+    values = {
+        "community_id": actor.community_id,
+        "actor_id": actor.user_id,
+        "api_key_id": actor.key.id if actor.key else None,
+    }
+    with prepared() as cursor:
+        cursor.execute(_HOLD, values)
+        return bool(cursor.fetchone()[0])
+
+
+def successor_of(*, user_id: int) -> int:
+    """Return the user into whom this one was merged. Raises ActorGone if there is none.
+
+    Call it after the lock was waited for: the merge may have held it.
+    """
+    with prepared() as cursor:
+        cursor.execute(_SUCCESSOR, [user_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise ActorGone
+    return int(row[0])
