@@ -227,7 +227,9 @@ def _numbers(block: Block, compared: Sequence[Value]) -> _Domain:
 def _chosen(block: Block, compared: Sequence[Value]) -> _Domain:
     """Every choice of the options that are compared with; the others count only as none or some."""
     options = [option.value for option in block.options]
-    mentioned = [option for option in options if any(values.equal(option, value) for value in compared)]
+    operands = [values.operand(value) for value in compared]
+    alike = {form for each in operands if len(each.elements) == 1 for form in each.forms}  # as `values.equal`
+    mentioned = [option for option in options if not values.operand(option).forms.isdisjoint(alike)]
     if not options or len(mentioned) > _MAX_MENTIONED:
         return None
     others = [option for option in options if option not in mentioned]

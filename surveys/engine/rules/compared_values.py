@@ -1,6 +1,6 @@
 """Comparisons that look like slips: unknown values, and orderings that never hold (decisions 17.3).
 
-    findings(script, n)    the path, code and message of each, about the condition and the formula of a block
+    Comparisons(script).findings(n)    the path, code and message of each, in block `n`
 
     unknown_value    a choice is compared with a value that none of its options has, a scale with a number
                      that is none of its points, a number with something that is none or is out of its range
@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 from surveys.engine.language import (
@@ -45,6 +44,7 @@ _ORDERINGS = frozenset({"<", "<=", ">", ">="})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _IS_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 _PART_OF_NUMBER = re.compile(r"[-.0-9]*").fullmatch
+_BETWEEN = "\0"  # which no text of a script contains
 _ZERO = Decimal(0)
 _VAST = Decimal("1e1000")  # more than any answer
 
@@ -85,7 +85,12 @@ class _Answers:
         return _key(value) in self._known
 
     def has_part(self, part: str) -> bool:
-        return any(part in text for text in self.texts)
+        return _BETWEEN not in part and part in self._joined
+
+    @cached_property
+    def _joined(self) -> str:
+        """All texts in one, which is searched faster than each."""
+        return _BETWEEN.join(self.texts)
 
     def has_within(self, whole: str) -> bool:
         return any(text in whole for text in self.texts)
@@ -160,12 +165,37 @@ class _Compared:
     is_formula: bool = False
 
 
-def findings(script: Script, n: int) -> Iterator[Finding]:
-    """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
-    block = script.blocks[n]
-    for compared in (_in_condition(block), _in_formula(block)):
-        found = dict.fromkeys(each for one in compared for each in _Check(script, n, one).findings())
-        yield from islice(found, MOST)
+class Comparisons:
+    """The comparisons of a script. The values of each block, and each name's meaning, are found once."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self._meanings: dict[str, int | str | None] = {}
+        self._answers: dict[int, _Answers] = {}
+
+    def findings(self, n: int) -> Iterator[Finding]:
+        """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
+        block = self.script.blocks[n]
+        for compared in (_in_condition(block), _in_formula(block)):
+            found: set[Finding] = set()
+            for finding in (each for one in compared for each in _Check(self, n, one).findings()):
+                if finding not in found:
+                    yield finding
+                    found.add(finding)
+                if len(found) == MOST:
+                    break
+
+    def meaning(self, name: str) -> int | str | None:
+        """What a name means (`references.resolve`)."""
+        if name not in self._meanings:
+            self._meanings[name] = references.resolve(name, self.script)
+        return self._meanings[name]
+
+    def answers_to(self, index: int) -> _Answers:
+        """The values of a choice, a ranking or a scale."""
+        if index not in self._answers:
+            self._answers[index] = _Answers(self.script.blocks[index])
+        return self._answers[index]
 
 
 def _in_condition(block: Block) -> Iterator[_Compared]:
@@ -218,8 +248,8 @@ def _plain(node: Any) -> Any:
 class _Check:
     """One comparison in the script, at block `at`."""
 
-    def __init__(self, script: Script, at: int, compared: _Compared) -> None:
-        self.script, self.at, self.compared = script, at, compared
+    def __init__(self, within: Comparisons, at: int, compared: _Compared) -> None:
+        self.within, self.at, self.compared = within, at, compared
 
     def findings(self) -> Iterator[Finding]:
         sign, left, right = self.compared.sign, self.compared.left, self.compared.right
@@ -241,10 +271,20 @@ class _Check:
     def finding(self, code: str, message: str) -> Finding:
         return self.compared.path, code, message
 
+    def meaning(self, node: Any) -> int | str | None:
+        return self.within.meaning(node.name) if isinstance(node, Name) else None
+
     def block_of(self, node: Any) -> Block | None:
         """The earlier block that a side names."""
-        meaning = references.resolve(node.name, self.script) if isinstance(node, Name) else None
-        return self.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
+        meaning = self.meaning(node)
+        return self.within.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
+
+    def items_of(self, node: Any) -> _Answers | None:
+        """The values of the earlier choice, ranking or scale that a side names."""
+        block, meaning = self.block_of(node), self.meaning(node)
+        if block is None or not isinstance(meaning, int) or block.type not in WITH_ITEMS | SCALES:
+            return None
+        return self.within.answers_to(meaning)
 
     def answers_of(self, node: Any) -> _Answers | _Numbers | None:
         """The values of what a side names, as far as they are known: of an earlier block, or of a score."""
@@ -252,8 +292,8 @@ class _Check:
         if block is not None:
             if block.type == "open_numeric":
                 return _Numbers(block.name or "", block.min, block.max)
-            return _Answers(block) if block.type in WITH_ITEMS | SCALES else None
-        meaning = references.resolve(node.name, self.script) if isinstance(node, Name) else None
+            return self.items_of(node)
+        meaning = self.meaning(node)
         return _Numbers(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
 
     def is_empty(self, side: Any, other: Any) -> bool:
@@ -346,7 +386,8 @@ class _Check:
         if not isinstance(side, Name):
             return "a condition is no number"
         block = self.block_of(side)
-        if block is None or block.type not in WITH_ITEMS or _Answers(block).numbers:
+        items = self.items_of(side)
+        if block is None or block.type not in WITH_ITEMS or (items and items.numbers):
             return None
         return f"no answer to {block.name} is a number"
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 
 from surveys.engine.language import names, piping, references
-from surveys.engine.rules.warnings import ScriptWarning
+from surveys.engine.rules.warnings import MAX_TOKENS, ScriptWarning, first_of
 from surveys.engine.script import CHOICES, STATEMENTS, Block, Script
 
 CODES = ("unknown_token", "empty_token", "unclosed_token", "no_correct_answer")
@@ -28,26 +29,35 @@ _AFTER_THE_ANSWER = ("when_correct", "when_incorrect")
 
 
 def hints(script: Script) -> list[dict[str, object]]:
-    """All hints about a script and its outro, in the order of the blocks."""
+    """The first hints about a script and its outro, in the order of the blocks: as many as warnings.
+
+    Only the first MAX_TOKENS tokens are looked at.
+    """
+    return first_of(_found(script))
+
+
+def _found(script: Script) -> Iterator[ScriptWarning]:
     is_quiz = script.scoring_enabled and any(_has_correct_answer(block) for block in script.blocks)
-    warnings: list[ScriptWarning] = []
+    left = count(MAX_TOKENS, -1)
     for n, block in enumerate((*script.blocks, *script.outro)):
         path = f"blocks[{n}]"
-        warnings += _tokens(script, n, block, path)
+        yield from _tokens(script, n, block, path, left)
         if is_quiz and block.type in CHOICES and not (_has_correct_answer(block) or block.scored_buckets):
             message = "No option of this block is marked as right, as in other questions."
-            warnings.append(ScriptWarning(f"{path}.correct_answer_ids", "no_correct_answer", message, block))
-    return [each.as_json() for each in warnings]
+            yield ScriptWarning(f"{path}.correct_answer_ids", "no_correct_answer", message, block)
 
 
 def _has_correct_answer(block: Block) -> bool:
     return bool(block.correct_answer_ids) or block.correct_answer_index is not None
 
 
-def _tokens(script: Script, n: int, block: Block, path: str) -> Iterator[ScriptWarning]:
+def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]) -> Iterator[ScriptWarning]:
+    """Slips in the texts of a block. `left` counts how many more tokens of the script are looked at."""
     for key in (*_BEFORE_THE_ANSWER, *_AFTER_THE_ANSWER):
         answered = n + 1 if key in _AFTER_THE_ANSWER else n
         for token in dict.fromkeys(piping.tokens(getattr(block, key) or "")):
+            if next(left) <= 0:
+                break
             problem = _problem(script, token, answered)
             if problem is not None:
                 code, message = problem

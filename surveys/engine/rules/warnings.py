@@ -42,6 +42,7 @@ MAX_WARNINGS = 100
 MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
 _EXCERPT = 40  # characters of a prompt
 MAX_UNKNOWN_TOKENS = 10  # for which similar names are looked for, because that is slow
+MAX_TOKENS = 10_000  # in the texts of a script, that are looked at for slips
 CODES = (
     "scores_ignored",
     "not_graded",
@@ -94,21 +95,29 @@ def warnings(
     have a description in the community; `declared_fields` those that the project's page takes from its
     address. None skips these checks.
     """
-    found = _found(
-        script,
-        uses_xp=uses_xp,
-        is_anonymous=is_anonymous,
-        known_achievements=known_achievements,
-        declared_fields=declared_fields,
+    return first_of(
+        _found(
+            script,
+            uses_xp=uses_xp,
+            is_anonymous=is_anonymous,
+            known_achievements=known_achievements,
+            declared_fields=declared_fields,
+        )
     )
+
+
+def first_of(found: Iterator[ScriptWarning]) -> list[dict[str, object]]:
+    """The first MAX_WARNINGS warnings as JSON, in at most MAX_BYTES. Those after them are not looked for."""
     warned: list[dict[str, object]] = []
     size = 0
     for warning in found:
         told = warning.as_json()
         size += json_bytes(told)
-        if len(warned) == MAX_WARNINGS or size > MAX_BYTES:
+        if size > MAX_BYTES:
             break
         warned.append(told)
+        if len(warned) == MAX_WARNINGS:
+            break
     return warned
 
 
@@ -122,14 +131,15 @@ def _found(
 ) -> Iterator[ScriptWarning]:
     yield from _on_the_whole(script)
     yield from _unknown_tokens(script)
+    compared, ambiguous = compared_values.Comparisons(script), _ambiguous(script)
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
         yield from _scores(script, block, path)
         yield from _similar_options(block, path)
         yield from _names(script, n, path)
         yield from _name_of_variable(script, block, path)
-        yield from _ambiguous_names(script, block, path)
-        for field, code, message in compared_values.findings(script, n):
+        yield from _ambiguous_names(script, block, path, ambiguous)
+        for field, code, message in compared.findings(n):
             yield ScriptWarning(f"{path}.{field}", code, message, block)
         if declared_fields is not None:
             yield from _reserved_name(block, path, declared_fields)
@@ -139,7 +149,7 @@ def _found(
             if is_anonymous:
                 yield from _revealing(block, path)
     for n, block in enumerate(script.outro, len(script.blocks)):
-        yield from _ambiguous_names(script, block, f"blocks[{n}]")
+        yield from _ambiguous_names(script, block, f"blocks[{n}]", ambiguous)
 
 
 def _on_the_whole(script: Script) -> Iterator[ScriptWarning]:
@@ -228,11 +238,15 @@ def _unknown_tokens(script: Script) -> Iterator[ScriptWarning]:
 
     Words in brackets that are similar to no token are what their author wants people to read.
     """
-    unknown = (
+    tokens = (
         (n, block, key, name)
         for n, block in enumerate((*script.blocks, *script.outro))
         for key in references.TEXTS_WITH_TOKENS
         for name in dict.fromkeys(piping.tokens(getattr(block, key) or ""))
+    )
+    unknown = (
+        (n, block, key, name)
+        for n, block, key, name in islice(tokens, MAX_TOKENS)
         if not piping.is_prompt_variable(name) and references.resolve(name, script) is None
         if references.readings(name, script) is None
     )
@@ -259,12 +273,32 @@ def _name_of_variable(script: Script, block: Block, path: str) -> Iterator[Scrip
     yield ScriptWarning(f"{path}.name", "ambiguous_name", message, block)
 
 
-def _ambiguous_names(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
-    """Positions and variables in the texts of a block that are names of other blocks too (decisions 17.1)."""
+def _ambiguous(script: Script) -> frozenset[str]:
+    """The names, in lower case, that may have two readings here: of positions and variables, and of blocks.
+
+    Most scripts have few of them, so that the names in their texts need no closer look.
+    """
+    variables = {*references.variables(script), *piping.PROMPT_VARIABLES}
+    titles = {title_case(each) for each in variables}
+    named = script.index_by_title
+    return frozenset(each.lower() for each in named if each in titles or names.is_position(each.lower()))
+
+
+def _ambiguous_names(
+    script: Script, block: Block, path: str, ambiguous: Collection[str]
+) -> Iterator[ScriptWarning]:
+    """Positions and variables in the texts of a block that are names of other blocks too (decisions 17.1).
+
+    `ambiguous` are the names that need a look (`_ambiguous`).
+    """
+    if not ambiguous:
+        return
     for key, mentions in references.mentions(block):
         in_text = key in references.TEXTS_WITH_TOKENS
         shown = "[{}]" if in_text or key == "calculated_formula" else "{}"
         for name in dict.fromkeys(mention.name for mention in mentions):
+            if title_case(name).lower() not in ambiguous:
+                continue
             readings = _readings(name, script, shown, in_text=in_text)
             if readings is None:
                 continue

@@ -15,6 +15,7 @@ from surveys.engine.language.piping import shortened
 from surveys.engine.language.values import json_bytes
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, defaults, runner, shuffle
+from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.runner import State
 
 MAX_STEP = 65_536  # bytes
@@ -51,14 +52,18 @@ def present(
     seed: int,
     token_values: Mapping[str, str],
     escape: Callable[[str], str] | None = None,
+    known: PathValues | None = None,
 ) -> Block:
     """The block at this point of a conversation.
 
-    `seed` determines the order of its options; for `token_values` and `escape` see `runner.fill`.
+    `seed` determines the order of its options; for `token_values`, `escape` and `known` see
+    `runner.fill`.
     """
     return replace(
         block,
-        prompt=_fitting(block, runner.fill(script, state, block.prompt, token_values, escape=escape)),
+        prompt=_fitting(
+            block, runner.fill(script, state, block.prompt, token_values, escape=escape, known=known)
+        ),
         options=tuple(shuffle.option_order(block, seed=seed)),
         required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,

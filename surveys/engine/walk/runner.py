@@ -203,6 +203,31 @@ def state_at_step(script: Script, state: State, step: int) -> State:
     return replace(state, at=at, path=state.path[:step], results=results_before(script, state, at))
 
 
+class PastSteps:
+    """The past steps of a walk. Read in their order they find each value once and add the scores up."""
+
+    def __init__(self, script: Script, state: State) -> None:
+        self.script, self.state = script, state
+        self._step = self._at = 0
+        self._known: PathValues | None = None
+
+    def before(self, step: int) -> tuple[State, PathValues]:
+        """The state when the `step`-th block was shown, counted from 0, and the values at that point.
+
+        The values hold until the next call.
+        """
+        then = state_at_step(self.script, self.state, step)
+        known = self._known
+        if known is None or step < self._step or then.at < self._at:  # the script may have been reordered
+            self._known = known = path_values(self.script, then)
+        else:
+            for block_id in self.state.path[self._step : step]:
+                known.pass_block(block_id, self.state.replies.get(block_id))
+            known.results = then.results
+        self._step, self._at = step, then.at
+        return then, known
+
+
 def realign(script: Script, state: State) -> State:
     """The state of an unfinished conversation after the script was edited: never further than before.
 
@@ -307,17 +332,19 @@ def fill(
     token_values: Mapping[str, str],
     *,
     escape: Callable[[str], str] | None = None,
+    known: PathValues | None = None,
 ) -> str:
     """A prompt or feedback with its tokens filled in, within the limits of `piping.fill`.
 
     `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
     token stays as written; the token of an unanswered block is empty (decisions 6.10, 14.19). Score tokens
     also stay if scoring was enabled after the script was written (interface 2.3, rule 1). `escape` takes the
-    markup out of each value, where the text is shown as markup.
+    markup out of each value, where the text is shown as markup. `known` are the values of this state, for
+    callers that have them.
     """
     if "[" not in text:
         return text
-    known = path_values(script, state)
+    known = known or path_values(script, state)
 
     def text_of(token: str) -> str | None:
         if (special := token_values.get(token.lower())) is not None:

@@ -184,7 +184,9 @@ def save(
 
     Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. The answer
     rows become those of the replies that count: a reply whose block the others hide has none, and they come
-    back with its block (decisions 17.4). Completing drops such replies. Refuses a completion over the limit.
+    back with its block (decisions 17.4). Replies to other blocks that the turn adds get their rows too, which
+    saves several steps at once. Completing drops the replies that do not count. Refuses a completion over the
+    limit.
     """
     conversation, script = loaded.conversation, loaded.script
     completes = turn.completes and not loaded.is_completed
@@ -301,7 +303,7 @@ def _answered(replies: Mapping[int, Reply]) -> int:
 def _restored(
     script: Script, before: Mapping[int, Reply], counted: Mapping[int, Reply], given: Block | None
 ) -> Iterator[tuple[int, AnswerRow]]:
-    """The rows of the replies that count again, by block. Those to the block just answered are `given`."""
+    """The rows of the replies that count now and did not before, by block, but for the block `given`."""
     for block_id, reply in counted.items():
         if block_id not in before and (given is None or block_id != given.id):
             block = script.blocks[script.index_by_id[block_id]]

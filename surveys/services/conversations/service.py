@@ -19,7 +19,7 @@ from surveys.engine.script import Block
 from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
-from surveys.engine.walk.runner import State
+from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
 from surveys.services.conversations import admission, completions, effects, loading, repository, view
@@ -400,17 +400,21 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
 
 
 def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
-    """The conversation after the questions that are answered `ahead`, each saved as any answer."""
+    """The conversation after the questions that are answered `ahead`, saved together as one move.
+
+    Only the last turn can reach an action block, because the walk stops there. So one save writes the same
+    answers and gives the same gifts as a save for each question, and the scores are added up once.
+    """
     if not may_skip(loaded.project):
         return loaded
     walk = runner.Walk(loaded.script, loaded.state)  # a new one for each reply would add up all scores again
+    last: Turn | None = None
     while (reply := prefill.given_reply(loaded.script, walk.state, ahead)) is not None:
         turn = walk.answer(reply)
         if turn.completes:
             break
-        loaded = loading.save(loaded, turn, at=at, block=loaded.block, reply=reply)
-        walk.state = loaded.state
-    return loaded
+        last = turn
+    return loaded if last is None else loading.save(loaded, last, at=at)
 
 
 def _take(

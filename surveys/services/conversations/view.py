@@ -14,8 +14,9 @@ from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, outlook, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
-from surveys.engine.walk.runner import State
+from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
 from surveys.services import metadata
 from surveys.services.conversations import tokens
@@ -170,14 +171,22 @@ class WalkView(ABC):
         """The respondent's standing in the community; None for those who are not members."""
         return self.context.totals
 
-    def present(self, state: State, block: Block, *, given: Mapping[int, int] | None = None) -> Block:
+    def present(
+        self,
+        state: State,
+        block: Block,
+        *,
+        given: Mapping[int, int] | None = None,
+        known: PathValues | None = None,
+    ) -> Block:
         """A block as the respondent sees it at any point of this walk.
 
-        `given` is the XP given up to that point; None means until now.
+        `given` is the XP given up to that point; None means until now. `known` are the values at that point,
+        for callers that have them.
         """
         values = tokens.values(self.context, block, [block.prompt], given=given)
         return presentation.present(
-            self.script, state, block, seed=self.seed, token_values=values, escape=self.escape
+            self.script, state, block, seed=self.seed, token_values=values, escape=self.escape, known=known
         )
 
     def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
@@ -213,12 +222,16 @@ class WalkView(ABC):
         return self.script.blocks[self.script.index_by_id[block_id]]
 
     def exchange(self, step: int) -> Exchange:
-        """The `step`-th past step, from 0."""
+        """The `step`-th past step, from 0. Several are found fastest in their order."""
         block_id = self.state.path[step]
         block, reply = self._block(block_id), self.state.replies.get(block_id)
-        state_then = runner.state_at_step(self.script, self.state, step)
-        shown = self.present(state_then, block, given=self._given_up_to(block))
+        then, known = self._past.before(step)
+        shown = self.present(then, block, given=self._given_up_to(block), known=known)
         return Exchange(shown, reply, answers.display_text(block, reply))
+
+    @cached_property
+    def _past(self) -> PastSteps:
+        return PastSteps(self.script, self.state)
 
     def _given_up_to(self, block: Block) -> Mapping[int, int]:
         """The XP given by actions up to a block, by block id."""

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.flow import reach
+from surveys.engine.language import values
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, runner
 from tests.support.effort import examples
@@ -220,3 +221,20 @@ def test_no_walk_meets_a_block_that_is_never_reached_or_passes_one_always_shown(
     for block, how in zip(script.blocks, found, strict=True):
         assert how != "never" or block.id not in met
         assert how != "always" or block.id in met
+
+
+def test_each_value_is_read_once_to_find_the_options_that_equal_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    plain = values.operand
+
+    def operand(value: Any) -> Any:
+        read.append(value)
+        return plain(value)
+
+    choice = {"type": "multi_punch", "name": "T", "options": [f"o{n}" for n in range(100)]}
+    condition = " OR ".join(f'T="o{n}"' for n in range(100))
+    made = script_builder.script(choice, *[{"type": "content_block", "precondition": condition}] * 10)
+    monkeypatch.setattr(values, "operand", operand)
+
+    assert reach.of_blocks(made)[1:] == ("sometimes",) * 10
+    assert len(read) == 10 * (100 + 100)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from surveys.engine.rules.compared_values import MOST, findings
+from surveys.engine.language import values
+from surveys.engine.rules.compared_values import MOST, Comparisons
 from surveys.engine.script import Bucket
 from tests.support.engine.script_builder import script
 
@@ -37,7 +38,7 @@ BEFORE: tuple[dict[str, Any], ...] = (
 def found(block: dict[str, Any]) -> list[tuple[str, str]]:
     scored = {"scoring_enabled": True, "buckets": (Bucket("Fire Mage"),)}
     made = script(*BEFORE, {"type": "open_text", "name": "last", **block}, **scored)
-    return [(path, code) for path, code, _ in findings(made, len(BEFORE))]
+    return [(path, code) for path, code, _ in Comparisons(made).findings(len(BEFORE))]
 
 
 def code_of(precondition: str) -> str | None:
@@ -242,16 +243,34 @@ def test_a_finding_in_a_condition_names_the_comparison() -> None:
 def test_a_message_says_what_was_probably_meant(precondition: str, message: str) -> None:
     made = script(*BEFORE, {"type": "open_text", "precondition": precondition})
 
-    assert [text for _, _, text in findings(made, len(BEFORE))] == [message]
+    assert [text for _, _, text in Comparisons(made).findings(len(BEFORE))] == [message]
 
 
 def test_a_block_that_comes_later_is_not_judged() -> None:
     made = script({"type": "open_text", "precondition": 'game = "poker"'}, CHOICE)
 
-    assert list(findings(made, 0)) == []
+    assert list(Comparisons(made).findings(0)) == []
 
 
 def test_a_condition_has_so_many_findings_at_most() -> None:
     values = ", ".join(f'"{n} no"' for n in range(200))
 
     assert len(found({"precondition": f"game in [{values}]"})) == MOST
+
+
+def test_the_values_of_a_choice_are_read_once_for_all_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = values.number
+
+    def number(value: Any) -> Any:
+        read.append(str(value))
+        return plain(value)
+
+    choice = CHOICE | {"name": "many", "options": [f"o{n}" for n in range(100)]}
+    condition = " OR ".join(f'many="o{n}"' for n in range(100))
+    made = script(choice, *[{"type": "content_block", "precondition": condition}] * 20)
+    monkeypatch.setattr(values, "number", number)
+    comparisons = Comparisons(made)
+
+    assert [each for n in range(21) for each in comparisons.findings(n)] == []
+    assert len(read) == 100 + 20 * 100

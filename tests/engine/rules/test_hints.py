@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.language import references
 from surveys.engine.rules.hints import hints
+from surveys.engine.rules.warnings import MAX_TOKENS, MAX_WARNINGS, warnings
 from surveys.engine.script import Block, Bucket
 from tests.support.engine.script_builder import script
 
@@ -80,3 +82,42 @@ def test_a_token_like_an_automatic_name_is_left_to_the_warning_about_ambiguous_n
     assert [each["message"] for each in hints(made)] == [
         "[q2] is answered only after this text, so nothing is shown in its place.",
     ]
+
+
+# --- The largest scripts ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def resolved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names whose meaning was looked up."""
+    names: list[str] = []
+    plain = references.resolve
+
+    def resolve(name: str, made: Any) -> int | str | None:
+        names.append(name)
+        return plain(name, made)
+
+    monkeypatch.setattr(references, "resolve", resolve)
+    return names
+
+
+def test_hints_are_as_many_as_warnings_and_no_others_are_looked_for(resolved: list[str]) -> None:
+    prompt = "".join(f"[z{n}]" for n in range(500))
+
+    told = hints(script(*[TEXT | {"name": f"why{n}", "prompt": prompt} for n in range(20)]))
+
+    assert [each["code"] for each in told] == ["unknown_token"] * MAX_WARNINGS
+    assert len(resolved) == MAX_WARNINGS
+
+
+def test_so_many_tokens_of_a_script_are_looked_at(resolved: list[str]) -> None:
+    known = "".join(f"[why{n}]" for n in range(500))
+    asked = [TEXT | {"name": f"why{n}"} for n in range(500)]
+    made = script(*asked, *[{"type": "content_block", "prompt": known, "name": f"n{n}"} for n in range(30)])
+
+    assert hints(made) == []
+    assert len(resolved) == MAX_TOKENS
+    resolved.clear()
+    warned = warnings(made, uses_xp=False, is_anonymous=False, known_achievements=None)
+    assert warned == []
+    assert len(resolved) <= MAX_TOKENS + 1_000

@@ -206,7 +206,16 @@ def import_partial(script: Script, given: dict[int, answers.Reply]) -> tuple[int
     return (*state.path, script.blocks[state.at].id or 0)
 
 
-@pytest.mark.parametrize("pass_all", [look_ahead, realign, skip, import_completed, import_partial])
+def look_back(script: Script, given: dict[int, answers.Reply]) -> tuple[int, ...]:
+    state = runner.State(at=len(script.blocks), path=tuple(given), replies=given)
+    past = runner.PastSteps(script, state)
+    for step in range(len(given)):
+        then, known = past.before(step)
+        assert runner.fill(script, then, "[score_fire]", {}, known=known) == str(step)
+    return tuple(given)
+
+
+@pytest.mark.parametrize("pass_all", [look_ahead, realign, skip, import_completed, import_partial, look_back])
 def test_a_walk_over_many_blocks_adds_the_points_of_each_block_once(monkeypatch, pass_all):
     count, added = 30, list[int]()
     script, given = scored_script(count)
@@ -264,6 +273,31 @@ def test_running_sums_look_ahead_like_the_definition(script, data):
         assert counting.looked_ahead(script, state) == plainly_looked_ahead(script, state)
         state = counting.settled(script, state)
         assert scoring_by_definition(script, state) == runner.score_variables(script, state)
+
+
+@settings(
+    max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+@given(script=scripts(), data=st.data())
+def test_past_steps_have_the_values_of_their_own_state(script, data):
+    state = runner.begin(script).state
+    while (block := runner.current_block(script, state)) is not None:
+        reply = data.draw(replies(block)) if block.asks else None
+        turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
+        state = turn.state
+    if data.draw(st.booleans()):  # as of a response from before the blocks were moved
+        state = replace(state, path=tuple(data.draw(st.permutations(state.path))))
+    past = runner.PastSteps(script, state)
+    names = ["answer", "score", *(f"q{n + 1}" for n in range(len(script.blocks)))]
+
+    steps = range(len(state.path))
+    for step in [*steps, *data.draw(st.permutations(steps))]:
+        then, known = past.before(step)
+
+        assert then == runner.state_at_step(script, state, step)
+        plain = runner.path_values(script, then)
+        assert [known.value(name) for name in names] == [plain.value(name) for name in names]
+        assert known.latest == plain.latest
 
 
 def scoring_by_definition(script: Script, state: runner.State) -> dict[str, Decimal]:

@@ -6,7 +6,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Answer, Conversation, Project
 from surveys.pages.respondent import prefilled
@@ -350,6 +352,28 @@ def test_a_conversation_that_was_begun_goes_on_from_where_it_is() -> None:
 
     assert is_checked(visiting, "red")
     assert stored() == {"First name": "Ann"}
+
+
+@pytest.mark.parametrize("is_begun", [False, True], ids=["as it begins", "later"])
+def test_what_one_press_passes_is_saved_at_once(is_begun: bool) -> None:
+    named = [{**NAME, "name": f"name {n}"} for n in range(12)]
+    blocks = [SAYING, *named, REASON] if is_begun else [*named, REASON, TEXT]
+    saved = {}
+    for count in (2, 12):
+        made = survey(*blocks[: is_begun + count], *blocks[is_begun + 12 :])
+        query = "&".join(f"name_{n}=Ann+{n}" for n in range(count))
+        visiting = Visitor(made).look(f"?{query}&skip=1")
+        with CaptureQueriesContext(connection) as statements:
+            visiting.send("go") if is_begun else visiting.send(value="So")
+        saved[count] = len([each for each in statements if "surveys_tally" in each["sql"]])
+        answers = {f"name {n}": f"Ann {n}" for n in range(count)} | ({} if is_begun else {"reason": "So"})
+        rows = Answer.objects.filter(conversation__project=made)
+        assert dict(rows.values_list("block__name", "value")) == answers
+        assert scenario.counts(made) == {"answered": len(answers), "completed": 0, "listed": 1}
+        assert scenario.recounted(made) == scenario.counts(made)
+
+    assert saved == {2: saved[2], 12: saved[2]}
+    assert 0 < saved[2] <= 2
 
 
 def test_two_presses_of_one_page_save_once() -> None:
