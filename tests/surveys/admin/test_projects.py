@@ -98,6 +98,20 @@ def test_a_project_says_everywhere_when_it_opens_and_closes(fields: dict[str, An
         assert shown[0] in page
 
 
+def test_no_page_counts_the_answers_to_a_draft() -> None:
+    staff = project_staff()
+    draft, opened = project(type="poll"), project(type="poll", status="active")
+    counts = re.compile(r"\b0 (?:vote|response)s|\b0\b –")
+
+    at_home = text_of(staff.get("index"))
+    of_tabs = {made: text_of(staff.client.get(tab(made.pk, "delivery"))) for made in (draft, opened)}
+    listed = text_of(staff.client.get(LIST))
+
+    assert counts.findall(at_home) == counts.findall(of_tabs[opened]) == ["0 votes"]
+    assert counts.findall(of_tabs[draft]) == []
+    assert counts.findall(listed) == ["0 –"]  # the open poll, none of whose votes is completed
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
