@@ -150,12 +150,18 @@ class OpenForm(ScheduleForm):
                 values |= {f"{turn}_time": None, f"{turn}_mode": "manual"}
         return values
 
+    @property
+    def has_channel(self) -> bool:
+        """Whether a channel is stored: its field is shown then, also if people answer on the web."""
+        return bool(self.initial.get("post_channel_id"))
+
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         fields = super().changes(among)
         for turn in ("opening", "closing"):  # a time that does not count may be in the past
             if fields["delivery"][turn]["mode"] == "manual":
                 fields["delivery"][turn]["time"] = None
-        if "post_channel_id" not in self.changed_data:
+        is_offered = self.has_channel or self.cleaned_data["response_channel"] == "chat"
+        if not is_offered or "post_channel_id" not in self.changed_data:
             del fields["delivery"]["invitation"]
         return fields
 
