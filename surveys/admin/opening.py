@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
+from communities import services as communities
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
@@ -317,7 +318,8 @@ def _results_in_words(project: Project) -> str:
 
 def _rewards_in_words(project: Project) -> str:
     rewards = project.rewards or {}
-    gives = ["XP"] if project.uses_xp else []
+    settings = communities.get_settings(community_id=project.community_id)
+    gives = [settings.name_of_xp] if project.uses_xp and settings.gives_xp else []
     gives += ["an achievement"] if rewards.get("achievement_enabled") else []
     if role_id := rewards.get("discord_role_id"):
         gives.append(f"the role “{_names_of(project.community_id, [role_id])[0]}”")

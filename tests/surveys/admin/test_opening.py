@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.models import Community
+from communities.models import Community, CommunitySettings
 from surveys.engine.script import ActionConfig
 from surveys.models import Project
 from tests.factories import VerifiedSourceFactory
@@ -127,6 +127,19 @@ def test_the_button_says_whether_it_opens_now_or_later(staff: Staff) -> None:
     page = staff.read(tab(draft().pk, "open"))
 
     assert '<span class="opens-now">Open</span><span class="opens-later">Schedule the opening</span>' in page
+
+
+@pytest.mark.parametrize("uses_xp", [True, False])
+def test_xp_is_promised_only_where_the_community_gives_any(staff: Staff, uses_xp: bool) -> None:
+    project = draft(rewards={"use_xp": True})
+    CommunitySettings.objects.update_or_create(
+        community=staff.community, defaults={"use_xp": uses_xp, "xp_name": "Tempi"}
+    )
+
+    page = staff.read(tab(project.pk, "open"))
+
+    assert ("Completing it gives Tempi." in page) is uses_xp
+    assert ("Completing it gives" in page) is uses_xp
 
 
 def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
