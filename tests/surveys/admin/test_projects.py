@@ -347,6 +347,16 @@ def test_nobody_undoes_what_another_community_deleted() -> None:
 # --- New projects -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("type", "query"), [("poll", "?start=question"), ("convo", "")])
+def test_an_empty_poll_begins_with_its_question_and_an_empty_survey_without(type: str, query: str) -> None:
+    staff = project_staff()
+    sent = {"name": "Tea?", "type": type, "privacy_mode": "semi-private", "start": "empty"}
+
+    done = staff.post("surveys_project_add", **sent)
+
+    assert done["Location"] == tab(Project.objects.get().pk, "script") + query
+
+
 def test_a_new_project_leads_into_the_script_editor() -> None:
     creator = project_staff("creator")
     sent = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": "sentence"}
