@@ -27,6 +27,8 @@ SENT_BEFORE = (
     "a new form."
 )
 
+CHANGED_SINCE = "What you changed in the form since then was not saved."
+
 
 def new_ticket() -> str:
     """A random name for one sending of a form."""
@@ -57,8 +59,17 @@ def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> Http
             note(request, ticket, address)
         else:
             address = noted(request, ticket, default=request.path)
-            messages.info(request, SENT_BEFORE)
+            say_sent_before(request, SENT_BEFORE)
     return HttpResponseRedirect(address)
+
+
+def say_sent_before(request: HttpRequest, words: str) -> None:
+    """Say `words` to the sender of a form that was sent before, and whether changes to it were lost."""
+    claim, _ = _claim(request, request.POST.get("ticket", ""))
+    if claim.fingerprint == _fingerprint(request):
+        messages.info(request, words)
+    else:
+        messages.warning(request, f"{words} {CHANGED_SINCE}")
 
 
 def note(request: HttpRequest, ticket: str, address: str) -> None:
@@ -80,10 +91,21 @@ def _claim(request: HttpRequest, ticket: str) -> tuple[IdempotentRequest, bool]:
     return IdempotentRequest.objects.get_or_create(
         claim=hashlib.sha256(sent_by.encode()).hexdigest(),
         defaults={
-            "fingerprint": "form",
+            "fingerprint": _fingerprint(request),
             "expires_at": rounding.down(timezone.now() + REMEMBERED_FOR, Rounding.HOUR),
         },
     )
+
+
+def _fingerprint(request: HttpRequest) -> str:
+    """A hash of what a form says. Nobody guesses the values from it, as its ticket is stored nowhere."""
+    sent = sorted((name, values) for name, values in request.POST.lists() if not _is_of_the_page(name))
+    return hashlib.sha256(f"{request.POST.get('ticket', '')}: {sent}".encode()).hexdigest()
+
+
+def _is_of_the_page(name: str) -> bool:
+    """Whether a value comes from the page that was loaded, and not from the person who filled in the form."""
+    return name in ("csrfmiddlewaretoken", "ticket") or name.startswith("initial-")
 
 
 class TicketForm(forms.Form):

@@ -6,9 +6,10 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
+from communities.once import CHANGED_SINCE
 from tests.support.accounts import Person
 from tests.support.creation_forms import FORMS, address_of, somebody
-from tests.support.staff import Staff, hidden
+from tests.support.staff import Staff, hidden, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +40,36 @@ def test_a_form_that_is_sent_twice_makes_one_thing_and_leads_there(name: str) ->
         assert made in second["Location"]
 
 
+# Another value that the sender of each form may give; a copy is made of what its address names.
+CHANGED = {
+    "surveys_project_add": {"name": "Club morning"},
+    "communities_apikey_add": {"name": "Shop"},
+    "communities_member_add": {"nick": "Marita"},
+    "communities_community_add": {"name": "Rowing"},
+    "communities_verifiedsource_add": {"label": "Players"},
+    "xp_achievement_add": {"name": "Second survey"},
+    "webhooks_webhook_add": {"name": "Till"},
+    "communities_member_invite_people": {"emails": "bea@example.org"},
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_form_that_was_changed_after_it_was_sent_says_that_the_change_was_not_saved(name: str) -> None:
+    model, values = FORMS[name]
+    staff = somebody(name)
+    address = address_of(name, staff)
+    form = {**values, "ticket": hidden(staff.client.get(address), "ticket")}
+    before = model._default_manager.count()
+
+    staff.client.post(address, form)
+    again = text_of(staff.client.post(address, form, follow=True))
+    changed = text_of(staff.client.post(address, {**form, **CHANGED[name]}, follow=True))
+
+    assert ("sent before" in again, CHANGED_SINCE in again) == (True, False)
+    assert CHANGED_SINCE in changed
+    assert model._default_manager.count() == before + 1
+
+
 @pytest.mark.parametrize("name", ["account_key_new", "account_webhook_new"])
 def test_forms_of_the_account_area_keep_their_ticket_too(name: str) -> None:
     community = Staff().community
@@ -58,4 +89,5 @@ def test_the_list_has_all_forms_that_add_something() -> None:
     adding = [name for name in names if staff.get(name).status_code not in NO_FORM]
 
     assert set(adding) <= set(FORMS) | ONE_BY_NAME
+    assert {name for name in FORMS if FORMS[name][1]} == set(CHANGED)
     assert len(adding) >= 7

@@ -175,7 +175,7 @@ def _address(community: OwnCommunity) -> str:
 
 
 def _sent_twice(request: HttpRequest, community: OwnCommunity) -> HttpResponse:
-    messages.warning(request, SENT_TWICE)
+    once.say_sent_before(request, SENT_TWICE)
     return HttpResponseRedirect(_address(community))
 
 

@@ -91,7 +91,7 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             except Refusal as refusal:
                 refusals.add_to_form(form, refusal)
             else:
-                messages.success(request, "Saved." if form.has_changed() else "Nothing was changed.")
+                messages.success(request, _saved_in_words(request, actor, form))
                 _say_what_moves(request, actor, own, form)
                 return HttpResponseRedirect(self.address("change", community.pk))
         context = {
@@ -106,6 +106,20 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             "time_zones": common_time_zones(),
         }
         return self.render(request, "admin/communities/communitysettings/page.html", context)
+
+
+def _saved_in_words(request: HttpRequest, actor: Actor, form: CommunityForm) -> str:
+    """Say what was saved, and tick off the first steps whose settings somebody chose as they are.
+
+    A save without a change chooses all that the page shows. With a change it chooses the setting whose step
+    led here.
+    """
+    asked = request.GET.get("choose")
+    names = [name for name in settings.TO_CHOOSE if name == asked or not form.has_changed()]
+    kept = settings.keep_settings(actor=actor, names=names, at=timezone.now())
+    if form.has_changed():
+        return "Saved."
+    return "Saved as it is." if kept else "Nothing was changed."
 
 
 def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, form: CommunityForm) -> None:

@@ -9,9 +9,8 @@ from django.urls import reverse
 
 from communities.actors import Actor
 from communities.admin_site.home import FirstStep, add_first_steps
-from communities.audit_actions import Action
-from communities.models import AuditEntry, Community, CommunitySettings, Member
-from communities.services import get_settings
+from communities.models import Community, Member
+from communities.services import get_settings, settings
 
 
 @add_first_steps
@@ -51,19 +50,11 @@ def _settings_to_choose(community: Community) -> list[FirstStep]:
         "default_anonymous_mode": "Choose the privacy of new surveys and polls",
     }
     return [
-        FirstStep(order, text, f"{page}#id_{name}", is_done=_is_chosen(name, community, own))
-        for order, (name, text) in enumerate(steps.items(), 5)
+        FirstStep(
+            order,
+            steps[name],
+            f"{page}?choose={name}#id_{name}",
+            is_done=settings.is_chosen(name, community, own),
+        )
+        for order, name in enumerate(settings.TO_CHOOSE, 5)
     ]
-
-
-def _is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
-    """Whether somebody has chosen this setting: it differs from the default, or did so before.
-
-    The set-up asks for the privacy of new projects, and for no language or time zone.
-    """
-    if name == "default_anonymous_mode" and community.user_setup_id is not None:
-        return True
-    if getattr(own, name) != getattr(CommunitySettings(), name):
-        return True
-    changes = AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED)
-    return changes.filter(after__has_key=name).exists()

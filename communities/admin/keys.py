@@ -224,7 +224,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         return self.render(request, "admin/communities/apikey/secret.html", context)
 
     def _sent_twice(self, request: HttpRequest, ticket: str) -> HttpResponse:
-        messages.warning(request, SENT_TWICE)
+        once.say_sent_before(request, SENT_TWICE)
         return HttpResponseRedirect(once.noted(request, ticket, default=self.address("changelist")))
 
 

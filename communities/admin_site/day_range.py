@@ -25,6 +25,7 @@ class DayRange:
     zone: ZoneInfo
     first: date | None
     last: date | None
+    zone_reason: str = ""  # why the zone is not the community's
 
     @property
     def since(self) -> datetime | None:
@@ -45,9 +46,9 @@ class DayRange:
         return rows if self.until is None else rows.filter(**{f"{self.field}__lt": self.until})
 
 
-def of_address(request: HttpRequest, *, label: str, field: str, zone: ZoneInfo) -> DayRange:
+def of_address(request: HttpRequest, *, label: str, field: str, zone: ZoneInfo, reason: str = "") -> DayRange:
     """The range of the address. What is no day counts as absent."""
-    return DayRange(label, field, zone, _day(request, "from"), _day(request, "to"))
+    return DayRange(label, field, zone, _day(request, "from"), _day(request, "to"), reason)
 
 
 def _day(request: HttpRequest, name: str) -> date | None:

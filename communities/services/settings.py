@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +11,12 @@ from django.db.models import F
 from communities import second_factors
 from communities.actors import Actor
 from communities.audit_actions import Action
-from communities.models import Community, CommunitySettings
+from communities.models import AuditEntry, Community, CommunitySettings
 from communities.services import audit
 from communities.transactions import in_transaction
+
+# Settings that the first steps ask an admin to choose. A new community has the default of each.
+TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
 
 
 def get_settings(*, community_id: int) -> CommunitySettings:
@@ -49,6 +52,37 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
         after=changes,
     )
     return row
+
+
+@in_transaction
+def keep_settings(*, actor: Actor, names: Collection[str], at: datetime) -> Collection[str]:
+    """Note that somebody chose these settings as they are, and return those that nobody had chosen before."""
+    own = get_settings(community_id=actor.community_id)
+    community = Community.objects.get(pk=actor.community_id)
+    kept = {name: getattr(own, name) for name in names if not is_chosen(name, community, own)}
+    if kept:
+        audit.record(
+            actor=actor,
+            action=Action.SETTINGS_UPDATED,
+            on=audit.Subject(community.pk, "settings", community.pk),
+            at=at,
+            before=kept,
+            after=kept,
+        )
+    return kept.keys()
+
+
+def is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
+    """Whether somebody has chosen this setting: it differs from the default, or an entry of the audit has it.
+
+    The set-up asks for the privacy of new projects, and for no language or time zone.
+    """
+    if name == "default_anonymous_mode" and community.user_setup_id is not None:
+        return True
+    if getattr(own, name) != getattr(CommunitySettings(), name):
+        return True
+    changes = AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED)
+    return changes.filter(after__has_key=name).exists()
 
 
 def _locked(community_id: int) -> CommunitySettings:

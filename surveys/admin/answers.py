@@ -60,6 +60,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
         "keeps": keeps,
         "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
         "zone": form.zone,
+        "zone_reason": form.zone_reason,
         "back": f"{page.address()}{query}#question-{block_id}",
     }
     return page.render(request, TEMPLATE, context)

@@ -102,4 +102,6 @@ def _create(form: NewProjectForm, actor: Actor, default: str) -> str:
         fields["privacy_mode"] = data["privacy_mode"]
     project = projects.create_project(actor=actor, fields=fields, at=timezone.now()).project
     script = reverse("admin:surveys_project_script", args=[project.pk])
-    return script if data["start"] == "empty" else f"{script}?start={data['start']}"
+    if data["start"] == "empty":
+        return f"{script}?start=question" if data["type"] == "poll" else script
+    return f"{script}?start={data['start']}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from zoneinfo import ZoneInfo
 
 from django.contrib import admin
 from django.http import Http404, HttpRequest
@@ -19,10 +20,13 @@ from django.utils import timezone
 
 from communities.actors import Actor
 from communities.admin_site import acting
+from communities.admin_site.site import time_zone_of
 from communities.errors import Refusal
+from communities.rounding import Rounding
 from surveys.admin import header
 from surveys.models import Project
 from surveys.services import access, lookup
+from surveys.services.anonymity import rounding_of
 
 # In the order in which they stand above a project (decisions 16.6).
 TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")
@@ -48,6 +52,19 @@ class ProjectPage:
             access.require_responses_reader(actor=self.actor, project=self.project, at=self.at)
         except Refusal:
             raise Http404 from None
+
+    def zone_of_days(self, request: HttpRequest) -> ZoneInfo:
+        """The zone of days by which responses are chosen: the community's, as of all other times on the page.
+
+        It is UTC where times beside responses are rounded to days of UTC.
+        """
+        return ZoneInfo("UTC") if self.zone_reason else time_zone_of(request)
+
+    @property
+    def zone_reason(self) -> str:
+        """Says why the zone of days is not the community's; empty if it is."""
+        is_rounded = rounding_of(self.project) == Rounding.DAY
+        return ", because the times of answers are rounded to days of UTC here" if is_rounded else ""
 
     def address(self, tab: str = "") -> str:
         """The address of one of the project's tabs; of this one without a name."""

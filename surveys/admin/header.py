@@ -14,7 +14,7 @@ from django.utils.timesince import timesince
 
 from communities.actors import Actor, Role
 from communities.admin_site.texts import moment
-from communities.words import percent
+from communities.words import percent, plural
 from surveys.models import Conversation, Project, Tally
 from surveys.services import access, field_groups
 from surveys.services.representations.project import web_url
@@ -64,6 +64,7 @@ class Header:
     since: str  # for example "for 3 days"
     next_times: Sequence[tuple[str, datetime]]  # "opens" or "closes", and when
     figures: Figures
+    count: str  # of responses or votes; empty for a draft
     main: Tool | None
     tools: Sequence[Tool]
     more: Sequence[Tool]
@@ -79,6 +80,7 @@ def header_of(project: Project, actor: Actor, at: datetime) -> Header:
         since=_since(project, at),
         next_times=next_times(project, at),
         figures=figures,
+        count=count_in_words(project, figures, at),
         main=main,
         tools=[Tool("View page", web_url(project), is_outside=True)],
         more=more,
@@ -105,6 +107,16 @@ def state_cell(project: Project, at: datetime) -> SafeString:
         ((verb, moment(time)) for verb, time in next_times(project, at)),
     )
     return format_html('<span class="state-cell">{}{}</span>', word, changes)
+
+
+def count_in_words(project: Project, figures: Figures, at: datetime) -> str:
+    """How many responses or votes there are. Empty for a draft, which nobody can have answered."""
+    if state_of(project, at).sign == "draft":
+        return ""
+    noun = "vote" if project.is_poll else "response"
+    if figures.responses is None:  # changes in steps
+        return f"{plural(figures.completed, noun)} completed"
+    return plural(figures.responses, noun)
 
 
 def _has_responses(project: Project) -> bool:

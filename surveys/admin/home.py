@@ -22,7 +22,7 @@ from communities.admin_site.texts import time_of_day
 from communities.models import Community
 from communities.words import plural
 from surveys.admin.frame import address_of
-from surveys.admin.header import Figures, figures_of, state_cell
+from surveys.admin.header import count_in_words, figures_of, state_cell
 from surveys.ai import provider_is_free
 from surveys.models import Project
 from surveys.services import lookup
@@ -72,19 +72,12 @@ def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
             "name": each.name,
             "address": address_of(each.pk, "script"),
             "state": state_cell(each, at),
-            "count": _count(each, figures[each.pk]),
+            "count": count_in_words(each, figures[each.pk], at),
         }
         for each in newest
     ]
     card = {"projects": projects, "may_create": actor.sees_drafts}
     return [Card(10, "admin/surveys/home/recent_projects.html", card)]
-
-
-def _count(project: Project, figures: Figures) -> str:
-    noun = "vote" if project.is_poll else "response"
-    if figures.responses is None:  # changes in steps
-        return f"{plural(figures.completed, noun)} completed"
-    return plural(figures.responses, noun)
 
 
 @add_first_steps

@@ -334,7 +334,7 @@ def _preview(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRes
 def _send(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
     with in_transaction:
         if not once.use(request, form.cleaned_data["ticket"]):
-            messages.info(
+            once.say_sent_before(
                 request, "This form was sent before, so no mail was sent now. Write others with a new form."
             )
             return HttpResponseRedirect(page.address(HOME), status=303)

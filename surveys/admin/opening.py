@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
+from communities import services as communities
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
@@ -150,12 +151,18 @@ class OpenForm(ScheduleForm):
                 values |= {f"{turn}_time": None, f"{turn}_mode": "manual"}
         return values
 
+    @property
+    def has_channel(self) -> bool:
+        """Whether a channel is stored: its field is shown then, also if people answer on the web."""
+        return bool(self.initial.get("post_channel_id"))
+
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         fields = super().changes(among)
         for turn in ("opening", "closing"):  # a time that does not count may be in the past
             if fields["delivery"][turn]["mode"] == "manual":
                 fields["delivery"][turn]["time"] = None
-        if "post_channel_id" not in self.changed_data:
+        is_offered = self.has_channel or self.cleaned_data["response_channel"] == "chat"
+        if not is_offered or "post_channel_id" not in self.changed_data:
             del fields["delivery"]["invitation"]
         return fields
 
@@ -311,7 +318,8 @@ def _results_in_words(project: Project) -> str:
 
 def _rewards_in_words(project: Project) -> str:
     rewards = project.rewards or {}
-    gives = ["XP"] if project.uses_xp else []
+    settings = communities.get_settings(community_id=project.community_id)
+    gives = [settings.name_of_xp] if project.uses_xp and settings.gives_xp else []
     gives += ["an achievement"] if rewards.get("achievement_enabled") else []
     if role_id := rewards.get("discord_role_id"):
         gives.append(f"the role “{_names_of(project.community_id, [role_id])[0]}”")

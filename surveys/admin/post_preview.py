@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from communities.admin_site.texts import moment
 from communities.chat_platform import limits
 from communities.services.pictures import copies
 from surveys.chat import invitations, words
@@ -22,7 +23,7 @@ from surveys.services.scripts import editing as scripts
 # What the platform's markup in our own texts becomes; a backslash keeps a character as it is.
 _MARKUP = re.compile(
     r"\\(?P<kept>[^\w\s])|\*\*(?P<strong>.+?)\*\*|(?<!\w)_(?P<em>[^_\n]+)_(?!\w)"
-    r"|<t:(?P<time>\d+):R>|<@&(?P<role>\d+)>|^-# ",
+    r"|<t:(?P<time>\d+):f> \(<t:\d+:R>\)|<@&(?P<role>\d+)>|^-# ",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -123,7 +124,7 @@ def _as_html(text: str) -> SafeString:
         elif match["em"]:
             pieces.append(f"<em>{_as_html(match['em'])}</em>")
         elif match["time"]:
-            pieces.append("at its closing time")
+            pieces.append(moment(datetime.fromtimestamp(int(match["time"]), UTC)))
         elif match["role"]:
             pieces.append("@role")
         end = match.end()

@@ -119,7 +119,7 @@ def _columns(figures: dict[int, Figures], at: datetime) -> Sequence[Column]:
     return (
         Column("Name", lambda project: project.name, is_title=True),
         Column("Status", lambda project: header.state_cell(project, at)),
-        Column("Responses", lambda project: _responses(figures[project.pk]), is_number=True),
+        Column("Responses", lambda project: _responses(project, figures[project.pk], at), is_number=True),
         Column("Completed", lambda project: _rate(figures[project.pk]), is_number=True),
         Column("Last answer", lambda project: moment(figures[project.pk].last_answer_at)),
         Column("Author", lambda project: project.author.get_full_name() if project.author else NOTHING),
@@ -127,7 +127,9 @@ def _columns(figures: dict[int, Figures], at: datetime) -> Sequence[Column]:
     )
 
 
-def _responses(figures: Figures) -> str:
+def _responses(project: Project, figures: Figures, at: datetime) -> str:
+    if header.state_of(project, at).sign == "draft":
+        return NOTHING
     if figures.responses is None:
         return f"{number(figures.completed)} completed"
     return number(figures.responses)

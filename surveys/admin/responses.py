@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -25,7 +24,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from communities.admin_site import day_range, listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, number
 from communities.errors import Forbidden, NotFound
 from communities.services import members
@@ -166,7 +164,11 @@ def _addresses(page: ProjectPage, query: str) -> Callable[[Conversation], str]:
 def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
     project, noun = page.project, noun_of(page.project)
     days = day_range.of_address(
-        request, label="Last change", field="updated_at", zone=_zone(request, project)
+        request,
+        label="Last change",
+        field="updated_at",
+        zone=page.zone_of_days(request),
+        reason=page.zone_reason,
     )
     names: dict[int, str] = {}
     answered: dict[uuid.UUID, int] = {}
@@ -312,8 +314,3 @@ def _member_address(page: ProjectPage, row: Conversation) -> str:
 
 def _address(page: ProjectPage, name: str, response_id: uuid.UUID) -> str:
     return reverse(f"admin:surveys_project_{name}", args=[page.project.pk, response_id])
-
-
-def _zone(request: HttpRequest, project: Project) -> ZoneInfo:
-    """The zone of the days: on anonymous projects UTC, to which times are rounded."""
-    return ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)

@@ -12,7 +12,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -23,7 +22,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
-from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
 from communities.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.http.downloads import download
@@ -250,16 +248,13 @@ def reload_page() -> HttpResponse:
 def results_form(
     request: HttpRequest, page: ProjectPage, overrides: Mapping[str, str] | None = None
 ) -> ResultsForm:
-    """The filters of the address. Days are those of the community's time zone.
-
-    On anonymous projects they are those of UTC, to which times beside responses are rounded.
-    """
+    """The filters of the address."""
     project = page.project
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     data = request.GET.copy()
     data.update(overrides or {})
-    zone = ZoneInfo("UTC") if project.is_anonymous else time_zone_of(request)
-    return ResultsForm(data, catalogue, zone=zone, fields=sent_fields.offered(project=project))
+    zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
+    return ResultsForm(data, catalogue, zone=zone, zone_reason=page.zone_reason, fields=fields)
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:

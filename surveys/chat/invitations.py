@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from communities import privacy_words
+from communities import services as communities
 from communities.chat_platform import limits
 from communities.chat_platform.references import Op, of_project
 from communities.tiers import TIERS
@@ -171,15 +172,21 @@ def _facts(project: Project, script: Script, invitation: Invitation, at: datetim
         "questions": _questions(project, script),
         "privacy": _privacy(project),
         "rewards": _rewards(project),
-        "closes": f"⏰ Closes <t:{int(project.closes_at.timestamp())}:R>"
-        if project.closes_at and project.is_live_at(at)
-        else "",
+        "closes": _closes(project, at),
     }
     return "\n".join(facts[row] for row in ROWS if facts[row] and invitation.shows(row))
 
 
 def _status(project: Project, at: datetime) -> str:
     return "" if project.is_live_at(at) else f"🔒 This {'poll' if project.is_poll else 'survey'} is closed."
+
+
+def _closes(project: Project, at: datetime) -> str:
+    """When it closes by itself. The platform shows the time in the reader's zone, and how long until then."""
+    if project.closes_at is None or not project.is_live_at(at):
+        return ""
+    seconds = int(project.closes_at.timestamp())
+    return f"⏰ Closes <t:{seconds}:f> (<t:{seconds}:R>)"
 
 
 def _questions(project: Project, script: Script) -> str:
@@ -203,7 +210,8 @@ def _short(sentence: str) -> str:
 
 def _rewards(project: Project) -> str:
     rewards = project.rewards or {}
-    gives = ["XP"] if rewards.get("use_xp") else []
+    settings = communities.get_settings(community_id=project.community_id)
+    gives = [settings.name_of_xp] if project.uses_xp and settings.gives_xp else []
     gives += ["an achievement"] if rewards.get("achievement_enabled") else []
     gives += [f"the role <@&{rewards['discord_role_id']}>"] if rewards.get("discord_role_id") else []
     return f"🎁 Gives {', '.join(gives)}" if gives else ""

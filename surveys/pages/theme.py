@@ -15,6 +15,16 @@ from surveys import interviewers
 from surveys.models import Project
 
 THEMES = 8
+_OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
+_LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+# Languages that are written in other letters, or in these and Latin ones. All others are taken for Latin.
+_OTHER_LETTERS = frozenset(
+    re.findall(
+        r"\w+",
+        "am ar as ba be bg bn bo chr ckb cv dv dz el fa gu he hi hy iu ja ka kk km kn ko ks ky lo mk ml mn "
+        "mr my ne or os pa ps ru sa sd sh si sr ta te tg th ti tk tt ug uk ur uz yi yue zh",
+    )
+)
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -53,13 +63,19 @@ class Page:
     is_listed: bool
     draws_colours: bool
 
+    def attributes_of(self, text: str) -> Markup:
+        """The `text_attributes` of one text. They name no language that is written in other letters."""
+        if text.isascii() or _LATIN_LETTER.search(text) or _is_in_other_letters(self.lang):
+            return self.text_attributes
+        return _OF_NO_LANGUAGE if any(letter.isalpha() for letter in text) else self.text_attributes
+
 
 # For pages that belong to no survey, such as error pages.
 PLAIN = Page(
     title="",
     description="",
     lang="en",
-    text_attributes=Markup('lang="" dir="auto"'),
+    text_attributes=_OF_NO_LANGUAGE,
     theme=1,
     interviewer=INTERVIEWERS[0],
     branding="",
@@ -88,6 +104,10 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
         is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
     )
+
+
+def _is_in_other_letters(tag: str) -> bool:
+    return tag.lower().partition("-")[0] in _OTHER_LETTERS
 
 
 @lru_cache(maxsize=1024)

@@ -25,6 +25,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         ),
         "not_you": "Not you?",
         "jump": "Go to the question",
+        "open_until": "Open until",
         "question": "Question",
         "past": "What was said so far",
         "earlier": "Show earlier answers",

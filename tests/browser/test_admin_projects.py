@@ -129,6 +129,21 @@ def test_the_one_button_that_opens_stays_in_view(staff, open_as, phone) -> None:
     expect(opens).to_be_in_viewport(ratio=1)
 
 
+def test_the_page_that_opens_a_project_shows_what_its_choices_need(staff, open_as) -> None:
+    *_, draft = projects(staff)
+    page = open_as(staff, tab(draft.pk, "open"))
+    channel, opens = page.locator("#field-post_channel_id"), page.get_by_role("group", name="Opens")
+
+    expect(channel).to_be_hidden()
+    page.get_by_role("radio", name="In the chat").check()
+    expect(channel).to_be_visible()
+
+    opens.get_by_role("radio", name="At a time").check()
+    expect(page.get_by_role("button", name="Schedule the opening", exact=True)).to_be_visible()
+    opens.get_by_role("radio", name="Now").check()
+    expect(page.get_by_role("button", name="Open", exact=True)).to_be_visible()
+
+
 def test_on_a_phone_the_present_tab_is_in_view(staff, open_as) -> None:
     survey, *_ = projects(staff)
     page = open_as(staff, tab(survey.pk, "delivery"), phone=True)

@@ -37,6 +37,8 @@ ORDER: dict[str, Any] = {
     "options": [{"value": "one"}, {"value": "two"}, {"value": "three"}],
 }
 PATH = ".preview-path li button"
+ONE_QUESTION = """window.colloquyEditor.store.blocks.filter((block) => block.section !== "outro")
+  .map((block) => [block.type, block.prompt, block.options.map((option) => option.value)])"""
 
 
 def opened(windows: Any, *blocks: dict[str, Any], phone: bool = False, **fields: Any) -> Page:
@@ -146,6 +148,18 @@ def test_on_a_phone_the_preview_is_a_tab(windows, check_accessibility):
     expect(question(page)).to_have_text("Which colour?")
     expect_to_fit(page)
     check_accessibility(page)
+
+
+def test_a_new_poll_begins_with_its_question_in_focus(windows):
+    page = opened(windows, type="poll")
+    page.goto(f"{page.url}?start=question")  # as the form of a new project leads on
+
+    prompt = page.locator("[data-part=form] textarea").first
+    expect(prompt).to_be_focused()
+    page.keyboard.type("Tea or coffee?")
+    expect(prompt).to_have_value("Tea or coffee?")
+    assert "start=" not in page.url
+    assert page.evaluate(ONE_QUESTION) == [["single_punch", "Tea or coffee?", ["", ""]]]
 
 
 def test_a_template_is_previewed_and_taken_and_undone(windows, check_accessibility):

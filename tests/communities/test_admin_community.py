@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from communities.actors import Actor
+from communities.admin.home import first_steps
+from communities.admin_site.home import FirstStep
 from communities.models import AuditEntry, Community, CommunitySettings
-from communities.services import communities
+from communities.services import communities, settings
 from surveys.models import Project
 from surveys.services.scripts import outro
 from tests.factories import CommunityFactory
@@ -62,6 +65,42 @@ def test_the_side_bar_leads_to_the_page_of_the_current_community() -> None:
 
     assert answer["Location"] == reverse(f"admin:{PAGE}", args=[staff.community.pk])
     assert "Harbour Chess Club" in staff.client.get(answer["Location"]).content.decode()
+
+
+def step_of(staff: Staff, setting: str) -> FirstStep:
+    """The first step that asks for a setting."""
+    actor = Actor(staff.user.pk, "admin", staff.community.pk, "basic")
+    steps = first_steps(RequestFactory().get("/admin/"), actor)
+    return next(each for each in steps if each.address.endswith(f"#id_{setting}"))
+
+
+def test_saving_the_page_as_it_is_chooses_the_settings_that_it_suggests() -> None:
+    staff = Staff()
+
+    saved = [text_of(save(staff)) for _ in range(2)]
+
+    assert "Saved as it is." in saved[0]
+    assert "Nothing was changed." in saved[1]
+    assert all(step_of(staff, setting).is_done for setting in settings.TO_CHOOSE)
+
+
+def test_a_step_is_ticked_off_where_its_setting_is_kept_and_another_is_changed() -> None:
+    staff = Staff()
+    address = step_of(staff, "time_zone").address.partition("#")[0]
+    form = form_in(staff.client.get(address)) | {"name": "Harbour Chess"}
+
+    answer = staff.client.post(address, form, follow=True)
+
+    assert "Saved." in text_of(answer)
+    assert [name for name in settings.TO_CHOOSE if step_of(staff, name).is_done] == ["time_zone"]
+
+
+def test_a_change_of_something_else_chooses_no_setting() -> None:
+    staff = Staff()
+
+    save(staff, name="Harbour Chess")
+
+    assert not any(step_of(staff, setting).is_done for setting in settings.TO_CHOOSE)
 
 
 def test_an_admin_describes_the_community() -> None:
@@ -115,11 +154,15 @@ def test_only_what_was_changed_is_saved() -> None:
     assert sorted(map(list, changed[:2])) == [["topics"], ["xp_name"]]  # at one moment, in either order
 
 
-def test_a_form_without_a_change_saves_nothing() -> None:
+def test_a_form_without_a_change_saves_nothing_but_that_its_settings_were_chosen() -> None:
     staff = Staff()
 
+    save(staff)
+
     assert "Nothing was changed." in text_of(save(staff))
-    assert not AuditEntry.objects.exists()
+    (entry,) = AuditEntry.objects.all()
+    assert entry.before == entry.after
+    assert sorted(entry.after or {}) == sorted(settings.TO_CHOOSE)
 
 
 def test_a_community_that_saved_no_settings_has_a_page_and_saves_some() -> None:

@@ -57,6 +57,15 @@ def test_a_default_that_is_chosen_again_stays_ticked_off() -> None:
     assert ticks(actor)["time_zone"]
 
 
+def test_saving_the_suggested_zone_as_it_is_ticks_off_its_step() -> None:
+    actor = new_club()
+
+    kept = [settings.keep_settings(actor=actor, names=["time_zone"], at=timezone.now()) for _ in range(2)]
+
+    assert [list(each) for each in kept] == [["time_zone"], []]
+    assert ticks(actor) == {name: name == "time_zone" for name in SETTINGS}
+
+
 def test_the_set_up_ticks_off_what_it_asks_for() -> None:
     actor = new_club()
     privacy = {"default_anonymous_mode": "no"}

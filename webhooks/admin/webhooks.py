@@ -301,7 +301,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return self.render(request, "admin/form.html", context, status=409 if refusal else 200)
 
     def _sent_twice(self, request: HttpRequest, address: str) -> HttpResponseRedirect:
-        messages.warning(
+        once.say_sent_before(
             request,
             "This form was sent before, so nothing was changed this time. A secret is shown once: "
             "if you did not copy it, make a new one.",

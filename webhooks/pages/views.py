@@ -260,7 +260,7 @@ def _address(webhook: Webhook) -> str:
 
 
 def _sent_twice(request: HttpRequest, address: str) -> HttpResponse:
-    messages.warning(request, SENT_TWICE)
+    once.say_sent_before(request, SENT_TWICE)
     return HttpResponseRedirect(address)
 
 

@@ -85,7 +85,7 @@ def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpRes
             if count:
                 messages.success(request, f"{count} invitation{'' if count == 1 else 's'} on the way.")
             else:
-                messages.info(request, SENT_BEFORE)
+                once.say_sent_before(request, SENT_BEFORE)
             return HttpResponseRedirect(here)
     listed = keyset.read_page(
         invitations.open_invitations(community_id=actor.community_id, at=timezone.now()),
@@ -177,7 +177,7 @@ def invite_member(request: HttpRequest, actor: Actor, member: Member) -> HttpRes
             if is_new:
                 messages.success(request, "The invitation is on the way.")
             else:
-                messages.info(request, SENT_BEFORE)
+                once.say_sent_before(request, SENT_BEFORE)
             return HttpResponseRedirect(profile.address(member.pk))
     context = {
         "title": f"Invite {profile.name_of(member)}",

@@ -134,8 +134,8 @@ def _found(
     compared, ambiguous = compared_values.Comparisons(script), _ambiguous(script)
     for n, block in enumerate(script.blocks):
         path = f"blocks[{n}]"
-        yield from _scores(script, block, path)
-        yield from _similar_options(block, path)
+        yield from _scores(script, n, path)
+        yield from _similar_options(script, n, path)
         yield from _names(script, n, path)
         yield from _name_of_variable(script, block, path)
         yield from _ambiguous_names(script, block, path, ambiguous)
@@ -145,9 +145,9 @@ def _found(
             yield from _reserved_name(block, path, declared_fields)
             yield from _fields(block, path, declared_fields)
         if block.type == "action_block":
-            yield from _actions(block, path, uses_xp, known_achievements)
+            yield from _actions(script, n, path, uses_xp, known_achievements)
             if is_anonymous:
-                yield from _revealing(block, path)
+                yield from _revealing(script, n, path)
     for n, block in enumerate(script.outro, len(script.blocks)):
         yield from _ambiguous_names(script, block, f"blocks[{n}]", ambiguous)
 
@@ -162,26 +162,26 @@ def _on_the_whole(script: Script) -> Iterator[ScriptWarning]:
         yield ScriptWarning("blocks", "scores_ignored", message)
 
 
-def _scores(script: Script, block: Block, path: str) -> Iterator[ScriptWarning]:
+def _scores(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
+    block, words = script.blocks[at], _block_in_words(script, at)
     if script.scoring_enabled and block.type == "ranking" and block.scored_buckets:
-        message = (
-            f"The block {block.name} is a ranking, which scores nothing: its `score_values` do not count."
-        )
+        message = f"In {words}, the `score_values` do not count: a ranking scores nothing."
         yield ScriptWarning(f"{path}.options", "scores_ignored", message, block)
     if not script.scoring_enabled and answers.is_graded(block):
-        message = f"The answers to the block {block.name} are not graded while scoring is off."
+        message = f"In {words}, answers are not graded while scoring is off."
         yield ScriptWarning(f"{path}.correct_answer_ids", "not_graded", message, block)
     if not block.scores_ignored or not block.options:
         return
     action = "Write" if script.scoring_enabled else "Enable scoring, then write"
     message = (
-        f"The `score_values` of the block {block.name} were sent while scoring was off, and do not "
-        f"count. {action} the script again, with them, or with `score_values: {{}}` to have none."
+        f"In {words}, the `score_values` were sent while scoring was off, and do not count. "
+        f"{action} the script again, with them, or with `score_values: {{}}` to have none."
     )
     yield ScriptWarning(f"{path}.options", "scores_ignored", message, block)
 
 
-def _similar_options(block: Block, path: str) -> Iterator[ScriptWarning]:
+def _similar_options(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
+    block = script.blocks[at]
     if block.type not in WITH_ITEMS:
         return
     for key, looks in (("value", _look_of_value), ("label", _look_of_label)):
@@ -192,8 +192,8 @@ def _similar_options(block: Block, path: str) -> Iterator[ScriptWarning]:
                 continue
             shown = option.value if key == "value" else option.display_text
             message = (
-                f"Option {other + 1} of the block {block.name} has the same {key}, or one that differs only "
-                f"in the case of letters: {_excerpt(shown)}. People may not see the difference."
+                f"In {_block_in_words(script, at)}, option {other + 1} has the same {key}, or one that "
+                f"differs only in the case of letters: {_excerpt(shown)}. People may not see the difference."
             )
             yield ScriptWarning(f"{path}.options[{n}].{key}", "similar_options", message, block)
 
@@ -392,13 +392,14 @@ def _formula(block: Block) -> Formula | None:
 
 
 def _actions(
-    block: Block, path: str, uses_xp: bool, known_achievements: Collection[int] | None
+    script: Script, at: int, path: str, uses_xp: bool, known_achievements: Collection[int] | None
 ) -> Iterator[ScriptWarning]:
+    block = script.blocks[at]
     config = block.action_config
     if block.action_kind == "give_xp" and uses_xp:
         message = (
-            f"The block {block.name} gives XP, and so does `rewards.use_xp` at the end: members who reach "
-            "both are awarded twice."
+            f"In {_block_in_words(script, at)}, XP is given, and by `rewards.use_xp` again at the end: "
+            "members who reach both are awarded twice."
         )
         yield ScriptWarning(path, "double_award", message, block)
     number = config.xp_role_id if config else None
@@ -410,7 +411,8 @@ def _actions(
         yield ScriptWarning(f"{path}.action_config.xp_role_id", "unknown_achievement", message, block)
 
 
-def _revealing(block: Block, path: str) -> Iterator[ScriptWarning]:
+def _revealing(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
+    block = script.blocks[at]
     if block.action_config is not None and block.action_config.source_key is not None:
         message = (
             "On an anonymous project no XP is given from a score, because the amount would reveal the "
@@ -420,7 +422,7 @@ def _revealing(block: Block, path: str) -> Iterator[ScriptWarning]:
     if block.precondition is not None:
         key = references.condition_key(block)
         message = (
-            f"The block {block.name} has a condition: on an anonymous project it gives nothing, because the "
-            "award would reveal the answers."
+            f"In {_block_in_words(script, at)}, nothing is given: the block has a condition, and on an "
+            "anonymous project the award would reveal the answers."
         )
         yield ScriptWarning(f"{path}.{key}", "tells_the_answers", message, block)

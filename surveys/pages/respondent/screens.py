@@ -142,6 +142,7 @@ class Screen:
     earned: Earned | None = None
     results: ResultsView | None = None
     results_when: str = ""  # when a poll shows its results, for somebody who has not voted
+    closes_at: datetime | None = None  # said on the first page
     has_traps: bool = False
     answers_as: AnswersAs | None = None
     has_lost_link: bool = False  # the page may still say whose link it was
@@ -163,8 +164,9 @@ def first(
     note: str = "",
     has_traps: bool = False,
     ahead: Prefill = NOTHING,
+    closes_at: datetime | None = None,
 ) -> Screen:
-    """The first step, after those that are answered `ahead`.
+    """The first step, after those that are answered `ahead`. It says when the project closes by itself.
 
     A poll's page shows its question together with the texts before it.
     """
@@ -173,7 +175,7 @@ def first(
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
-    screen = replace(screen, has_traps=has_traps)
+    screen = replace(screen, has_traps=has_traps, closes_at=closes_at)
     if not view.project.is_poll:
         return screen
     question = view.step.block

@@ -64,10 +64,16 @@ class ResultsForm(forms.Form):
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
 
     def __init__(
-        self, data: QueryDict, catalogue: Catalogue, *, zone: ZoneInfo, fields: Mapping[str, Sequence[str]]
+        self,
+        data: QueryDict,
+        catalogue: Catalogue,
+        *,
+        zone: ZoneInfo,
+        fields: Mapping[str, Sequence[str]],
+        zone_reason: str = "",
     ) -> None:
         super().__init__(data)
-        self.zone = zone
+        self.zone, self.zone_reason = zone, zone_reason
         self._choices("provider", [("", "All"), *response_sources.LABELS.items()])
         questions = [
             (str(pk), _short(heading(block.prompt, catalogue.script)))

@@ -21,6 +21,7 @@ from surveys.services.results import cache
 MANY_VOTERS = 5_000
 MAX_AGE = timedelta(seconds=2)
 MAX_CACHED_COUNTS = 1_000
+REMOVED = "Options that were removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class PollResults:
     by_number: Mapping[int, int]
     voters: int
     least_answers: int | None = None
+
+    def for_removed(self, block: Block) -> int:
+        """The votes for options that the block does not have any more."""
+        there = {option.id for option in block.options}
+        return sum(votes for option_id, votes in self.by_option.items() if option_id not in there)
 
     @property
     def is_withheld(self) -> bool:

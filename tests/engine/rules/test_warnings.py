@@ -97,6 +97,43 @@ def test_options_that_differ_in_case_alone_are_told(options: tuple[Option, ...],
     assert warned_of(replace(block, type="rating")) == []
 
 
+def test_warnings_that_are_not_about_a_name_say_the_number_and_the_text_of_their_block() -> None:
+    twins = replace(QUESTION, options=(Option("Yes", 1), Option("yes", 2)), correct_answer_ids=(1,))
+    items = (Option("a", id=1, score_values={"score": Decimal(1)}), Option("b", id=2))
+    ranking = Block("ranking", "In which order?", id=4, name="order", options=items)
+    blocks = (twins, ranking, IGNORED, XP, replace(BADGE, precondition='game = "Yes"'))
+
+    found = [
+        warning
+        for is_scored in (True, False)
+        for warning in warnings(
+            Script(blocks, scoring_enabled=is_scored, buckets=(Bucket("Score"),)),
+            uses_xp=True,
+            is_anonymous=True,
+            known_achievements={3},
+        )
+    ]
+
+    assert {each["code"] for each in found} == {
+        "similar_options",
+        "scores_ignored",
+        "not_graded",
+        "double_award",
+        "tells_the_answers",
+    }
+    for warning in found:
+        at = int(str(warning["field"]).removeprefix("blocks[").split("]")[0])
+        assert str(warning["message"]).startswith(f"In block {at + 1}, “{blocks[at].prompt}”, ")
+
+
+def test_a_block_without_a_text_is_named_by_its_number() -> None:
+    wordless = replace(QUESTION, prompt="", options=(Option("Yes", 1), Option("yes", 2)))
+
+    first, *_ = warnings(Script((wordless,)), uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    assert str(first["message"]).startswith("In block 1, option 1 has the same value")
+
+
 def test_a_script_from_before_scoring_has_one_warning() -> None:
     assert warned_of(QUESTION, is_scored=False) == [("blocks", "scores_ignored")]
     assert warned_of(QUESTION, is_scored=False, scoring_enabled=False) == []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.models import Community
+from communities.models import Community, CommunitySettings
 from surveys.engine.script import ActionConfig
 from surveys.models import Project
 from tests.factories import VerifiedSourceFactory
@@ -109,6 +109,39 @@ def test_who_sees_the_votes_is_written_as_a_poll_opens(staff: Staff, mode: str) 
     assert (poll.status, poll.poll_results_mode) == ("active", mode)
 
 
+def test_the_channel_of_the_chat_is_asked_for_only_where_it_is_used(staff: Staff) -> None:
+    """What was typed before “On the web” was chosen is not written: its field is hidden then."""
+    project, posted = draft(), draft()
+    send(staff, posted, "delivery", post_channel_id="77")
+
+    pages = [staff.read(tab(each.pk, "open")) for each in (project, posted)]
+    send(staff, project, "open", response_channel="web", post_channel_id="78")
+
+    assert ["for-chat-alone" in page for page in pages] == [True, False]
+    project.refresh_from_db()
+    assert project.status == "active"
+    assert "78" not in str(project.delivery)
+
+
+def test_the_button_says_whether_it_opens_now_or_later(staff: Staff) -> None:
+    page = staff.read(tab(draft().pk, "open"))
+
+    assert '<span class="opens-now">Open</span><span class="opens-later">Schedule the opening</span>' in page
+
+
+@pytest.mark.parametrize("uses_xp", [True, False])
+def test_xp_is_promised_only_where_the_community_gives_any(staff: Staff, uses_xp: bool) -> None:
+    project = draft(rewards={"use_xp": True})
+    CommunitySettings.objects.update_or_create(
+        community=staff.community, defaults={"use_xp": uses_xp, "xp_name": "Tempi"}
+    )
+
+    page = staff.read(tab(project.pk, "open"))
+
+    assert ("Completing it gives Tempi." in page) is uses_xp
+    assert ("Completing it gives" in page) is uses_xp
+
+
 def test_what_else_is_asked_of_the_audience_is_said_before_opening_and_under_share(staff: Staff) -> None:
     project, source = draft(), VerifiedSourceFactory.create(community=staff.community, label="Patrons")
     send(staff, project, "delivery", required_role_ids="17\n18", verified_source_ids=[str(source.pk)])
@@ -191,6 +224,7 @@ def test_the_header_tells_the_state_and_offers_what_follows_from_it(staff: Staff
     assert "A new closing time applies as soon as it is saved" in open_page
     assert ">Open</a>" in draft_page
     assert "once you open the project with the button above" in draft_page
+    assert "0 responses" not in draft_page
     assert "Draft" in draft_page
 
 

@@ -98,6 +98,20 @@ def test_a_project_says_everywhere_when_it_opens_and_closes(fields: dict[str, An
         assert shown[0] in page
 
 
+def test_no_page_counts_the_answers_to_a_draft() -> None:
+    staff = project_staff()
+    draft, opened = project(type="poll"), project(type="poll", status="active")
+    counts = re.compile(r"\b0 (?:vote|response)s|\b0\b –")
+
+    at_home = text_of(staff.get("index"))
+    of_tabs = {made: text_of(staff.client.get(tab(made.pk, "delivery"))) for made in (draft, opened)}
+    listed = text_of(staff.client.get(LIST))
+
+    assert counts.findall(at_home) == counts.findall(of_tabs[opened]) == ["0 votes"]
+    assert counts.findall(of_tabs[draft]) == []
+    assert counts.findall(listed) == ["0 –"]  # the open poll, none of whose votes is completed
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -331,6 +345,16 @@ def test_nobody_undoes_what_another_community_deleted() -> None:
 
 
 # --- New projects -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("type", "query"), [("poll", "?start=question"), ("convo", "")])
+def test_an_empty_poll_begins_with_its_question_and_an_empty_survey_without(type: str, query: str) -> None:
+    staff = project_staff()
+    sent = {"name": "Tea?", "type": type, "privacy_mode": "semi-private", "start": "empty"}
+
+    done = staff.post("surveys_project_add", **sent)
+
+    assert done["Location"] == tab(Project.objects.get().pk, "script") + query
 
 
 def test_a_new_project_leads_into_the_script_editor() -> None:

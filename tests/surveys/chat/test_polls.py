@@ -4,9 +4,12 @@ import pytest
 from django.utils import timezone
 
 from communities.errors import Conflict, InvalidRequest
+from surveys.chat.results import tallies
+from surveys.engine.script import Block, Option
 from surveys.models import Answer, Conversation, PublicMessage
 from surveys.services.projects import opening, sharing
 from surveys.services.responses import service as responses
+from surveys.services.results.poll import PollResults
 from surveys.services.scripts import editing
 from tests.support.chat.agent import labels_of, text_of
 
@@ -303,3 +306,15 @@ def test_what_would_not_fit_into_a_message_is_refused_when_it_is_written(chat):
     with pytest.raises(InvalidRequest) as refusal:
         chat.create(long)
     assert [each["field"] for each in refusal.value.violations] == ["script.blocks[0].prompt"]
+
+
+def test_votes_for_removed_options_have_a_line_so_that_the_counts_add_up():
+    block = Block("single_punch", "Tea?", id=1, name="tea", options=(Option("Green", 1), Option("Black", 2)))
+
+    drawn = tallies(block, PollResults({1: 1, 9: 2}, {}, 3), own={"option_ids": [9]})
+
+    assert [(tally.label, tally.votes, tally.percent, tally.is_own) for tally in drawn] == [
+        ("Green", 1, "33%", False),
+        ("Black", 0, "0%", False),
+        ("Options that were removed", 2, "67%", True),
+    ]

@@ -6,6 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Answer
 from tests.support.surveys import scenario
+from tests.support.surveys.exports import write_again
 from tests.support.surveys.scenario import CHOICE, SAYING
 from tests.support.surveys.visitor import Visitor
 
@@ -42,6 +43,22 @@ def test_a_vote_is_one_request_and_shows_the_result():
     assert bars(visitor) == ["100% ", "0% "]
     assert visitor.page.count("Your vote") == 2  # at the bar and in the table
     assert scenario.counts(made) == {"answered": 1, "completed": 1, "listed": 1}
+
+
+@pytest.mark.parametrize("type", ["single_punch", "multi_punch"])
+def test_votes_for_a_removed_option_are_shown_so_that_the_counts_add_up(type):
+    made = poll({**CHOICE, "type": type}, poll_results_mode="public")
+    visitors = [voted(made, place) for place in (0, 1, 1)]
+    own = scenario.script(made).blocks[0]
+    kept = {"id": own.id, "name": own.name, "type": type, "prompt": own.prompt}
+    write_again(made, {**kept, "options": [{"id": own.options[0].id, "value": "red"}]})
+
+    pages = [visitor.look() for visitor in visitors[1:]]
+
+    for visitor in pages:
+        assert re.findall(r"<small>\((\d+)\)</small>", visitor.page) == ["1", "2"]
+        assert "Options that were removed" in visitor.page
+        assert "3 votes" in visitor.page
 
 
 def test_an_optional_question_has_no_skip_on_a_poll():

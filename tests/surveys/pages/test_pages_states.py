@@ -92,6 +92,23 @@ def test_a_survey_that_opens_later_tells_the_moment():
     assert "data-local" in visitor.page
 
 
+@pytest.mark.parametrize("fields", [{}, {"type": "poll", "poll_results_mode": "hidden"}])
+def test_the_first_page_says_until_when_the_project_is_open(fields):
+    """The script of the page shows the time in the visitor's zone. The next question says it no more."""
+    closes_at = timezone.now() + timedelta(days=2)
+    made = scenario.project(CHOICE, TEXT, closes_at=closes_at, **fields)
+    other = scenario.project(CHOICE, TEXT, **fields)
+
+    visitor, elsewhere = Visitor(made).look(), Visitor(other).look()
+
+    said = re.search(r'Open until <time datetime="([^"]+)" data-local>\s*([^<]+)</time>', visitor.page)
+    assert said is not None
+    assert said.groups() == (closes_at.isoformat(), f"{closes_at:%-d %B %Y, %H:%M} UTC")
+    assert "Open until" not in elsewhere.page
+    visitor.send(option=scenario.script(made).blocks[0].options[0].id)
+    assert "Open until" not in visitor.page
+
+
 def test_whoever_has_answered_is_thanked_again():
     made = scenario.project(TEXT, max_completes_per_user=1)
     visitor = Visitor(made).look().send(value="one")

@@ -141,9 +141,9 @@ class _Directions(HTMLParser):
                 self.bare.append((text, self.get_starttag_text()))
 
 
-@pytest.mark.parametrize("locale", ["he", None])
+@pytest.mark.parametrize(("locale", "lang"), [("he", "he"), (None, ""), ("en", ""), ("pt-BR", "")])
 @pytest.mark.parametrize("kind", ["convo", "poll"])
-def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(kind, locale):
+def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(kind, locale, lang):
     CommunitySettings.objects.update_or_create(community=scenario.community(), defaults={"locale": locale})
     blocks = SPOKEN if kind == "convo" else [SPOKEN[0], SPOKEN[1]]
     made = scenario.project(
@@ -166,7 +166,7 @@ def test_every_text_of_the_script_has_its_own_direction_and_no_false_language(ki
         visitor.send("answer" if block.asks else "go", **sent)
         seen.append(visitor.response.content.decode())
 
-    pages = [_Directions(each, locale or "") for each in seen]
+    pages = [_Directions(each, lang) for each in seen]
 
     assert "Finished" in seen[-1]
     assert sum(each.count for each in pages) > 6 * len(seen)

@@ -53,8 +53,18 @@ function start(state) {
   mountArchived(root.querySelector("[data-part=archived]"), store, { request });
   if (document.activeElement === document.body) list.focus({ preventScroll: true }); // its keys work at once
   startFrom.openAsAsked();
+  askAsAsked(store, actions);
   window.colloquyEditor = editor; // for tests, and for the curious
   return editor;
+}
+
+/** A new poll begins with its question, whose text takes the focus; a reload adds no other. */
+function askAsAsked(store, actions) {
+  const address = new URL(location.href);
+  if (address.searchParams.get("start") !== "question") return;
+  address.searchParams.delete("start");
+  history.replaceState(history.state, "", address);
+  if (store.mayEdit && store.blocks.every((block) => block.section === "outro")) actions.add("single_punch");
 }
 
 /** Where one pane shows at a time, a chosen block takes the reader to its form. */
