@@ -395,7 +395,7 @@ def test_each_column_that_names_who_acted_has_a_reason_why_it_forgets_them() -> 
         for model in apps.get_models(include_auto_created=True)
         if model._meta.app_label in ("communities", "surveys", "webhooks", "xp")
         for field in model._meta.concrete_fields
-        if field.related_model in (User, Member, ApiKey) or ACTING.search(field.column)
+        if field.related_model in (User, Member, ApiKey) or ACTING.search(str(field.column))
     }
 
     assert naming - OWNERS == set(NAMING)
