@@ -32,6 +32,7 @@ IN_PLACE = {
     "communities/http/views.py:UnknownPath.least_role": EMPTY,
     "communities/models/user.py:User.REQUIRED_FIELDS": EMPTY,
     "communities/admin_site/zone_changes.py:_sources": REGISTRY,
+    "communities/queue.py:threading.local()": "One flag for each thread.",
     "communities/queue.py:Waker._waiting": "At most MAX_WAITING, and emptied as they are sent.",
     "communities/redis_connection.py:_client_of": "By the setting REDIS_URL.",
     "communities/services/chat/overview.py:_kinds": REGISTRY,
