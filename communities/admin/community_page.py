@@ -93,7 +93,8 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             else:
                 messages.success(request, _saved_in_words(request, actor, form))
                 _say_what_moves(request, actor, own, form)
-                return HttpResponseRedirect(self.address("change", community.pk))
+                # Without a fragment the browser keeps that of the form, out of whose sight the message is.
+                return HttpResponseRedirect(f"{self.address('change', community.pk)}#content-start")
         context = {
             "title": "Community",
             "form": form,

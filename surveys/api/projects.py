@@ -95,7 +95,8 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="List projects",
         description=(
             "Newest first, unless `sort` or `after` says otherwise. A member's key sees only active "
-            "projects. To keep a copy, read all with `sort=id`, going on with the last id as `after`. Later, "
+            "projects. To keep a copy, read all with `sort=id`, going on with the last id as `after`, even if "
+            "that project is deleted meanwhile. Later, "
             "read what has changed with `updated_after`, from a minute before your last reading on: the time "
             "is that of the change, which others see a little later. Deleted projects are not listed: see "
             "the event `project.deleted`."
@@ -119,7 +120,14 @@ class ProjectViewSet(OwnWorkViewSet):
     def _page_after(self, query: Mapping[str, Any], matches: ProjectQuerySet) -> Response:
         length, sort = query["per_page"] + 1, query["sort"]
         try:
-            rows = listing.page_after(matches, query["after"], length, sort=sort, visible=self.visible())
+            rows = listing.page_after(
+                matches,
+                query["after"],
+                length,
+                sort=sort,
+                visible=self.visible(),
+                community_id=self.actor.community_id,
+            )
         except NotFound:
             refuse("after", "not_found", "`after` must be the id of a project that you may read.")
         page, pagination = page_after(rows, query, total=matches.count())

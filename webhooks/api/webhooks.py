@@ -294,8 +294,10 @@ class WebhookViewSet(CommunityViewSet):
         summary="Deliver many again",
         description=(
             "Sends the events again whose deliveries to this webhook were made in a range of time, oldest "
-            "first, up to 20 a second, each once: for an endpoint that was down. A delivery that is `failed` "
-            "is attempted now; otherwise a new one is made, with the same body and `webhook-id`. Events that "
+            "first, up to 20 a second, each once: for an endpoint that was down. Without `status` these are "
+            "the deliveries that did not arrive; an endpoint that took events and lost them sends "
+            '`"status": "delivered"`. A delivery that is `failed` is attempted now; otherwise a new one is '
+            "made, with the same body and `webhook-id`. Events that "
             "are on their way at this moment are left out, so asking again at once sends nothing twice; "
             "after they have arrived, it sends them once more. Works while the webhook is off. Bodies are "
             "kept for 30 days, and older events are left out. More than 1,000 events are `409 conflict`: "

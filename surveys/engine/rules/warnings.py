@@ -210,8 +210,8 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
     block = script.blocks[at]
     if block.type == CALCULATED and not block.calculated_formula:
         message = (
-            f"The block {block.name} has no formula: the project that this is a copy of was open, and keeps "
-            "it. The project can be opened once there is one."
+            f"The block {block.name} has no formula yet. The project can be opened once there is one. "
+            "(A copy of an open project leaves its formulas with the original.)"
         )
         yield ScriptWarning(f"{path}.calculated_formula", "missing_formula", message, block)
     if (formula := _formula(block)) is not None:

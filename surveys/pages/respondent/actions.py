@@ -73,7 +73,7 @@ def show(page_request: PageRequest) -> Screen:
         if view.is_completed:
             if CHANGE in request.GET and page_request.is_live and project.change_poll:
                 return screens.vote_again(view, page_request.page)
-            note = "" if follows_a_form else _answered_already(project)
+            note = "" if follows_a_form else _answered_already(page_request)
             return screens.end(view, votes=page_request.votes, note=note)
         if page_request.is_live:
             note = "" if follows_a_form else words.WELCOME_BACK
@@ -440,5 +440,7 @@ def _answered(page_request: PageRequest) -> Screen:
     return notices.answered(page_request, may_answer_again=not is_at_limit)
 
 
-def _answered_already(project: Project) -> str:
-    return "You have voted in this poll." if project.is_poll else "You have answered this already."
+def _answered_already(page_request: PageRequest) -> str:
+    if page_request.project.is_poll:
+        return "You have voted in this poll." + ("" if page_request.is_live else " It is closed now.")
+    return "You have answered this already."

@@ -46,14 +46,25 @@ def page(matches: ProjectQuerySet, offset: int, length: int, *, sort: str) -> li
 
 
 def page_after(
-    matches: ProjectQuerySet, after: int, length: int, *, sort: str, visible: ProjectQuerySet
+    matches: ProjectQuerySet,
+    after: int,
+    length: int,
+    *,
+    sort: str,
+    visible: ProjectQuerySet,
+    community_id: int,
 ) -> list[Project]:
     """The projects that follow one in an order; it costs the same at any depth.
 
-    That project must be visible, and need not match. Raises NotFound if it is not.
+    That project must be visible, and need not match. In the order of ids it may also be a deleted one of
+    the community, so that a copy goes on when the last project of a page is deleted before the next.
+    Raises NotFound otherwise.
     """
     expression, descends = ORDER[sort]
     place = visible.filter(pk=after).values_list(expression, flat=True).first()
+    if place is None and sort == "id":
+        deleted = Project.with_deleted.in_community(community_id).exclude(deleted_at=None)
+        place = deleted.filter(pk=after).values_list("pk", flat=True).first()
     if place is None:
         raise NotFound(access.NO_PROJECT)
     side = "lt" if descends else "gt"

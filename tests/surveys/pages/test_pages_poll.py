@@ -228,6 +228,15 @@ def test_one_browser_votes_once_even_without_its_conversation_cookie():
     assert scenario.counts(made)["completed"] == 1
 
 
+def test_who_has_voted_is_told_that_the_poll_is_closed():
+    made = poll()
+    visitor = voted(made, 0)
+    made.status = "inactive"
+    made.save()
+
+    assert "You have voted in this poll. It is closed now." in visitor.look().page
+
+
 def test_a_vote_after_closing_is_refused_kindly():
     made = poll()
     visitor = Visitor(made).look()
