@@ -5,6 +5,7 @@
     unknown_token        a [token] that means nothing in this script, so that it is shown as written
     empty_token          a [token] of a block that has no answer at this place, so that nothing is shown
     unclosed_token       a [ without its ], so that it is shown as written
+    counts_as_zero       a calculation with a block that its condition may hide: it counts as 0 then
     no_correct_answer    a choice without a right answer or points, in a script that has right answers
 
 `field` is the path in the script as a read returns it.
@@ -20,7 +21,7 @@ from surveys.engine.language import names, piping, references
 from surveys.engine.rules.warnings import MAX_TOKENS, ScriptWarning, first_of
 from surveys.engine.script import CHOICES, STATEMENTS, Block, Script
 
-CODES = ("unknown_token", "empty_token", "unclosed_token", "no_correct_answer")
+CODES = ("unknown_token", "empty_token", "unclosed_token", "counts_as_zero", "no_correct_answer")
 _UNCLOSED = re.compile(r"\[[^\[\]]*(?=\[|\Z)")
 _UNCLOSED_MESSAGE = "This [ is not closed, so it is shown as written: {excerpt}"
 _EXCERPT = 24  # characters
@@ -42,6 +43,7 @@ def _found(script: Script) -> Iterator[ScriptWarning]:
     for n, block in enumerate((*script.blocks, *script.outro)):
         path = f"blocks[{n}]"
         yield from _tokens(script, n, block, path, left)
+        yield from _hidden_operands(script, n, block, path, left)
         if is_quiz and block.type in CHOICES and not (_has_correct_answer(block) or block.scored_buckets):
             message = "No option of this block is marked as right, as in other questions."
             yield ScriptWarning(f"{path}.correct_answer_ids", "no_correct_answer", message, block)
@@ -66,6 +68,29 @@ def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]
         if unclosed is not None:
             message = _UNCLOSED_MESSAGE.format(excerpt=_excerpt(unclosed[0]))
             yield ScriptWarning(f"{path}.{key}", "unclosed_token", message, block)
+
+
+def _hidden_operands(
+    script: Script, n: int, block: Block, path: str, left: Iterator[int]
+) -> Iterator[ScriptWarning]:
+    """The blocks in a formula that may be hidden where the calculation itself is not (decisions 6.9).
+
+    A calculation with the same condition is hidden with them, and so counts for nobody who did not see them.
+    """
+    formulas = (named for key, named in references.mentions(block) if key == "calculated_formula")
+    for name in dict.fromkeys(mention.name for named in formulas for mention in named):
+        if next(left) <= 0:
+            break
+        meaning = references.resolve(name, script)
+        if not isinstance(meaning, int) or meaning >= n:
+            continue
+        condition = script.blocks[meaning].precondition
+        if condition and condition != block.precondition:
+            message = (
+                f"[{name}] is not shown to everybody. For those who do not see it, it counts as 0 here, and "
+                "the result counts in averages. Give this calculation the same condition to leave them out."
+            )
+            yield ScriptWarning(f"{path}.calculated_formula", "counts_as_zero", message, block)
 
 
 def _excerpt(text: str) -> str:

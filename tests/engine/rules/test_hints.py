@@ -121,3 +121,16 @@ def test_so_many_tokens_of_a_script_are_looked_at(resolved: list[str]) -> None:
     warned = warnings(made, uses_xp=False, is_anonymous=False, known_achievements=None)
     assert warned == []
     assert len(resolved) <= MAX_TOKENS + 1_000
+
+
+def test_a_calculation_with_a_question_that_may_be_hidden_is_told_that_it_counts_as_0() -> None:
+    wizards = {"precondition": 'q0 = "a"'}
+    hours = {"type": "open_numeric", "name": "hours"}
+    monthly = {"type": "calculated", "name": "monthly", "calculated_formula": "[hours] * 4 + [hours]"}
+
+    hidden = script(CHOICE, hours | wizards, monthly)
+    alike = script(CHOICE, hours | wizards, monthly | wizards)
+    always = script(CHOICE, hours, monthly)
+
+    assert found(hidden) == [("blocks[2].calculated_formula", "counts_as_zero")]
+    assert found(alike) == found(always) == []
