@@ -167,6 +167,9 @@ def _merge_in_community(
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
     _take_over(own, other)
+    LogEntry.objects.filter(
+        content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
+    ).update(object_id=str(own.pk))  # an erasure finds them by the kept member
     dropped_id = other.pk
     other.delete()
     _record(own.pk, community_id, keep_id, at, rounded_to, dropped_id=dropped_id)
