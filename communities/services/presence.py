@@ -49,6 +49,16 @@ def hold(*, actor: Actor) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+def require(*, actor: Actor) -> None:
+    """Have the actor not erased until the transaction ends. Raises ActorGone if they are not there.
+
+    For rows that name an actor by an id that no foreign key checks. An entry of the audit trail is not enough
+    for these: after a merge it names the user who stayed, while the rows would keep the other one's id.
+    """
+    if not hold(actor=actor):
+        raise ActorGone
+
+
 def successor_of(*, user_id: int) -> int:
     """Return the user into whom this one was merged. Raises ActorGone if there is none.
 

@@ -38,7 +38,7 @@ from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
-from surveys.services import anonymity, events, feed_order
+from surveys.services import anonymity, draft_generation, events, feed_order
 from surveys.services.conversations import drafting, gifts, repository, traces
 from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
@@ -258,6 +258,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     drafts.erase(community_id=community_id, user_id=user_id)
+    draft_generation.forget(community_id=community_id, user_ids=person.user_ids)
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
         rewards.erase(member_id=member_id)

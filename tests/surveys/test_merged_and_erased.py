@@ -9,12 +9,17 @@ import pytest
 from django.apps import apps
 from django.db.models import Model
 
-from communities.models import AuditEntry, Member
+from communities.actors import Actor
+from communities.models import AuditEntry, Community, Member
+from surveys.models import Generation, Project
+from surveys.services import draft_generation, generation
 from surveys.services.merging import merge_users
 from tests.factories import MemberFactory
-from tests.support.caller import Caller
+from tests.support.caller import TEXT, Caller
 from tests.support.dumps import dump
+from tests.support.moments import NOON
 from tests.support.surveys import known_person
+from tests.support.surveys.draft_provider import GOOD, provide
 from tests.support.surveys.known_person import MEMBER_ID, USER_ID, everywhere
 from webhooks.models import Event
 from xp.models import XpEntry
@@ -96,3 +101,60 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_merged_and_then_erase
     assert {"communities_auditentry", "webhooks_event", "xp_xpentry"} <= set(before)
     assert set(rows_naming(USER_ID).values()) == {0}
     assert scene.ann.traces(dump()) == known_person.ERASED
+
+
+# --- Scripts that AI writes for a draft -----------------------------------------------------------------
+
+
+def has_a_script_written(caller: Caller, monkeypatch: Any, settings: Any) -> Member:
+    """A creator for whose draft AI writes a script, which took a credit."""
+    provide(monkeypatch, settings, GOOD)
+    Community.objects.filter(pk=caller.community.pk).update(bot_credits=10)
+    member: Member = known_person.person(caller.community)
+    Member.objects.filter(pk=member.pk).update(access=Member.Access.CREATOR)
+    made = caller.make(TEXT)
+    Project.objects.filter(pk=made["id"]).update(author=member.user)
+    begun = [
+        draft_generation.begin(
+            actor=Actor(user_id, "admin", caller.community.pk, "custom"),
+            project_id=int(made["id"]),
+            intent=f"Ask whether {known_person.NAME} took the gulls",
+            at=NOON,
+        )
+        for user_id in (USER_ID, caller.user.pk)
+    ]
+    generation.run(generation_id=begun[0].id)
+    return member
+
+
+def credits_of(caller: Caller) -> int:
+    caller.community.refresh_from_db()
+    return caller.community.bot_credits
+
+
+def fingerprints() -> list[str]:
+    return [each.split(":")[-1] for each in Generation.objects.values_list("fingerprint", flat=True)]
+
+
+def test_a_script_that_ai_writes_for_a_person_goes_with_them_and_its_credits_come_back(
+    monkeypatch: Any, settings: Any
+) -> None:
+    caller = Caller()
+    has_a_script_written(caller, monkeypatch, settings)
+    assert (str(USER_ID) in fingerprints(), credits_of(caller)) == (True, 8)
+
+    assert caller.delete(f"/members/{MEMBER_ID}/data").status_code == 204
+
+    assert (fingerprints(), credits_of(caller)) == ([str(caller.user.pk)], 9)
+
+
+def test_a_script_that_ai_writes_for_a_user_who_is_merged_goes_and_its_credits_come_back(
+    monkeypatch: Any, settings: Any
+) -> None:
+    caller = Caller()
+    has_a_script_written(caller, monkeypatch, settings)
+    keep = MemberFactory.create(community=caller.community)
+
+    merge_users(keep_id=keep.user_id, drop_id=USER_ID, at=NOON)
+
+    assert (fingerprints(), credits_of(caller)) == ([str(caller.user.pk)], 9)
