@@ -129,8 +129,8 @@ def entries_of_person(*, community_id: int, member_id: int, user_ids: Collection
     An entry of what they did tells what it was about only if that is themselves, or no person at all.
     `user_ids` are the person's user and those merged into it.
     """
-    own_keys = ApiKey.objects.filter(community_id=community_id, user_id__in=user_ids)
-    own_keys = own_keys.values_list("pk", flat=True)
+    keys = ApiKey.objects.filter(community_id=community_id, user_id__in=user_ids)
+    own_keys = keys.values_list("pk", flat=True)
     member_ids = {str(each) for each in audit.member_ids_of(community_id=community_id, member_id=member_id)}
     of_them = (
         Q(actor_id__in=user_ids)
