@@ -27,7 +27,7 @@ from communities.errors import ActorGone
 from communities.models import ApiKey, AuditEntry, Community, Member, User
 from communities.services import audit, memberships
 from communities.services.audit import Subject
-from surveys.models import Project, ResponseDeletion, ScriptDraft
+from surveys.models import PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import people
 from surveys.services.drafts import service as drafts
 from surveys.services.merging import merge_users
@@ -40,6 +40,7 @@ from tests.support.dumps import dump
 from tests.support.moments import NOON
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
+from webhooks.models import Event
 from xp.models import XpEntry
 
 pytestmark = pytest.mark.django_db
@@ -253,6 +254,35 @@ def test_a_change_by_somebody_who_is_merged_meanwhile_names_the_user_who_stays(
     assert (entry.actor_id, entry.actor_name) == (keep.user_id, "Marit Solberg")
 
 
+def cloned(gone: Caller, receiver: Member) -> Any:
+    return gone.post(f"/projects/{Project.objects.get().pk}/clone", {})
+
+
+def link_made(gone: Caller, receiver: Member) -> Any:
+    return gone.post(f"/projects/{Project.objects.get().pk}/links", {"member_ids": [str(receiver.pk)]})
+
+
+@at_once
+@pytest.mark.parametrize("change", [xp_given, project_made, cloned, link_made])
+def test_a_change_whose_rows_would_name_a_user_who_is_merged_meanwhile_is_refused(
+    boss: Caller, gone: Caller, change: Change, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sent again, it is the change of the user who stays: the API key is theirs then."""
+    keep, receiver = MemberFactory.create_batch(2, community=boss.community)
+    boss.make_open(TEXT)
+
+    with transaction.atomic():
+        merge_users(keep_id=keep.user_id, drop_id=gone.user.pk, at=timezone.now())
+        changing = BackgroundCall(partial(change, gone, receiver))
+        assert changing.waits_for_lock()
+
+    assert refusal(changing.result()) == (401, "invalid_api_key")
+    assert "request.failed" not in caplog.text
+    assert (XpEntry.objects.count(), Project.objects.count(), PersonalLink.objects.count()) == (0, 1, 0)
+    assert not Event.objects.filter(person_id=gone.user.pk).exists()
+    assert change(gone, receiver).status_code in (200, 201)
+
+
 def test_a_response_that_a_former_superuser_marked_is_deleted_without_naming_them() -> None:
     made = scenario.project({"type": "open_text", "prompt": "Why?"})
     told = scenario.say(scenario.begin(made, "somebody"), "Because.")
@@ -375,7 +405,7 @@ NAMING = {
     "surveys.ResponseDeletion.requested_under": "a pseudonym",
     "surveys.ResultsCount.generated_by": "the name of a model",
     "surveys.ScriptDraft.user_id": "beginning one holds the actor, and later writes lock the draft itself",
-    "xp.XpEntry.actor_id": RECORDED,
+    "xp.XpEntry.actor_id": "its service holds the actor before it writes, so it names nobody who is gone",
     "xp.XpEntry.actor_pseudonym": "as in the audit trail",
 }
 # Columns with users and members of whom something tells: not who did it, but whose it is.

@@ -5,13 +5,14 @@ Refused and repeated requests leave none, and neither does what respondents do.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from communities.audit_actions import Action
@@ -19,10 +20,12 @@ from communities.http import authentication
 from communities.models import AuditEntry, Member, User
 from surveys.models import Project
 from surveys.services import events, people
+from surveys.services.merging import merge_users
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.routes import routed_actions
 from webhooks.models import Delivery, Event
+from xp.models import XpEntry
 
 pytestmark = pytest.mark.django_db
 
@@ -209,6 +212,40 @@ def test_a_write_whose_caller_is_erased_meanwhile_changes_nothing(
         RECORDED, (401, "invalid_api_key")
     )
     assert dump() == before
+
+
+class Undo(Exception):
+    """Takes back what one write changed."""
+
+
+def test_a_write_whose_caller_is_merged_meanwhile_leaves_no_row_with_the_user_who_is_gone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the user who stayed, or is refused: by the service, or at the commit by a foreign key."""
+    gone, keep = scene.caller.beside("admin"), scene.caller.beside("admin")
+    known = authentication.authenticate(gone.secret, at=timezone.now())
+    merge_users(keep_id=keep.user.pk, drop_id=gone.user.pk, at=timezone.now())
+    monkeypatch.setattr(authentication, "authenticate", lambda *_, **__: known)
+    monkeypatch.setattr(authentication, "confirm", lambda *_, **__: known)
+    taken: dict[str, int] = {}
+
+    for action in RECORDED:
+        with contextlib.suppress(Undo, IntegrityError), transaction.atomic():
+            status = scene.write(action, by=gone, key=action).status_code
+            if status != 401:
+                connection.check_constraints()
+                assert 200 <= status < 300, action
+                taken[action] = sum(
+                    (
+                        AuditEntry.objects.filter(actor_id=gone.user.pk).count(),
+                        XpEntry.objects.filter(actor_id=gone.user.pk).count(),
+                        Event.objects.filter(person_id=gone.user.pk).count(),
+                    )
+                )
+            raise Undo
+
+    assert taken == dict.fromkeys(taken, 0)
+    assert {"settings.partial_update", "project.close", "webhook.create"} <= set(taken)
 
 
 @pytest.mark.parametrize("action", ["project.create", "project.destroy", "project.open", "project.close"])

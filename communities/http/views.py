@@ -23,7 +23,7 @@ from rest_framework.response import Response
 
 from communities import wire
 from communities.actors import Actor, Role
-from communities.errors import Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
 from communities.http.bodies import Element
@@ -36,6 +36,7 @@ from communities.http.validation import (
     query_violations,
     serializer_violations,
 )
+from communities.services import presence
 from communities.words import shortened
 
 MAX_IGNORED_HEADER = 4096  # characters
@@ -103,6 +104,8 @@ class CommunityViewSet(viewsets.ViewSet):
             if allowance is None:  # no valid key, or no database to find it in: counted by address
                 allowance = throttling.take_for_address(request)
                 error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
+            elif presence.is_why(actor=self.actor, error=raised):
+                error = ActorGone()
             response = envelope.error_response(error, request)
             self._name_ignored(response)
         for name, value in allowance.headers().items():

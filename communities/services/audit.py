@@ -233,6 +233,13 @@ def last_change(*, project_id: int, action: str = "") -> LastChange | None:
 # --- Erasing and deleting ---------------------------------------------------------------------------
 
 
+def member_ids_of(*, community_id: int, member_id: int) -> list[int]:
+    """The ids of a member and of those who were merged into them in this community."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MERGED_MEMBERS, [str(member_id), community_id, Action.MEMBER_MERGED.value])
+        return [int(row[0]) for row in cursor.fetchall()]
+
+
 @in_transaction
 def erase(
     *,
@@ -254,12 +261,10 @@ def erase(
         cursor.execute(_ACTED_AS_STAFF, [community_id, users, AuditEntry.Source.MEMBER.value])
         is_accountable = is_staff or cursor.fetchone()[0]
         pseudonym = _new_pseudonym() if is_accountable else ""
-        merged: list[Any] = [str(member_id), community_id, Action.MEMBER_MERGED.value]
-        cursor.execute(_MERGED_MEMBERS, merged)
-        member_ids = [row[0] for row in cursor.fetchall()] if member_id is not None else []
+        members = [] if member_id is None else member_ids_of(community_id=community_id, member_id=member_id)
         _allow("colloquy.erased_in_community", str(community_id))
         cursor.execute(_ERASE_ACTOR, [pseudonym, community_id, users])
-        cursor.execute(_ERASE_OBJECT, [community_id, "member", member_ids])
+        cursor.execute(_ERASE_OBJECT, [community_id, "member", list(map(str, members))])
         cursor.execute(_ERASE_OBJECT, [community_id, "api_key", list(map(str, key_ids))])
         _allow("colloquy.erased_in_community", "")
     return pseudonym

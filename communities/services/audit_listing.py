@@ -6,7 +6,7 @@ Every reader comes here with a community, or a project of it, that they may read
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -123,28 +123,31 @@ def as_json(entry: AuditEntry) -> Json:
     }
 
 
-def entries_of_person(*, community_id: int, member_id: int, user_id: int) -> Iterator[Json]:
+def entries_of_person(*, community_id: int, member_id: int, user_ids: Collection[int]) -> Iterator[Json]:
     """What a person did and what was done to them, as JSON for their personal data, newest first.
 
     An entry of what they did tells what it was about only if that is themselves, or no person at all.
+    `user_ids` are the person's user and those merged into it.
     """
-    own_keys = ApiKey.objects.filter(community_id=community_id, user_id=user_id).values_list("pk", flat=True)
+    keys = ApiKey.objects.filter(community_id=community_id, user_id__in=user_ids)
+    own_keys = keys.values_list("pk", flat=True)
+    member_ids = {str(each) for each in audit.member_ids_of(community_id=community_id, member_id=member_id)}
     of_them = (
-        Q(actor_id=user_id)
-        | Q(object_type="member", object_id=str(member_id))
+        Q(actor_id__in=user_ids)
+        | Q(object_type="member", object_id__in=member_ids)
         | Q(object_type="api_key", object_id__in=list(map(str, own_keys)))
     )
     entries = _matching(community_id, NO_FILTERS).filter(of_them)
     rows = list(entries[:BATCH_SIZE])
     while rows:
         for entry in rows:
-            yield _for_person(entry, member_id=member_id, user_id=user_id)
+            yield _for_person(entry, member_ids=member_ids, user_ids=user_ids)
         rows = list(_older_than(entries, rows[-1])[:BATCH_SIZE])
 
 
-def _for_person(entry: AuditEntry, *, member_id: int, user_id: int) -> Json:
-    is_about_another = entry.object_type == "member" and entry.object_id != str(member_id)
-    is_by_them = entry.actor_id == user_id
+def _for_person(entry: AuditEntry, *, member_ids: Collection[str], user_ids: Collection[int]) -> Json:
+    is_about_another = entry.object_type == "member" and entry.object_id not in member_ids
+    is_by_them = entry.actor_id in user_ids
     return {
         "id": str(entry.pk),
         "happened_at": entry.happened_at,

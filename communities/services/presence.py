@@ -11,9 +11,14 @@ The lock is `FOR KEY SHARE`. It waits for erasures and merges alone, and not for
 
 from __future__ import annotations
 
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import IntegrityError
+from psycopg.errors import ForeignKeyViolation
+
 from communities.actors import Actor
 from communities.errors import ActorGone
 from communities.statements import prepared
+from communities.transactions import in_transaction
 
 # Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
 # member, never for a superuser who is none.
@@ -47,6 +52,28 @@ def hold(*, actor: Actor) -> bool:
     with prepared() as cursor:
         cursor.execute(_HOLD, values)
         return bool(cursor.fetchone()[0])
+
+
+def require(*, actor: Actor) -> None:
+    """Have the actor not erased until the transaction ends. Raises ActorGone if they are not there.
+
+    For rows that name an actor by an id that no foreign key checks. An entry of the audit trail is not enough
+    for these: after a merge it names the user who stayed, while the rows would keep the other one's id.
+    """
+    if not hold(actor=actor):
+        raise ActorGone
+
+
+@in_transaction
+def is_why(*, actor: Actor, error: Exception) -> bool:
+    """Whether a change failed because its actor has gone: it refers to their user, who is not there any more.
+
+    Call it once the change has been rolled back.
+    """
+    refers_to_nobody = isinstance(error, ObjectDoesNotExist) or (
+        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
+    )
+    return refers_to_nobody and not hold(actor=actor)
 
 
 def successor_of(*, user_id: int) -> int:

@@ -3,6 +3,7 @@
     begin(actor=…, project_id=…, intent=…)     pay, and have a worker write it
     look(actor=…, project_id=…, job_id=…)      how far it is; the blocks once it is finished
     cancel(actor=…, project_id=…, job_id=…)    stop, and get the credits back
+    forget(community_id=…, user_ids=…)         the same for all jobs of people who go
 
 The job is that of `generation`, without a project to deliver to: the editor fetches the blocks and puts them
 into the draft, where they can be undone. Credits are spent when the blocks are fetched. If the work fails or
@@ -11,7 +12,7 @@ nobody fetches it within ten minutes, they are given back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,6 +23,7 @@ from communities import services as communities
 from communities.actors import Actor
 from communities.errors import Conflict, NotFound, refuse
 from communities.sent_text import sent_text
+from communities.services import presence
 from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
@@ -36,6 +38,7 @@ IS_LIVE = (
     "While the project is open, only wording can be changed: close it, or duplicate it as a new version."
 )
 ALREADY = "A script is being written for this draft already. Wait for it, or cancel it."
+_MARK = "draft:"  # the fingerprints of these jobs begin with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     """Have a worker write a script for the actor's draft of a project that they may edit.
 
     Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
-    too few credits (PaymentRequired).
+    too few credits (PaymentRequired). Raises ActorGone if the actor has been erased or merged meanwhile.
     """
     drafts.editable(actor=actor, project_id=project_id)
     intent = sent_text(intent)
@@ -69,6 +72,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     project = lookup.lock(
         actor=actor, project_id=project_id
     )  # of two clicks, the second sees the first's job
+    presence.require(actor=actor)
     if project.is_live_at(at):
         raise Conflict(IS_LIVE)
     if _own(actor, project_id).filter(Job.UNFINISHED).exists():
@@ -103,6 +107,25 @@ def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
     """Stop a job and give its credits back. A worker that has it discards what it writes. Raises NotFound."""
     drafts.editable(actor=actor, project_id=project_id)
     job = _locked(actor, project_id, job_id)
+    _stop(job)
+
+
+@in_transaction
+def forget(*, community_id: int, user_ids: Collection[int]) -> None:
+    """Delete the jobs of users in a community, and give their credits back to it.
+
+    The caller holds the users' memberships, so no job begins meanwhile (`presence`).
+    """
+    jobs = Generation.objects.filter(
+        community_id=community_id,
+        fingerprint__regex=rf"^{_MARK}[0-9]+:({'|'.join(map(str, user_ids))})$",
+        project__isnull=True,
+    )
+    for job in jobs.select_for_update().order_by("pk"):
+        _stop(job)
+
+
+def _stop(job: Generation) -> None:
     communities.return_credits(community_id=job.community_id, amount=job.credits_used)
     job.delete()
 
@@ -139,7 +162,7 @@ def _own(actor: Actor, project_id: int) -> Any:
 
 def _fingerprint(actor: Actor, project_id: int) -> str:
     """Marks a job as one for a draft. Those of the API have hashes here."""
-    return f"draft:{project_id}:{actor.user_id}"
+    return f"{_MARK}{project_id}:{actor.user_id}"
 
 
 def _locked(actor: Actor, project_id: int, job_id: int) -> Generation:

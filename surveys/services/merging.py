@@ -2,7 +2,9 @@
 
 Everything of one user becomes the other's: memberships with XP, responses, limits on completions, connected
 accounts and addresses. What proves the dropped account alone goes: its password, second factors, sessions.
-The audit trail and events that were sent keep the dropped user's id, as they were.
+The audit trail, the givers in the XP ledger, and events keep the dropped user's id, as they were: reading and
+erasing the person looks for it too (`User.merged_ids`). Scripts that AI is writing for drafts of the dropped
+user are discarded, and their credits given back.
 
 Locks are taken in this order: both users by their ids, then in each community projects, conversations and
 members, as by an erasure (`people`).
@@ -32,7 +34,7 @@ from communities.services import audit, identities, member_changes, members
 from communities.services import people as membership_data
 from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
-from surveys.services import anonymity, feed_order, people
+from surveys.services import anonymity, draft_generation, feed_order, people
 from xp.services import people as rewards
 
 _ACCESS = (Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
@@ -167,6 +169,9 @@ def _merge_in_community(
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
     _take_over(own, other)
+    LogEntry.objects.filter(
+        content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
+    ).update(object_id=str(own.pk))  # an erasure finds them by the kept member
     dropped_id = other.pk
     other.delete()
     _record(own.pk, community_id, keep_id, at, rounded_to, dropped_id=dropped_id)
@@ -280,6 +285,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
     both = drafts.filter(user_id=keep_id).values("project_id")
     drafts.filter(user_id=drop_id, project_id__in=both).delete()
     drafts.filter(user_id=drop_id).update(user_id=keep_id)
+    draft_generation.forget(community_id=community_id, user_ids=[drop_id])
     for field in ("user_id", "rotated_by_id"):
         ApiKey.objects.filter(**{"community_id": community_id, field: drop_id}).update(**{field: keep_id})
     for field in ("created_by_id", "accepted_by_id"):

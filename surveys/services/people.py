@@ -38,7 +38,7 @@ from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
-from surveys.services import anonymity, events, feed_order
+from surveys.services import anonymity, draft_generation, events, feed_order
 from surveys.services.conversations import drafting, gifts, repository, traces
 from surveys.services.drafts import service as drafts
 from surveys.services.links import service as links
@@ -166,17 +166,17 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "personal_links": links.personal_data(member_id=person.member_id),
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
-        **rewards.personal_data(**whose, user_id=person.user_id, at=at),
+        **rewards.personal_data(**whose, user_ids=person.user_ids, at=at),
     }
-    whose_user = {**whose, "user_id": person.user_id}
-    audit.record(actor=actor, action=Action.MEMBER_EXPORTED, on=members.subject_of(**whose_user), at=at)
+    subject = members.subject_of(**whose, user_id=person.user_id)
+    audit.record(actor=actor, action=Action.MEMBER_EXPORTED, on=subject, at=at)
     return PersonData(
         facts,
         script_drafts=drafts.written_by(community_id=community_id, user_id=person.user_id),
         xp_ledger=rewards.ledger_entries(**whose),
         responses=_responses(person),
-        webhook_events=webhook_data.events_naming(community_id=community_id, user_id=person.user_id),
-        audit_entries=audit_listing.entries_of_person(**whose_user),
+        webhook_events=webhook_data.events_naming(community_id=community_id, user_ids=person.user_ids),
+        audit_entries=audit_listing.entries_of_person(**whose, user_ids=person.user_ids),
     )
 
 
@@ -258,6 +258,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     drafts.erase(community_id=community_id, user_id=user_id)
+    draft_generation.forget(community_id=community_id, user_ids=person.user_ids)
     if member_id is not None:
         links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
         rewards.erase(member_id=member_id)
@@ -269,7 +270,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         gone = Actor(0, "admin", community_id, "", pseudonym=pseudonym) if pseudonym else None
         erased = audit.Subject(community_id, "member", None)
         audit.record(actor=actor or gone, action=Action.MEMBER_ERASED, on=erased, at=at)
-    webhook_data.erase(community_id=community_id, user_id=user_id)
+    webhook_data.erase(community_id=community_id, user_ids=person.user_ids)
     for project_id in counted_by_fields:  # or results that were kept would still tell what was sent along
         ResultsCount.objects.filter(project_id=project_id, completed_at__isnull=False).delete()
         repository.note_change(project_id=project_id)

@@ -45,11 +45,11 @@ def emit_response(**fields: Any) -> Event:
 
 
 def events_about(user_id: int = ANN, community_id: int = 1) -> list[dict[str, Any]]:
-    return list(personal_data.events_naming(community_id=community_id, user_id=user_id))
+    return list(personal_data.events_naming(community_id=community_id, user_ids=[user_id]))
 
 
 def erase(user_id: int = ANN, community_id: int = 1) -> None:
-    personal_data.erase(community_id=community_id, user_id=user_id)
+    personal_data.erase(community_id=community_id, user_ids=[user_id])
 
 
 def body(event: Event) -> Any:
@@ -104,7 +104,7 @@ def test_a_long_history_is_read_completely_in_pages(monkeypatch: pytest.MonkeyPa
     assert {each["id"] for each in history} == events
     assert [each["created_at"] for each in history] == sorted(each["created_at"] for each in history)
     with scenario.at_most(1):
-        next(personal_data.events_naming(community_id=1, user_id=ANN))
+        next(personal_data.events_naming(community_id=1, user_ids=[ANN]))
 
 
 # --- Erasure ----------------------------------------------------------------------------------------

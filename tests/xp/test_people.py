@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 def personal_data(member: Member) -> dict[str, object]:
     return people.personal_data(
-        community_id=member.community_id, member_id=member.pk, user_id=member.user_id, at=NOON
+        community_id=member.community_id, member_id=member.pk, user_ids=[member.user_id], at=NOON
     )
 
 

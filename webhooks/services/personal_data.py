@@ -6,7 +6,7 @@ Events about anonymous responses name nobody, so they are never part of it.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 
 import orjson
@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _PAGE = """
     SELECT id, type, created_at, body FROM webhooks_event
-    WHERE community_id = %s AND person_id = %s AND (created_at, id) > (%s, %s)
+    WHERE community_id = %s AND person_id = ANY(%s) AND (created_at, id) > (%s, %s)
     ORDER BY created_at, id LIMIT %s
 """
 _REMOVE_NAMES = """
@@ -36,11 +36,14 @@ _REMOVE_NAMES = """
 """
 
 
-def events_naming(*, community_id: int, user_id: int) -> Iterator[Json]:
-    """Events that name the person, oldest first; `data` is null once the body has been deleted."""
+def events_naming(*, community_id: int, user_ids: Collection[int]) -> Iterator[Json]:
+    """Events that name the person, oldest first; `data` is null once the body has been deleted.
+
+    `user_ids` are the person's user and those merged into it: events keep the user that they were about.
+    """
     after: tuple[datetime, uuid.UUID] = (_EPOCH, uuid.UUID(int=0))
     while True:
-        page = fetch_rows(_PAGE, [community_id, user_id, *after, BATCH_SIZE])
+        page = fetch_rows(_PAGE, [community_id, list(user_ids), *after, BATCH_SIZE])
         for event_id, type, created_at, body in page:
             data = None if body is None else orjson.loads(body)["data"]
             yield {"id": str(event_id), "type": type, "created_at": created_at, "data": data}
@@ -50,14 +53,14 @@ def events_naming(*, community_id: int, user_id: int) -> Iterator[Json]:
 
 
 @in_transaction
-def erase(*, community_id: int, user_id: int) -> None:
+def erase(*, community_id: int, user_ids: Collection[int]) -> None:
     """Remove the person's name from every event, whether it was sent already or not.
 
     Later attempts send the body without the name. Responses of endpoints are deleted, because they may
     repeat what was sent. What an endpoint has received cannot be taken back. Events are locked before their
     deliveries, so call this after everything else of the person has been locked.
     """
-    events = Event.objects.filter(community_id=community_id, person_id=user_id).order_by("pk")
+    events = Event.objects.filter(community_id=community_id, person_id__in=user_ids).order_by("pk")
     while True:
         batch = events.select_for_update(no_key=True).values_list("pk", "body")[:BATCH_SIZE]
         bodies = {event_id: body and _without_names(body) for event_id, body in batch}

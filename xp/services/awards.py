@@ -8,7 +8,7 @@ from communities import services as communities
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
-from communities.services import audit, members
+from communities.services import audit, members, presence
 from communities.transactions import in_transaction
 from xp.models import XpEntry
 from xp.services import ledger
@@ -19,10 +19,11 @@ def award_by_hand(*, actor: Actor, member_id: int, amount: int, note: str | None
     """Give a member XP, or take it if `amount` is negative. The entry records the user who did it.
 
     Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
-    has XP switched off.
+    has XP switched off. Raises `ActorGone` if the actor was erased or merged into another user meanwhile.
     """
     community_id = actor.community_id
     membership = members.get_membership(community_id=community_id, member_id=member_id)
+    presence.require(actor=actor)
     if membership.has_left:
         raise Conflict("This member has left the community.")
     if not communities.get_settings(community_id=community_id).gives_xp:
@@ -42,8 +43,12 @@ def award_by_hand(*, actor: Actor, member_id: int, amount: int, note: str | None
 
 @in_transaction
 def reset_by_hand(*, actor: Actor, member_id: int, at: datetime) -> XpEntry | None:
-    """Set a member's XP to 0 by an entry. Returns None if the member has no XP. Raises `NoSuchMember`."""
+    """Set a member's XP to 0 by an entry. Returns None if the member has no XP.
+
+    Raises `NoSuchMember`, and `ActorGone` as an award does.
+    """
     membership = members.get_membership(community_id=actor.community_id, member_id=member_id)
+    presence.require(actor=actor)
     entry = ledger.reset(member_id=member_id, community_id=actor.community_id, actor_id=actor.user_id, at=at)
     if entry is not None:
         _record(Action.XP_RESET, entry, actor=actor, user_id=membership.user_id, at=at)

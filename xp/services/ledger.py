@@ -103,8 +103,8 @@ def award(
 
     `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
     `participation` is added to the member's participation in the same statement (see `count_participation`).
-    `actor_id` is the user who gives by hand. The caller records them in the audit trail in the same
-    transaction, which refuses somebody who has been erased meanwhile (`communities.services.presence`).
+    `actor_id` is the user who gives by hand. The caller makes sure before that they are neither erased nor
+    merged until the transaction ends (`communities.services.presence`).
     Raises `NoSuchMember` if there is no such member in the community. Takes one statement, or three for a
     member's first XP.
     """

@@ -6,7 +6,7 @@ communities/services/people.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 
 from django.db.models import F
@@ -19,14 +19,14 @@ Json = dict[str, object]
 PAGE_LENGTH = 1_000
 
 
-def personal_data(*, community_id: int, member_id: int, user_id: int, at: datetime) -> Json:
+def personal_data(*, community_id: int, member_id: int, user_ids: Collection[int], at: datetime) -> Json:
     """What a member has earned, without the ledger: that may be long, see `ledger_entries`.
 
     `entries_for_others` counts the entries they made for other members of the community, without naming
-    these.
+    these. `user_ids` are the member's user and those merged into it.
     """
     totals = standings.of_member(member_id=member_id, at=at)
-    by_hand = XpEntry.objects.filter(actor_id=user_id, member__community_id=community_id)
+    by_hand = XpEntry.objects.filter(actor_id__in=user_ids, member__community_id=community_id)
     return {
         "standing": {
             "xp_total": totals.total,

@@ -20,7 +20,7 @@ import orjson
 from django.db.models import QuerySet
 
 from communities.actors import Actor
-from communities.errors import ActorGone, Conflict, NotFound, refuse
+from communities.errors import Conflict, NotFound, refuse
 from communities.services import audit, presence
 from communities.transactions import in_transaction
 from surveys.models import Project, ScriptDraft
@@ -121,8 +121,7 @@ def keep(
 def _first(
     actor: Actor, project: Project, *, blocks: str, revision: int, base: str, at: datetime
 ) -> ScriptDraft:
-    if not presence.hold(actor=actor):
-        raise ActorGone
+    presence.require(actor=actor)
     row = ScriptDraft(
         project=project,
         user_id=actor.user_id,
