@@ -26,6 +26,7 @@ from communities.models import Community, Invitation, Mail, Member, User
 from communities.services import (
     audit,
     identities,
+    invitation_access,
     invitation_letters,
     mail_sums,
     mails,
@@ -138,11 +139,12 @@ def _invite_one(
 def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
     """Send an open invitation again, with a new link and 14 more days.
 
-    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) an address that wants no mails, and more of
-    them than `invite` allows.
+    Raises NoSuchInvitation and InvitationOver, also for one to more than `member` whose inviter is no longer
+    an admin. Refuses (Conflict) an address that wants no mails, and more of them than `invite` allows.
     """
     invitation = _locked_of(actor, invitation_id)
-    if invitation.revoked_at or invitation.accepted_at:
+    allowed = Invitation.objects.filter(invitation_access.is_allowed(), pk=invitation.pk)
+    if invitation.revoked_at or invitation.accepted_at or not allowed.exists():
         raise InvitationOver
     Community.objects.select_for_update(no_key=True).get(pk=invitation.community_id)
     _require_mails_left(invitation.community_id, [invitation.email], at)
@@ -177,6 +179,7 @@ def forget_old(*, at: datetime) -> None:
 def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]:
     """The invitations of a community that can still be accepted, newest first."""
     rows = Invitation.objects.filter(
+        invitation_access.is_allowed(),
         community_id=community_id,
         revoked_at__isnull=True,
         accepted_at__isnull=True,
@@ -391,7 +394,10 @@ def _locked_of(actor: Actor, invitation_id: int) -> Invitation:
     _require_admin(actor, Member.Access.MEMBER)
     own = Invitation.objects.select_for_update(no_key=True, of=("self",)).select_related("community")
     invitation = own.filter(community_id=actor.community_id, pk=invitation_id).first()
-    if invitation is None or invitation.created_by_id is None:
+    is_sign_up = (
+        invitation is not None and invitation.accepted_by_id is not None and invitation.accepted_at is None
+    )
+    if invitation is None or is_sign_up:
         raise NoSuchInvitation
     return invitation
 
@@ -399,7 +405,8 @@ def _locked_of(actor: Actor, invitation_id: int) -> Invitation:
 def _usable(invitation: Invitation | None, at: datetime) -> Invitation:
     if invitation is None:
         raise NoSuchInvitation
-    if not invitation.is_open_at(at) or invitation.accepted_by_id is not None:
+    still_open = open_invitations(community_id=invitation.community_id, at=at)
+    if not still_open.filter(pk=invitation.pk).exists():
         raise InvitationOver
     return invitation
 

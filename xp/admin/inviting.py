@@ -41,7 +41,11 @@ class InviteForm(once.TicketForm):
         help_text="For the greeting, if you invite one person. May be empty.",
     )
     access = forms.ChoiceField(
-        choices=ACCESS, widget=forms.RadioSelect, label="What they may do", initial="member"
+        choices=ACCESS,
+        widget=forms.RadioSelect,
+        label="What they may do",
+        initial="member",
+        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin.",
     )
 
     def clean_emails(self) -> list[str]:
