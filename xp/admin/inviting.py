@@ -45,7 +45,8 @@ class InviteForm(once.TicketForm):
         widget=forms.RadioSelect,
         label="What they may do",
         initial="member",
-        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin.",
+        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin. No "
+        "invitation gives somebody back the access that was taken from them after it was sent.",
     )
 
     def clean_emails(self) -> list[str]:
