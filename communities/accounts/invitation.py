@@ -54,13 +54,16 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _draw(request: HttpRequest, invitation: Invitation, context: dict[str, Any]) -> HttpResponse:
+    access = Member.Access(invitation.access)
+    if invitation.member is not None:
+        access = Member.Access(invitations.access_given(invitation, invitation.member))
     told = {
         "invitation": invitation,
         "community": invitation.community,
         "inviter": invitation_letters.inviter_of(invitation),
-        "access": invitation.get_access_display(),
-        "role": invitation_letters.AS[invitation.access],
-        "can": CAN[Member.Access(invitation.access)],
+        "access": access.label,
+        "role": invitation_letters.AS[access],
+        "can": CAN[access],
         "refusal": "",
         "form": None,
         "has_account": True,

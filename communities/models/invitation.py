@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.db import models
 
 from communities.models.community import Community
@@ -37,6 +35,3 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"Invitation {self.pk} to community {self.community_id}"
-
-    def is_open_at(self, at: datetime) -> bool:
-        return self.revoked_at is None and self.accepted_at is None and self.expires_at > at

@@ -26,6 +26,7 @@ from communities.models import Community, Invitation, Mail, Member, User
 from communities.services import (
     audit,
     identities,
+    invitation_access,
     invitation_letters,
     mail_sums,
     mails,
@@ -138,17 +139,20 @@ def _invite_one(
 def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
     """Send an open invitation again, with a new link and 14 more days.
 
-    Raises NoSuchInvitation and InvitationOver. Refuses (Conflict) an address that wants no mails, and more of
-    them than `invite` allows.
+    Raises NoSuchInvitation and InvitationOver, also for one to more than `member` whose inviter is no longer
+    an admin. Refuses (Conflict) an address that wants no mails, and more of them than `invite` allows.
     """
     invitation = _locked_of(actor, invitation_id)
-    if invitation.revoked_at or invitation.accepted_at:
+    allowed = Invitation.objects.filter(invitation_access.is_allowed(), pk=invitation.pk)
+    if invitation.revoked_at or invitation.accepted_at or not allowed.exists():
         raise InvitationOver
-    Community.objects.select_for_update(no_key=True).get(pk=invitation.community_id)
+    _lock_community(invitation.community_id)
     _require_mails_left(invitation.community_id, [invitation.email], at)
     token = secrets.token_urlsafe(32)
+    if invitation.member is not None:
+        invitation.access = access_given(invitation, invitation.member)
     invitation.digest, invitation.expires_at = _digest(token), at + VALID_FOR
-    invitation.save(update_fields=["digest", "expires_at"])
+    invitation.save(update_fields=["access", "digest", "expires_at"])
     invitation_letters.send(invitation, token=token, at=at)
     _record(Action.INVITATION_SENT_AGAIN, actor, invitation, at=at)
     return invitation
@@ -177,6 +181,7 @@ def forget_old(*, at: datetime) -> None:
 def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]:
     """The invitations of a community that can still be accepted, newest first."""
     rows = Invitation.objects.filter(
+        invitation_access.is_allowed(),
         community_id=community_id,
         revoked_at__isnull=True,
         accepted_at__isnull=True,
@@ -217,13 +222,17 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     Nothing is given to anybody before. The database refuses a known member who has an account (migration
     0026), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
     InvitationOver. Refuses (Conflict) one for a known member who has found another way to sign in since:
-    whoever reads the mail must not get into their account.
+    whoever reads the mail must not get into their account. Refuses (Forbidden) a user whom staff have removed
+    since it was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()
     both = (known_id, user.pk if user else None)
     identities.lock_owners(*(each for each in both if each is not None))
     invitation = _usable(rows.select_for_update(no_key=True).first(), at)
+    sent_at = invitation.expires_at - VALID_FOR
+    if user is not None and _was_removed(user, invitation.community_id, after=sent_at):
+        raise Forbidden("You were removed from this community after you were invited. Ask its team again.")
     member = invitation.member
     is_theirs = member is None or (user is not None and member.user_id == user.pk)
     is_same = (
@@ -240,8 +249,9 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     """Make a user a member, or give a present one the access that the invitation promises.
 
-    The caller has taken it. Refuses (Conflict) an invitation of a known member for anybody else: their
-    answers and XP belong to the account that is made from the invitation.
+    It gives a member no more than staff have since decided (`access_given`). The caller has taken it. Refuses
+    (Conflict) an invitation of a known member for anybody else: their answers and XP belong to the account
+    that is made from the invitation.
     """
     invitation.refresh_from_db(fields=["member"])
     if invitation.member is not None and invitation.member.user_id != user.pk:
@@ -251,7 +261,25 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
         )
     invitation.accepted_by = user
     invitation.save(update_fields=["accepted_by"])
-    return _admit(user, invitation.community_id, access=invitation.access, at=at)
+    _lock_community(invitation.community_id)
+    member = Member.objects.filter(community_id=invitation.community_id, user=user).first()
+    access = invitation.access if member is None else access_given(invitation, member)
+    return _admit(user, invitation.community_id, access=access, at=at)
+
+
+def access_given(invitation: Invitation, member: Member) -> str:
+    """The access that an invitation gives to a member whom the community knows already.
+
+    It is no more than the member's own if the invitation is for this member, who had the access when invited,
+    or if staff have changed their access since it was sent.
+    """
+    is_decided = invitation.member_id == member.pk or audit.has_changed(
+        on=audit.Subject(member.community_id, "member", member.pk),
+        action=Action.MEMBER_UPDATED,
+        field="access",
+        since=invitation.expires_at - VALID_FOR,
+    )
+    return min(invitation.access, member.access, key=_rank) if is_decided else invitation.access
 
 
 @again_after_deadlock
@@ -316,14 +344,19 @@ def admit_confirmed(*, user: User, email: str, at: datetime) -> None:
 # --- Parts --------------------------------------------------------------------------------------------
 
 
-def _was_removed(user: User, community_id: int) -> bool:
+def _was_removed(user: User, community_id: int, *, after: datetime | None = None) -> bool:
     """Whether staff ended a membership. The platform marks what it ends, and people erase their own."""
     removed = Member.objects.filter(community_id=community_id, user=user, left_server=False)
-    return removed.exclude(left_at=None).exists()
+    removed = removed.exclude(left_at=None) if after is None else removed.filter(left_at__gt=after)
+    return removed.exists()
+
+
+def _lock_community(community_id: int) -> None:
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
 
 
 def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Member:
-    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    _lock_community(community_id)
     member = Member.objects.filter(community_id=community_id, user=user).first()
     before: dict[str, object] | None = None
     if member is None:
@@ -391,7 +424,10 @@ def _locked_of(actor: Actor, invitation_id: int) -> Invitation:
     _require_admin(actor, Member.Access.MEMBER)
     own = Invitation.objects.select_for_update(no_key=True, of=("self",)).select_related("community")
     invitation = own.filter(community_id=actor.community_id, pk=invitation_id).first()
-    if invitation is None or invitation.created_by_id is None:
+    is_sign_up = (
+        invitation is not None and invitation.accepted_by_id is not None and invitation.accepted_at is None
+    )
+    if invitation is None or is_sign_up:
         raise NoSuchInvitation
     return invitation
 
@@ -399,7 +435,8 @@ def _locked_of(actor: Actor, invitation_id: int) -> Invitation:
 def _usable(invitation: Invitation | None, at: datetime) -> Invitation:
     if invitation is None:
         raise NoSuchInvitation
-    if not invitation.is_open_at(at) or invitation.accepted_by_id is not None:
+    still_open = open_invitations(community_id=invitation.community_id, at=at)
+    if not still_open.filter(pk=invitation.pk).exists():
         raise InvitationOver
     return invitation
 

@@ -18,7 +18,7 @@ from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import Community, Identity, Member, User
-from communities.services import audit, identities, mails, member_changes
+from communities.services import audit, identities, invitation_access, mails, member_changes
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import again_after_deadlock, in_transaction
 
@@ -154,6 +154,8 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
         if changes["platform_id"] is not None:  # its owner may act in the community's chat at this moment
             identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
         identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
+    if "access" in changes:
+        invitation_access.lock_of_inviter(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -198,12 +200,15 @@ def _change_account(member: Member, platform_id: str | None) -> bool:
     return True
 
 
+@again_after_deadlock
 @in_transaction
 def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) -> Member:
     """Change what a present member may do. Raises NoSuchMember.
 
-    Refuses (Conflict) a member who has left, and to take the access `admin` from the only admin.
+    Refuses (Conflict) a member who has left, and to take the access `admin` from the only admin. An
+    admin's open invitations to more than `member` end with that access.
     """
+    invitation_access.lock_of_inviter(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -228,6 +233,9 @@ def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -
         at=at,
         before={"access": before},
         after={"access": access},
+    )
+    invitation_access.end_of_inviter(
+        actor=actor, community_id=member.community_id, user_id=member.user_id, at=at
     )
 
 

@@ -25,7 +25,14 @@ from communities.chat_platform import client
 from communities.chat_platform.client import PlatformError, Refused
 from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
 from communities.rounding import Rounding
-from communities.services import audit, bots, identities, member_changes, source_tokens
+from communities.services import (
+    audit,
+    bots,
+    identities,
+    invitation_access,
+    member_changes,
+    source_tokens,
+)
 from communities.sources import chat
 from communities.sources.chat import GuildMember
 from communities.sources.failures import SourceUnavailable, TokenRefused
@@ -338,6 +345,13 @@ def _note_absence(asked: _Asked) -> Member | None:
     if member.left_at is None:
         member.left_at, member.left_server = asked.stored_at, True
         fields += ["left_at", "left_server"]
+        invitation_access.end_of_inviter(
+            actor=None,
+            community_id=asked.community_id,
+            user_id=asked.user_id,
+            at=asked.at,
+            rounded_to=asked.rounded_to,
+        )
     _save(member, was, fields, asked)
     return member
 

@@ -24,6 +24,7 @@ from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services import access, people
 from xp.admin import profile
 
+_INVITATIONS_END = "Invitations that they sent to creators and admins, and that nobody has accepted, end."
 MAX_RESPONSES = 50
 
 
@@ -126,6 +127,7 @@ def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
             "Their answers stay and count, without a name. Texts that they wrote stay as they are, even if "
             "they mention names.",
             "Surveys that they made, and XP that they gave to others, stay without their name.",
+            *([_INVITATIONS_END] if member.access == Member.Access.ADMIN else []),
             "What webhooks have already sent to other systems is not deleted there.",
         ],
         "form": form,

@@ -33,7 +33,7 @@ from psycopg.errors import LockNotAvailable
 from communities.actors import Actor
 from communities.audit_actions import Action
 from communities.errors import Conflict
-from communities.services import audit, audit_listing, identities, members
+from communities.services import audit, audit_listing, identities, invitation_access, members
 from communities.services import people as membership_data
 from communities.services.people import Person
 from communities.transactions import again_after_deadlock, in_transaction
@@ -266,10 +266,12 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
     planned.update(requested_by=None, requested_under=pseudonym)
     if member_id is not None:
-        membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=user_id)
         gone = Actor(0, "admin", community_id, "", pseudonym=pseudonym) if pseudonym else None
+        by = actor or gone
+        invitation_access.end_of_inviter(actor=by, community_id=community_id, user_id=user_id, at=at)
+        membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=user_id)
         erased = audit.Subject(community_id, "member", None)
-        audit.record(actor=actor or gone, action=Action.MEMBER_ERASED, on=erased, at=at)
+        audit.record(actor=by, action=Action.MEMBER_ERASED, on=erased, at=at)
     webhook_data.erase(community_id=community_id, user_ids=person.user_ids)
     for project_id in counted_by_fields:  # or results that were kept would still tell what was sent along
         ResultsCount.objects.filter(project_id=project_id, completed_at__isnull=False).delete()

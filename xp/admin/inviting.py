@@ -41,7 +41,12 @@ class InviteForm(once.TicketForm):
         help_text="For the greeting, if you invite one person. May be empty.",
     )
     access = forms.ChoiceField(
-        choices=ACCESS, widget=forms.RadioSelect, label="What they may do", initial="member"
+        choices=ACCESS,
+        widget=forms.RadioSelect,
+        label="What they may do",
+        initial="member",
+        help_text="An invitation to be a creator or an admin ends when its sender is no longer an admin. No "
+        "invitation gives somebody back the access that was taken from them after it was sent.",
     )
 
     def clean_emails(self) -> list[str]:

@@ -22,6 +22,9 @@ ACCESS = [
     ("creator", "Creator: makes surveys and polls, and reads the answers to their own"),
     ("admin", "Admin: everything, with settings, members, API keys and webhooks"),
 ]
+_INVITATIONS_END = (
+    "With less access, their invitations to creators and admins end, unless somebody has accepted them."
+)
 
 
 class AccessForm(forms.Form):
@@ -80,6 +83,7 @@ def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpRes
         "consequences": [
             "It applies at once, in the admin and to API keys that this person made.",
             "Surveys and polls that they made stay theirs.",
+            *([_INVITATIONS_END] if member.access == Member.Access.ADMIN else []),
             *(["This is your own access. You cannot give it back to yourself."] if is_own else []),
         ],
         "form": form,

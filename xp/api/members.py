@@ -246,7 +246,9 @@ class MemberViewSet(CommunityViewSet):
         description=(
             "Changes what is sent. It is `409 conflict` for a member who has left, to take the access of the "
             "community's only admin, and for a `platform_id` that another member has, or of a person who "
-            "signs in or has acted in your chat: those accounts are theirs. Needs the role admin."
+            "signs in or has acted in your chat: those accounts are theirs. Open invitations by mail that "
+            "an admin sent end if they give more than the access `member` and the admin gets a lower "
+            "access. Needs the role admin."
         ),
         request=MemberIn,
         responses=MemberOut,

@@ -1,0 +1,248 @@
+"""Invitations whose sender is no longer an admin: what they still give, and who can take them back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from communities.models import AuditEntry, Community, Invitation, Member, User
+from communities.rounding import Rounding
+from communities.services import invitations, memberships, platform_members
+from communities.services.invitations import InvitationOver, NoSuchInvitation
+from surveys.services import people
+from tests.factories import CommunityFactory, CommunitySettingsFactory, UserFactory
+from tests.support import mails
+from tests.support.caller import Caller
+from tests.support.concurrency import BackgroundCall, row_locked_elsewhere
+from tests.support.moments import NOON
+from tests.support.staff import Staff
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def boss() -> Caller:
+    return Caller()
+
+
+@pytest.fixture
+def sender(boss: Caller) -> Caller:
+    """An admin who has invited an admin, a creator and a member, and then loses their access."""
+    sender = boss.beside("admin")
+    for access in ("admin", "creator", "member"):
+        invite(sender, access)
+    return sender
+
+
+def invite(sender: Caller, access: str) -> Invitation:
+    email = f"{access}@example.org"
+    return invitations.invite(actor=sender.actor, email=email, access=access, at=timezone.now())
+
+
+def token_for(access: str) -> str:
+    return mails.path_in(mails.written(f"{access}@example.org")[-1]).split("/")[-2]
+
+
+def member_of(caller: Caller) -> Member:
+    return Member.objects.get(user=caller.user, community=caller.community)
+
+
+def demoted(boss: Caller, sender: Caller) -> None:
+    answer = boss.patch(f"/members/{member_of(sender).pk}", {"access": "creator"})
+    assert answer.status_code == 200
+
+
+def demoted_in_the_admin(boss: Caller, sender: Caller) -> None:
+    staff = Staff(community=boss.community)
+    staff.post("communities_member_access", member_of(sender).pk, access="member")
+
+
+def erased(boss: Caller, sender: Caller) -> None:
+    assert boss.delete(f"/members/{member_of(sender).pk}/data").status_code == 204
+
+
+def erased_by_themselves(boss: Caller, sender: Caller) -> None:
+    people.erase_membership(user_id=sender.user.pk, community_id=boss.community.pk, at=timezone.now())
+
+
+def gone_from_the_server(boss: Caller, sender: Caller) -> None:
+    Member.objects.filter(user=sender.user).update(roles_told_at=NOON)
+    platform_members.note_gone(
+        community_id=boss.community.pk, user_id=sender.user.pk, at=timezone.now(), rounded_to=Rounding.HOUR
+    )
+
+
+def deactivated(boss: Caller, sender: Caller) -> None:
+    User.objects.filter(pk=sender.user.pk).update(is_active=False)
+
+
+def removed_in_the_database(boss: Caller, sender: Caller) -> None:
+    Member.objects.filter(user=sender.user).update(left_at=timezone.now())
+
+
+RECORDED = [demoted, demoted_in_the_admin, erased, erased_by_themselves, gone_from_the_server]
+UNRECORDED = [deactivated, removed_in_the_database]
+Loses = Callable[[Caller, Caller], None]
+
+
+@pytest.mark.parametrize("loses", [*RECORDED, *UNRECORDED])
+def test_only_the_invitation_to_be_a_member_still_works(boss: Caller, sender: Caller, loses: Loses) -> None:
+    loses(boss, sender)
+
+    listed = invitations.open_invitations(community_id=boss.community.pk, at=timezone.now())
+    assert [each.access for each in listed] == ["member"]
+    for access in ("admin", "creator"):
+        row = Invitation.objects.get(email=f"{access}@example.org")
+        with pytest.raises(InvitationOver):
+            invitations.accept(token=token_for(access), user=UserFactory.create(), at=timezone.now())
+        with pytest.raises(InvitationOver):
+            invitations.send_again(actor=boss.actor, invitation_id=row.pk, at=timezone.now())
+    user = UserFactory.create()
+    assert invitations.accept(token=token_for("member"), user=user, at=timezone.now()).access == "member"
+
+
+@pytest.mark.parametrize("loses", RECORDED)
+def test_the_audit_trail_says_which_invitations_ended(boss: Caller, sender: Caller, loses: Loses) -> None:
+    ended = Invitation.objects.exclude(access="member").order_by("pk")
+
+    loses(boss, sender)
+
+    assert all(each.revoked_at for each in ended.all())
+    entries = AuditEntry.objects.filter(action="invitation.revoked")
+    assert {(each.object_id, each.after["access"]) for each in entries} == {
+        (str(each.pk), each.access) for each in ended.all()
+    }
+    assert not entries.filter(actor_id=sender.user.pk).exists()
+    if loses is gone_from_the_server:
+        times = [*ended.values_list("revoked_at", flat=True), *entries.values_list("happened_at", flat=True)]
+        assert {(time.minute, time.second, time.microsecond) for time in times} == {(0, 0, 0)}
+
+
+@pytest.mark.parametrize("loses", [erased, deactivated])
+def test_other_admins_take_back_and_send_again_what_the_sender_left(
+    boss: Caller, sender: Caller, loses: Loses
+) -> None:
+    row = Invitation.objects.get(access="member")
+    loses(boss, sender)
+
+    sent = invitations.send_again(actor=boss.actor, invitation_id=row.pk, at=timezone.now())
+    taken_back = invitations.revoke(actor=boss.actor, invitation_id=row.pk, at=timezone.now())
+
+    assert (sent.revoked_at, taken_back.revoked_at is None) == (None, False)
+    assert not invitations.open_invitations(community_id=boss.community.pk, at=timezone.now()).exists()
+
+
+def test_an_invitation_that_had_run_out_is_not_sent_again_for_an_erased_sender(
+    boss: Caller, sender: Caller
+) -> None:
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    erased(boss, sender)
+    row = Invitation.objects.get(access="admin")
+
+    with pytest.raises(InvitationOver):
+        invitations.send_again(actor=boss.actor, invitation_id=row.pk, at=timezone.now())
+
+
+def test_a_change_that_leaves_somebody_an_admin_ends_nothing(boss: Caller, sender: Caller) -> None:
+    boss.patch(f"/members/{member_of(sender).pk}", {"access": "admin", "nick": "Still here"})
+
+    user = UserFactory.create()
+    assert invitations.accept(token=token_for("admin"), user=user, at=timezone.now()).access == "admin"
+    assert Invitation.objects.filter(revoked_at=None).count() == 3
+
+
+def test_an_admin_who_loses_access_in_one_community_keeps_their_invitations_to_others(
+    boss: Caller, sender: Caller
+) -> None:
+    there = CommunityFactory.create()
+    CommunitySettingsFactory.create(community=there)
+    Member.objects.create(user=sender.user, community=there, access="admin")
+    Invitation.objects.filter(access="creator").update(community=there)
+
+    demoted(boss, sender)
+
+    listed = invitations.open_invitations(community_id=there.pk, at=timezone.now())
+    assert [each.access for each in listed] == ["creator"]
+
+
+def test_somebody_who_signs_up_themselves_has_no_invitation_to_take_back(boss: Caller) -> None:
+    invitations.await_confirmation(
+        community_id=boss.community.pk, user=UserFactory.create(), email="eve@example.org", at=NOON
+    )
+    row = Invitation.objects.get()
+
+    for act in (invitations.revoke, invitations.send_again):
+        with pytest.raises(NoSuchInvitation):
+            act(actor=boss.actor, invitation_id=row.pk, at=NOON)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_of_access_locks_the_invitations_before_the_community(boss: Caller, sender: Caller) -> None:
+    """As those who accept them do, so that neither waits for the other in a circle."""
+    row = Invitation.objects.get(access="admin")
+    member, actor = member_of(sender), boss.actor
+
+    with row_locked_elsewhere("communities_invitation", row.pk):
+        changing = BackgroundCall(
+            lambda: memberships.change_access(actor=actor, member_id=member.pk, access="member", at=NOON)
+        )
+        assert changing.waits_for_lock()
+        with transaction.atomic():  # the community is free while the change waits
+            assert Community.objects.select_for_update(nowait=True).get(pk=boss.community.pk)
+
+    assert changing.result().access == "member"
+
+
+def test_the_pages_say_what_ends(boss: Caller, sender: Caller) -> None:
+    staff = Staff(community=boss.community)
+    member = member_of(sender)
+
+    access = staff.get("communities_member_access", member.pk).content.decode()
+    erasing = staff.get("communities_member_erase", member.pk).content.decode()
+    inviting = staff.get("communities_member_invite_people").content.decode()
+
+    assert "their invitations to creators and admins end" in access
+    assert "Invitations that they sent to creators and admins" in erasing
+    assert "ends when its sender is no longer an admin" in inviting
+
+
+# --- All places -----------------------------------------------------------------------------------------
+
+ENDS = {"_change_access", "_note_absence"}
+# They give access or take nothing from a present member.
+GIVES = {"_admit", "_note_if_member", "_take_over"}
+
+
+def _writers_of_access() -> Iterator[tuple[str, bool]]:
+    """The functions that write what a member may do, or that they left; whether they end invitations."""
+    for app in ("communities", "surveys", "webhooks", "xp"):
+        for path in sorted((ROOT / app).rglob("*.py")):
+            if "migrations" in path.parts:
+                continue
+            source = path.read_text()
+            for node in ast.walk(ast.parse(source)):
+                if isinstance(node, ast.FunctionDef) and _writes_access(node):
+                    yield node.name, "end_of_inviter(" in (ast.get_source_segment(source, node) or "")
+
+
+def _writes_access(function: ast.FunctionDef) -> bool:
+    stored = (
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    )
+    return bool({"access", "left_at"} & set(stored))
+
+
+def test_each_place_that_takes_access_from_a_member_ends_their_invitations() -> None:
+    writers = dict(_writers_of_access())
+
+    assert {name for name, ends in writers.items() if ends} == ENDS
+    assert {name for name, ends in writers.items() if not ends} == GIVES
