@@ -120,8 +120,8 @@ def _condition(node: ExpressionNode) -> Callable[[ValueOf], bool]:
             return _comparison(COMPARISONS[sign], left, right)
         case Name(name):
             return lambda value_of: values.is_true(value_of(name))
-        case Literal(value):
-            truth = values.is_true(value)
+        case Literal():
+            truth = node.operand.is_true
             return lambda value_of: truth
 
 
@@ -129,7 +129,7 @@ def _comparison(
     compare: Callable[[Value | Operand, Value | Operand], bool], left: ExpressionNode, right: ExpressionNode
 ) -> Callable[[ValueOf], bool]:
     if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent case
-        name, literal = left.name, Operand(right.value)
+        name, literal = left.name, right.operand
         return lambda value_of: compare(value_of(name), literal)
     first, second = _value(left), _value(right)
     return lambda value_of: compare(first(value_of), second(value_of))
@@ -139,8 +139,8 @@ def _value(node: ExpressionNode) -> Callable[[ValueOf], Value | Operand]:
     match node:
         case Name(name):
             return lambda value_of: value_of(name)
-        case Literal(value):
-            literal = Operand(value)
+        case Literal():
+            literal = node.operand
             return lambda value_of: literal
         case _:
             return _condition(node)
