@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
 from typing import TypeAlias
+
+from cachetools import LRUCache, cached
 
 from surveys.engine.language import expression_grammar, names, values
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
-from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, MAX_PARSED, Mention, ParseError, parsed_size
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Operand, Value
 from surveys.engine.script import title_case
@@ -42,7 +44,7 @@ class Expression:
         return self._condition(value_of)
 
 
-@lru_cache(maxsize=1024)  # the largest take some 200 kB each
+@cached(LRUCache(MAX_PARSED, getsizeof=parsed_size), key=str, lock=Lock())
 def parse(text: str) -> Expression:
     """Parse an expression; the result is cached.
 
