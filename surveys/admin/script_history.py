@@ -9,7 +9,8 @@ from communities.admin_site import audit_trail
 from communities.admin_site.audit_trail import Difference, field_words, value_words
 from communities.audit_actions import Action
 from communities.models import AuditEntry
-from surveys.engine.flow import drawing, titles, wording
+from surveys.engine.flow import drawing, titles
+from surveys.engine.flow.wording import Wording
 from surveys.engine.language import expressions
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Negation
@@ -71,6 +72,7 @@ class _Words:
         if project is not None:
             self.known = scripts.catalogue(project_id=project.pk, revision=project.revision)
         self.script = self.known.script
+        self.wording = Wording(self.script)
         self.numbers = {block.id: number for number, block in enumerate(self.script.blocks, start=1)}
 
     def differences(self) -> Iterator[Difference]:
@@ -138,8 +140,8 @@ class _Words:
         except ParseError:  # written by an earlier version
             return text
         if isinstance(tree, Negation):
-            return f"Shown when {wording.words(tree.part, self.script)}"
-        return f"Hidden when {wording.words(tree, self.script)}"
+            return f"Shown when {self.wording.words(tree.part)}"
+        return f"Hidden when {self.wording.words(tree)}"
 
     def _called(self, key: int, *sides: Json) -> str:
         """A block by its name or text then, or else now, and its place now."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from surveys.engine.flow.graph import END, NEVER_REACHED, Edge, Flow, Node, Run
+from surveys.engine.flow.graph import END, MAX_WORDS, NEVER_REACHED, Edge, Flow, Node, Run
 
 WIDTH = 640
 _LEFT, _BOX_WIDTH, _BOX_HEIGHT = 20, 300, 56
@@ -27,7 +27,6 @@ _STEP = _BOX_HEIGHT + _GAP
 _TOP = 44  # the lower edge of the start
 _HEAD = 5  # half the width of an arrow's head
 _NAME_COLUMNS, _PROMPT_COLUMNS, _ARC_COLUMNS = 26, 42, 56
-_MAX_WORDS = 300  # characters of a condition in a tooltip or in the list
 
 TYPES = {
     "single_punch": "One choice",
@@ -187,7 +186,7 @@ def _fitted(text: str, columns: int) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_WORDS else text[: _MAX_WORDS - 1].rstrip() + "…"
+    return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1].rstrip() + "…"
 
 
 def _escaped(text: str) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from surveys.engine.flow import reach, titles, wording
+from surveys.engine.flow import reach, titles
 from surveys.engine.flow.reach import Reach
+from surveys.engine.flow.wording import Wording
 from surveys.engine.language import expressions, references
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Negation
@@ -22,11 +23,13 @@ from surveys.engine.script import Block, Script
 FAULT = "its condition is not valid"
 NEVER_REACHED = "never reached"
 END = "End"
+MAX_WORDS = 300  # characters of a condition in words that are drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """A block. `shown` is its condition in words, such as `when membership is Member`, if it has one.
+    Words that have more than MAX_WORDS characters end early.
 
     `title` is the name that somebody chose for it, or else the beginning of its text.
     """
@@ -82,9 +85,10 @@ class Flow:
 def of_script(script: Script) -> Flow:
     """The flow of a script whose blocks are in order and have names. Conditions with faults are marked."""
     reached: tuple[Reach, ...] = reach.of_blocks(script)
+    wording = Wording(script)
     outro: list[Reach] = ["always" for _ in script.outro]
     nodes = tuple(
-        _node(block, how, n, script)
+        _node(block, how, n, wording)
         for n, (block, how) in enumerate(
             zip((*script.blocks, *script.outro), (*reached, *outro), strict=True), start=1
         )
@@ -98,8 +102,8 @@ def of_script(script: Script) -> Flow:
     return Flow(nodes, runs, _edges(runs, end=len(nodes)))
 
 
-def _node(block: Block, how: Reach, number: int, script: Script) -> Node:
-    shown, skipped = _conditions(block.precondition, script)
+def _node(block: Block, how: Reach, number: int, wording: Wording) -> Node:
+    shown, skipped = _conditions(block.precondition, wording)
     return Node(
         title=titles.of_block(block, number),
         is_named=titles.is_chosen(block.name),
@@ -112,7 +116,7 @@ def _node(block: Block, how: Reach, number: int, script: Script) -> Node:
     )
 
 
-def _conditions(text: str | None, script: Script) -> tuple[str | None, str | None]:
+def _conditions(text: str | None, wording: Wording) -> tuple[str | None, str | None]:
     """When a block is shown and when it is skipped, in words."""
     if text is None:
         return None, None
@@ -121,9 +125,9 @@ def _conditions(text: str | None, script: Script) -> tuple[str | None, str | Non
     except ParseError:
         return FAULT, FAULT
     if isinstance(tree, Negation):
-        condition = wording.words(tree.part, script)
+        condition = wording.words(tree.part, most=MAX_WORDS)
         return f"when {condition}", f"unless {condition}"
-    condition = wording.words(tree, script)
+    condition = wording.words(tree, most=MAX_WORDS)
     return f"unless {condition}", f"when {condition}"
 
 

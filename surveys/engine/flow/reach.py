@@ -18,7 +18,7 @@ from surveys.engine.language.expression_tree import Literal as LiteralNode
 from surveys.engine.language.expressions import COMPARISONS
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
-from surveys.engine.language.values import Value
+from surveys.engine.language.values import Operand
 from surveys.engine.script import CALCULATED, SCALES, STATEMENTS, Block, Script
 
 Reach = Literal["always", "sometimes", "never"]
@@ -34,15 +34,18 @@ class _Unknown:
 
 
 _UNKNOWN: Final = _Unknown()
-_Known = Value | _Unknown
+_NO_ANSWER: Final = Operand(None)
+_TRUTHS: Final = {truth: Operand(truth) for truth in (False, True)}
+_Known = Operand | _Unknown
 _ValueOf = Callable[[str], _Known]
 _Comparison = Comparison[ExpressionNode]
-_Domain = Sequence[Value] | None  # every answer that matters; None if they cannot be listed
+_Domain = Sequence[Operand] | None  # every answer that matters; None if they cannot be listed
 
 
 def of_blocks(script: Script) -> tuple[Reach, ...]:
     """The reach of each block, in order. A block whose condition cannot be read is `sometimes` shown."""
     reach: list[Reach] = []
+    options = _Options(script)
     for at, block in enumerate(script.blocks):
         if block.precondition is None:
             reach.append("always")
@@ -52,31 +55,56 @@ def of_blocks(script: Script) -> tuple[Reach, ...]:
         except ParseError:
             reach.append("sometimes")
             continue
-        hidden = set(_outcomes(tree, script, at, reach))
+        hidden = set(_outcomes(tree, options, at, reach))
         reach.append("never" if hidden == {True} else "always" if hidden == {False} else "sometimes")
     return tuple(reach)
 
 
-def _outcomes(tree: ExpressionNode, script: Script, at: int, reach: Sequence[Reach]) -> Iterator[bool | None]:
+class _Options:
+    """The options of a script's blocks as sides of comparisons, which many conditions share."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self._by_block: dict[int, tuple[Operand, ...]] = {}
+
+    def of_block(self, index: int) -> tuple[Operand, ...]:
+        if index not in self._by_block:
+            options = self.script.blocks[index].options
+            self._by_block[index] = tuple(values.operand(option.value) for option in options)
+        return self._by_block[index]
+
+
+def _outcomes(
+    tree: ExpressionNode, options: _Options, at: int, reach: Sequence[Reach]
+) -> Iterator[bool | None]:
     """What the expression can be; None where that is not known."""
     nodes = tuple(_nodes(tree))
+    evaluations = sum(map(_evaluations, nodes))
     comparisons = _by_name(nodes)
-    work = WORK // len(script.blocks)
-    listed: list[tuple[str, Sequence[Value]]] = []
+    work = WORK // len(options.script.blocks)
+    listed: list[tuple[str, Sequence[Operand]]] = []
     combined = 1
     for name in dict.fromkeys(node.name for node in nodes if isinstance(node, Name)):
-        if combined * 2 * len(nodes) > work:
+        if combined * 2 * evaluations > work:
             break  # not even two answers of another block can be tried
         compared = comparisons.get(name, ())
-        answers = _domain(name, compared, script, at, reach)
-        work -= len(answers or ()) * (1 + len(compared))
+        answers = _domain(name, compared, options, at, reach)
+        work -= len(answers or ()) * (1 + sum(map(_evaluations, compared)))
         answers = _distinct(answers, compared) if work > 0 else None
-        if answers is not None and combined * len(answers) <= min(MAX_COMBINATIONS, work // len(nodes)):
+        if answers is not None and combined * len(answers) <= min(MAX_COMBINATIONS, work // evaluations):
             listed.append((name, answers))
             combined *= len(answers)
     for chosen in product(*(answers for _, answers in listed)):
-        known: Mapping[str, Value] = {name: value for (name, _), value in zip(listed, chosen, strict=True)}
+        known: Mapping[str, Operand] = {name: value for (name, _), value in zip(listed, chosen, strict=True)}
         yield _truth(tree, lambda name, known=known: known.get(name, _UNKNOWN))  # type: ignore[misc]
+
+
+def _evaluations(node: ExpressionNode) -> int:
+    """What a node counts towards WORK. A list before `in` is looked for in a text element by element."""
+    match node:
+        case Comparison("in", LiteralNode(tuple(elements)), _):
+            return max(len(elements), 1)
+    return 1
 
 
 def _by_name(nodes: Iterable[ExpressionNode]) -> Mapping[str, Sequence[_Comparison]]:
@@ -118,7 +146,8 @@ def _truth(node: ExpressionNode, value_of: _ValueOf) -> bool | None:
         case Comparison(sign, left, right):
             first, second = _value(left, value_of), _value(right, value_of)
             if isinstance(first, _Unknown) or isinstance(second, _Unknown):
-                return False if sign == "in" and second == () else None
+                is_no_list = isinstance(second, Operand) and second.value == ()
+                return False if sign == "in" and is_no_list else None
             return COMPARISONS[sign](first, second)
     value = _value(node, value_of)
     return None if isinstance(value, _Unknown) else values.is_true(value)
@@ -139,81 +168,88 @@ def _value(node: ExpressionNode, value_of: _ValueOf) -> _Known:
     match node:
         case Name(name):
             return value_of(name)
-        case LiteralNode(value):
-            return value
+        case LiteralNode():
+            return node.operand
     truth = _truth(node, value_of)
-    return _UNKNOWN if truth is None else truth
+    return _UNKNOWN if truth is None else _TRUTHS[truth]
 
 
 # --- The answers that matter ------------------------------------------------------------------------
 
 
 def _domain(
-    name: str, compared: Sequence[_Comparison], script: Script, at: int, reach: Sequence[Reach]
+    name: str, compared: Sequence[_Comparison], options: _Options, at: int, reach: Sequence[Reach]
 ) -> _Domain:
     """Every value that a name can have at block `at`, as far as comparisons can tell them apart."""
-    meaning = references.resolve(name, script)
+    meaning = references.resolve(name, options.script)
     if meaning is None:
-        return (None,)
+        return (_NO_ANSWER,)
     if isinstance(meaning, str):
         return None  # a variable
-    block = script.blocks[meaning]
+    block = options.script.blocks[meaning]
     if meaning >= at or block.type in STATEMENTS or reach[meaning] == "never":
-        return (None,)
-    answers = None if block.type == CALCULATED else _answers(block, name, compared)
+        return (_NO_ANSWER,)
+    answers = None if block.type == CALCULATED else _answers(block, options.of_block(meaning), name, compared)
     if answers is None:
         return None
-    return answers if block.required and reach[meaning] == "always" else (None, *answers)
+    return answers if block.required and reach[meaning] == "always" else (_NO_ANSWER, *answers)
 
 
-def _answers(block: Block, name: str, comparisons: Sequence[_Comparison]) -> _Domain:
+def _answers(
+    block: Block, options: Sequence[Operand], name: str, comparisons: Sequence[_Comparison]
+) -> _Domain:
     if block.type == "single_punch":
-        return tuple(option.value for option in block.options) or None
+        return options or None
     if block.type in SCALES:
         lowest, highest = block.points
         in_bounds = 0 <= highest - lowest < _MAX_POINTS
-        return tuple(map(Decimal, range(lowest, highest + 1))) if in_bounds else None
+        return _numeric(range(lowest, highest + 1)) if in_bounds else None
     if block.type == "multi_punch":
         compared = _compared_with(name, comparisons, is_list=True)
-        return None if compared is None else _chosen(block, compared)
+        return None if compared is None else _chosen(block, options, compared)
     if block.type == "open_numeric":
         compared = _compared_with(name, comparisons, is_list=False)
         return None if compared is None else _numbers(block, compared)
     return None
 
 
-def _compared_with(name: str, comparisons: Sequence[_Comparison], *, is_list: bool) -> list[Value] | None:
-    """The literals that are compared with a name; of a list, its elements too.
+def _compared_with(name: str, comparisons: Sequence[_Comparison], *, is_list: bool) -> list[Operand] | None:
+    """The literals that are compared with a name.
 
     None if it is compared with anything else, or as a part of a text, which tells apart more answers than
     equality does.
     """
-    compared: list[Value] = []
+    compared: list[Operand] = []
     for node in comparisons:
         match node:
-            case Comparison("in", Name(left), LiteralNode(value)) if left == name:
-                if not isinstance(value, tuple):
+            case Comparison("in", Name(left), LiteralNode() as literal) if left == name:
+                if not literal.operand.is_list:
                     return None
-                compared += value
-            case Comparison("in", LiteralNode(value), Name(right)) if right == name:
+                compared.append(literal.operand)
+            case Comparison("in", LiteralNode() as literal, Name(right)) if right == name:
                 if not is_list:
                     return None
-                compared += value if isinstance(value, tuple) else (value,)
-            case Comparison(_, Name(subject), LiteralNode(value)) | Comparison(
-                _, LiteralNode(value), Name(subject)
+                compared.append(literal.operand)
+            case Comparison(_, Name(subject), LiteralNode() as literal) | Comparison(
+                _, LiteralNode() as literal, Name(subject)
             ) if subject == name:
-                compared += value if isinstance(value, tuple) else (value,)
+                compared.append(literal.operand)
             case _:
                 return None
     return compared
 
 
-def _numbers(block: Block, compared: Sequence[Value]) -> _Domain:
+def _numeric(numbers: Iterable[Decimal | int]) -> tuple[Operand, ...]:
+    return tuple(values.operand(Decimal(number)) for number in numbers)
+
+
+def _numbers(block: Block, compared: Sequence[Operand]) -> _Domain:
     """The numbers that are compared with, and one between each two of them, below and above."""
     bounds = [Decimal(bound) for bound in (block.min, block.max) if bound is not None]
-    marks = sorted({number for value in compared if (number := values.number(value)) is not None} | {*bounds})
+    forms = chain.from_iterable(literal.forms for literal in compared)
+    marks = sorted({form for form in forms if isinstance(form, Decimal)} | {*bounds})
     if not marks:
-        return (Decimal(1), Decimal(0))
+        return _numeric((1, 0))
     between = [(low + high) / 2 for low, high in pairwise(marks)]
     candidates = [marks[0] - 1, *marks, *between, marks[-1] + 1, Decimal(0), Decimal(1)]
     fitting = [
@@ -221,18 +257,16 @@ def _numbers(block: Block, compared: Sequence[Value]) -> _Domain:
         for number in candidates
         if (block.min is None or number >= block.min) and (block.max is None or number <= block.max)
     ]
-    return fitting or None
+    return _numeric(fitting) or None
 
 
-def _chosen(block: Block, compared: Sequence[Value]) -> _Domain:
+def _chosen(block: Block, options: Sequence[Operand], compared: Sequence[Operand]) -> _Domain:
     """Every choice of the options that are compared with; the others count only as none or some."""
-    options = [option.value for option in block.options]
-    operands = [values.operand(value) for value in compared]
-    alike = {form for each in operands if len(each.elements) == 1 for form in each.forms}  # as `values.equal`
-    mentioned = [option for option in options if not values.operand(option).forms.isdisjoint(alike)]
+    alike = frozenset(form for literal in compared for form in literal.forms)  # as `values.equal`
+    mentioned = [n for n, option in enumerate(options) if not option.forms.isdisjoint(alike)]
     if not options or len(mentioned) > _MAX_MENTIONED:
         return None
-    others = [option for option in options if option not in mentioned]
+    others = [n for n in range(len(options)) if n not in mentioned]
     least, most = max(block.min or 1, 1), len(options) if block.max is None else block.max
     subsets = chain.from_iterable(combinations(mentioned, size) for size in range(len(mentioned) + 1))
     choices = []
@@ -240,8 +274,8 @@ def _chosen(block: Block, compared: Sequence[Value]) -> _Domain:
         fewest = max(least - len(subset), 0)
         for count in {fewest, max(fewest, 1)}:
             if count <= len(others) and len(subset) + count <= most:
-                chosen = {*subset, *others[:count]}
-                choices.append(tuple(option for option in options if option in chosen))
+                chosen = sorted((*subset, *others[:count]))
+                choices.append(values.joined([options[n] for n in chosen]))
     return choices or None
 
 

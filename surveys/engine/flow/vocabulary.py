@@ -131,12 +131,19 @@ def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
         yield Term(f"{score}_{form}", *texts)
 
 
-def called(variable: str, script: Script) -> str:
-    """What people call a variable, within a sentence: `the latest answer`, `score for Fire Mage`."""
+def called_by_variable(script: Script) -> Mapping[str, str]:
+    """What people call each variable of this script."""
+    return {term.name: term.called for term in variables(script)}
+
+
+def called(variable: str, known: Mapping[str, str]) -> str:
+    """What people call a variable, within a sentence: `the latest answer`, `score for Fire Mage`.
+
+    `known` is what `called_by_variable` returns.
+    """
     if (key := field_key(variable)) is not None:
         return f"field “{key}”"
-    spellings = {term.name: term.called for term in variables(script)}
-    words = spellings.get(variable.replace("-", "_"), variable)
+    words = known.get(variable.replace("-", "_"), variable)
     return f"{words[:1].lower()}{words[1:]}"
 
 

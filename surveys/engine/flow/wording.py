@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
 from surveys.engine.flow import titles, vocabulary
 from surveys.engine.language import conditions, piping, references
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
@@ -22,47 +25,130 @@ def heading(prompt: str, script: Script) -> str:
     return piping.for_many(prompt, is_known)
 
 
-def words(node: ExpressionNode, script: Script) -> str:
-    """An expression in words, with the names of blocks and the labels of options."""
-    match node:
-        case Conjunction(parts):
-            return " and ".join(_enclosed(part, script) for part in parts)
-        case Disjunction(parts):
-            return " or ".join(_enclosed(part, script) for part in parts)
-        case Negation(Comparison("=", left, right)):
-            return words(Comparison("!=", left, right), script)
-        case Negation(part):
-            return f"not ({words(part, script)})"
-        case Comparison():
-            return _comparison(node, script)
-        case Name(name):
-            return f"{_subject(name, script)} has a value other than 0"
-        case Literal(value):
-            return "always" if is_true(value) else "never"
+class Wording:
+    """The words for the conditions of one script. Labels and names are looked up once for each subject."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._subjects: dict[str, str] = {}
+
+    def words(self, node: ExpressionNode, *, most: int | None = None) -> str:
+        """An expression in words, with the names of blocks and the labels of options.
+
+        The words end early once they have more than `most` characters.
+        """
+        taken: list[str] = []
+        length = 0
+        for part in self._words(node):
+            taken.append(part)
+            length += len(part)
+            if most is not None and length > most:
+                break
+        return "".join(taken)
+
+    def _words(self, node: ExpressionNode) -> Iterator[str]:
+        """The parts of the words, so that only as many are looked up as are taken."""
+        match node:
+            case Conjunction(parts):
+                yield from _joined(" and ", map(self._enclosed, parts))
+            case Disjunction(parts):
+                yield from _joined(" or ", map(self._enclosed, parts))
+            case Negation(Comparison("=", left, right)):
+                yield from self._words(Comparison("!=", left, right))
+            case Negation(part):
+                yield from _between("not (", self._words(part))
+            case Comparison():
+                yield from self._comparison(node)
+            case Name(name):
+                yield f"{self._subject(name)} has a value other than 0"
+            case Literal(value):
+                yield "always" if is_true(value) else "never"
+
+    def _enclosed(self, part: ExpressionNode) -> Iterator[str]:
+        phrase = self._words(part)
+        return _between("(", phrase) if isinstance(part, _COMPOUND) else phrase
+
+    def _comparison(self, node: Comparison[ExpressionNode]) -> Iterator[str]:
+        match node:
+            case Comparison("in", Literal(value), Name(name)):
+                verb = "includes" if self._kind(name) == "choices" else "contains"
+                yield f"{self._subject(name)} {verb} "
+                yield from self._value(value, name)
+            case Comparison("in", Name(name), right) if not _is_list(right):
+                yield f"{self._subject(name)} is part of "
+                yield from self._side(right, name)
+            case Comparison(sign, Name(name), right):
+                yield f"{self._subject(name)} {_verb(sign, self._kind(name), right)} "
+                yield from self._side(right, name)
+            case Comparison(sign, left, right):
+                yield from self._side(left, "")
+                yield f" {_plain_verb(sign)} "
+                yield from self._side(right, "")
+
+    def _side(self, node: ExpressionNode, subject: str) -> Iterator[str]:
+        match node:
+            case Literal(value):
+                return self._value(value, subject)
+            case Name(name):
+                return iter((self._subject(name),))
+        return _between("(", self._words(node))
+
+    def _value(self, value: Value, subject: str) -> Iterator[str]:
+        """A value as people see it: the label of an option, and empty text by that word."""
+        if not isinstance(value, tuple):
+            yield self._labels_of(subject).get(text(value)) or text(value) or "empty"
+        elif value:
+            yield from _joined(", ", (self._value(element, subject) for element in value))
+        else:
+            yield "nothing"
+
+    def _labels_of(self, subject: str) -> Mapping[str, str]:
+        if subject not in self._labels:
+            meaning = references.resolve(subject, self.script)
+            options = self.script.blocks[meaning].options if isinstance(meaning, int) else ()
+            self._labels[subject] = {option.value: option.display_text for option in options}
+        return self._labels[subject]
+
+    def _kind(self, name: str) -> str:
+        meaning = references.resolve(name, self.script)
+        if isinstance(meaning, int):
+            return vocabulary.KINDS.get(self.script.blocks[meaning].type, "any")
+        return "any"
+
+    def _subject(self, name: str) -> str:
+        if name not in self._subjects:
+            self._subjects[name] = self._called(name)
+        return self._subjects[name]
+
+    def _called(self, name: str) -> str:
+        """The name as people know it: the name or question of a block, however the expression spells it."""
+        meaning = references.resolve(name, self.script)
+        if isinstance(meaning, int):
+            block = self.script.blocks[meaning]
+            title = titles.of_block(block, meaning + 1)
+            return title if titles.is_chosen(block.name) or not block.prompt else f"“{title}”"
+        return name if meaning is None else vocabulary.called(meaning, self._variables)
+
+    @cached_property
+    def _variables(self) -> Mapping[str, str]:
+        return vocabulary.called_by_variable(self.script)
 
 
-def _enclosed(part: ExpressionNode, script: Script) -> str:
-    phrase = words(part, script)
-    return f"({phrase})" if isinstance(part, _COMPOUND) else phrase
+def _joined(separator: str, phrases: Iterable[Iterator[str]]) -> Iterator[str]:
+    for n, phrase in enumerate(phrases):
+        if n:
+            yield separator
+        yield from phrase
 
 
-def _comparison(node: Comparison[ExpressionNode], script: Script) -> str:
-    match node:
-        case Comparison("in", Literal(value), Name(name)):
-            verb = "includes" if _kind(name, script) == "choices" else "contains"
-            return f"{_subject(name, script)} {verb} {_value(value, name, script)}"
-        case Comparison("in", Name(name), right) if not _is_list(right):
-            return f"{_subject(name, script)} is part of {_side(right, name, script)}"
-        case Comparison(sign, Name(name), right):
-            verb = _verb(sign, name, right, script)
-            return f"{_subject(name, script)} {verb} {_side(right, name, script)}"
-        case Comparison(sign, left, right):
-            verb = vocabulary.operator_words(_OPERATORS[sign], "any")
-            return f"{_side(left, '', script)} {verb} {_side(right, '', script)}"
+def _between(opening: str, phrase: Iterator[str]) -> Iterator[str]:
+    yield opening
+    yield from phrase
+    yield ")"
 
 
-def _verb(sign: str, name: str, right: ExpressionNode, script: Script) -> str:
-    kind = _kind(name, script)
+def _verb(sign: str, kind: str, right: ExpressionNode) -> str:
     if kind == "choices" and sign != "in" and not _is_list(right):
         return "is only" if sign == "=" else "is not only" if sign == "!=" else _plain_verb(sign)
     return vocabulary.operator_words(_OPERATORS[sign], kind)
@@ -74,43 +160,3 @@ def _plain_verb(sign: str) -> str:
 
 def _is_list(node: ExpressionNode) -> bool:
     return isinstance(node, Literal) and isinstance(node.value, tuple)
-
-
-def _side(node: ExpressionNode, subject: str, script: Script) -> str:
-    match node:
-        case Literal(value):
-            return _value(value, subject, script)
-        case Name(name):
-            return _subject(name, script)
-    return f"({words(node, script)})"
-
-
-def _value(value: Value, subject: str, script: Script) -> str:
-    """A value as people see it: the label of an option, and empty text by that word."""
-    if isinstance(value, tuple):
-        return ", ".join(_value(element, subject, script) for element in value) or "nothing"
-    return _labels(subject, script).get(text(value)) or text(value) or "empty"
-
-
-def _labels(subject: str, script: Script) -> dict[str, str]:
-    meaning = references.resolve(subject, script)
-    if not isinstance(meaning, int):
-        return {}
-    return {option.value: option.display_text for option in script.blocks[meaning].options}
-
-
-def _kind(name: str, script: Script) -> str:
-    meaning = references.resolve(name, script)
-    if isinstance(meaning, int):
-        return vocabulary.KINDS.get(script.blocks[meaning].type, "any")
-    return "any"
-
-
-def _subject(name: str, script: Script) -> str:
-    """The name as people know it: the name or question of a block, however the expression spells it."""
-    meaning = references.resolve(name, script)
-    if isinstance(meaning, int):
-        block = script.blocks[meaning]
-        title = titles.of_block(block, meaning + 1)
-        return title if titles.is_chosen(block.name) or not block.prompt else f"“{title}”"
-    return name if meaning is None else vocabulary.called(meaning, script)

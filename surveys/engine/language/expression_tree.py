@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias, Union
 
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
-from surveys.engine.language.values import Value
+from surveys.engine.language.values import Operand, Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Literal:
     """A number, a text, true or false, or a list of these.
 
@@ -18,6 +19,11 @@ class Literal:
 
     value: Value
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+
+    @cached_property
+    def operand(self) -> Operand:
+        """The value as a side of comparisons, the same one in every evaluation."""
+        return Operand(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
 from typing import TypeAlias
+
+from cachetools import LRUCache, cached
 
 from surveys.engine.language import expression_grammar, names, values
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
-from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, MAX_PARSED, Mention, ParseError, parsed_size
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Operand, Value
 from surveys.engine.script import title_case
@@ -42,7 +44,7 @@ class Expression:
         return self._condition(value_of)
 
 
-@lru_cache(maxsize=1024)  # the largest take some 200 kB each
+@cached(LRUCache(MAX_PARSED, getsizeof=parsed_size), key=str, lock=Lock())
 def parse(text: str) -> Expression:
     """Parse an expression; the result is cached.
 
@@ -120,8 +122,8 @@ def _condition(node: ExpressionNode) -> Callable[[ValueOf], bool]:
             return _comparison(COMPARISONS[sign], left, right)
         case Name(name):
             return lambda value_of: values.is_true(value_of(name))
-        case Literal(value):
-            truth = values.is_true(value)
+        case Literal():
+            truth = node.operand.is_true
             return lambda value_of: truth
 
 
@@ -129,7 +131,7 @@ def _comparison(
     compare: Callable[[Value | Operand, Value | Operand], bool], left: ExpressionNode, right: ExpressionNode
 ) -> Callable[[ValueOf], bool]:
     if isinstance(left, Name) and isinstance(right, Literal):  # by far the most frequent case
-        name, literal = left.name, Operand(right.value)
+        name, literal = left.name, right.operand
         return lambda value_of: compare(value_of(name), literal)
     first, second = _value(left), _value(right)
     return lambda value_of: compare(first(value_of), second(value_of))
@@ -139,8 +141,8 @@ def _value(node: ExpressionNode) -> Callable[[ValueOf], Value | Operand]:
     match node:
         case Name(name):
             return lambda value_of: value_of(name)
-        case Literal(value):
-            literal = Operand(value)
+        case Literal():
+            literal = node.operand
             return lambda value_of: literal
         case _:
             return _condition(node)

@@ -20,8 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
+from threading import Lock
 from typing import TypeAlias
+
+from cachetools import LRUCache, cached
 
 from surveys.engine.language import formula_grammar, values
 from surveys.engine.language.formula_tree import (
@@ -35,7 +38,7 @@ from surveys.engine.language.formula_tree import (
     TextLiteral,
     Variable,
 )
-from surveys.engine.language.lexer import MAX_LENGTH, Mention, ParseError
+from surveys.engine.language.lexer import MAX_LENGTH, MAX_PARSED, Mention, ParseError, parsed_size
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 
@@ -79,7 +82,7 @@ class Formula:
         return outcome if isinstance(outcome, Decimal) else values.text(outcome.value)
 
 
-@lru_cache(maxsize=1024)
+@cached(LRUCache(MAX_PARSED, getsizeof=parsed_size), key=str, lock=Lock())
 def parse(text: str) -> Formula:
     """Parse a formula; the result is cached.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import regex
 
@@ -48,6 +48,18 @@ _CORRECTIONS = {
 }
 
 
+class Parsed(Protocol):
+    """A parsed text of either language."""
+
+    @property
+    def source(self) -> str: ...
+
+
+def parsed_size(parsed: Parsed) -> int:
+    """The characters that a parsed text counts for, as its memory grows with its length."""
+    return _ENTRY + len(parsed.source)
+
+
 class ParseError(ValueError):
     """The text is not valid in its language. `column` counts from 1; `code` is that of a violation."""
 
@@ -63,6 +75,11 @@ class ParseError(ValueError):
 
 MAX_LENGTH = 2_000  # of an expression or a formula
 MAX_NESTING = 50  # levels of parentheses, NOT and if
+# The parsed expressions that a process keeps, and as many formulas, in characters: all of one largest script,
+# which has 200 blocks. An answer evaluates every condition of its script, and one of 2,000 characters takes
+# some milliseconds to parse. Parsed, it takes up to 600 kB, so that all take up to 150 MB.
+MAX_PARSED = 500_000
+_ENTRY = 20  # characters that the place of a text in the cache counts for
 
 
 @dataclass(frozen=True, slots=True)

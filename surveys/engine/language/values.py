@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
 from typing import TypeAlias
@@ -112,13 +112,16 @@ class Operand:
         Only a number that is no digits in text, such as 1E+200, and a text that is a number beside its white
         space need both.
         """
-        forms = list[Decimal | str]()
-        for element in self.elements:
-            sent = sent_text(element.text)
-            if (element.number is None) != (number(sent) is None):
-                return None
-            forms.append(sent if element.number is None else element.number)
-        return tuple(forms)
+        forms = tuple(element.only_form for element in self.elements)
+        return None if None in forms else forms  # type: ignore[return-value]
+
+    @cached_property
+    def only_form(self) -> Decimal | str | None:
+        """The form by which a single value compares; None if it needs both of its forms."""
+        sent = sent_text(self.text)
+        if (self.number is None) != (number(sent) is None):
+            return None
+        return sent if self.number is None else self.number
 
     @cached_property
     def text(self) -> str:
@@ -129,6 +132,14 @@ class Operand:
 def operand(value: Value | Operand) -> Operand:
     """The value as a side of comparisons."""
     return value if isinstance(value, Operand) else Operand(value)
+
+
+def joined(elements: Sequence[Operand]) -> Operand:
+    """The list of these single values. It reads none of them again, because many lists may share them."""
+    made = Operand(tuple(element.value for element in elements))
+    made.elements = tuple(elements)
+    made.forms = frozenset[Decimal | str]().union(*(element.forms for element in elements))
+    return made
 
 
 def _forms(value: Value, number: Decimal | None) -> Iterator[Decimal | str]:

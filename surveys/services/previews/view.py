@@ -116,7 +116,7 @@ def _figures(view: PreviewView) -> list[Json]:
     scores = ["score", "score_correct"] if is_quiz else ["score"]
     names = [f"{score}{ending}" for ending in endings for score in scores]
     names += ["correct_answers"] if is_quiz else []
-    called = {term.name: term.called for term in vocabulary.variables(script)}
+    called = vocabulary.called_by_variable(script)
     values = {name: number_text(value) for name, value in runner.score_variables(script, view.state).items()}
     return [{"called": called[name], "value": values[name], "most": values[f"max_{name}"]} for name in names]
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.flow import reach
-from surveys.engine.language import values
+from surveys.engine.language import expressions, values
 from surveys.engine.script import Bucket
 from surveys.engine.walk import answers, runner
 from tests.support.effort import examples
@@ -223,18 +223,49 @@ def test_no_walk_meets_a_block_that_is_never_reached_or_passes_one_always_shown(
         assert how != "always" or block.id in met
 
 
-def test_each_value_is_read_once_to_find_the_options_that_equal_it(monkeypatch: pytest.MonkeyPatch) -> None:
+LISTED = ", ".join(str(n) for n in range(5, 205))
+OPTIONS = [f"o{n}" for n in range(95)] + ["5", "50", "100", "150", "199"]
+
+
+@pytest.mark.parametrize(
+    ("question", "condition", "of_script", "of_condition"),
+    [
+        ({"type": "single_punch", "options": OPTIONS}, f"q1 in [{LISTED}]", 100, 200),
+        ({"type": "single_punch", "options": OPTIONS}, " OR ".join(['q1 = "o1"'] * 90), 100, 90),
+        ({"type": "multi_punch", "options": OPTIONS}, f"q1 in [{LISTED}]", 100, 200),
+        ({"type": "multi_punch", "options": OPTIONS, "min": 90}, f"[{LISTED}] in q1", 100, 200),
+        ({"type": "rating", "min": 1, "max": 10}, f"q1 in [{LISTED}]", 0, 200 + 10),
+        ({"type": "open_numeric"}, f"q1 in [{LISTED}]", 0, 200 + 403),
+    ],
+)
+def test_each_value_is_read_once(
+    question: dict[str, Any],
+    condition: str,
+    of_script: int,
+    of_condition: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     read: list[object] = []
-    plain = values.operand
+    plain = values._forms
 
-    def operand(value: Any) -> Any:
+    def forms(value: Any, number: Any) -> Any:
         read.append(value)
-        return plain(value)
+        return plain(value, number)
 
-    choice = {"type": "multi_punch", "name": "T", "options": [f"o{n}" for n in range(100)]}
-    condition = " OR ".join(f'T="o{n}"' for n in range(100))
-    made = script_builder.script(choice, *[{"type": "content_block", "precondition": condition}] * 10)
-    monkeypatch.setattr(values, "operand", operand)
+    conditions = [condition + " " * n for n in range(10)]
+    blocks = [{"type": "content_block", "precondition": each} for each in conditions]
+    made = script_builder.script({"name": "T", "required": True, **question}, *blocks)
+    monkeypatch.setattr(values, "_forms", forms)
+    expressions.parse.cache_clear()  # a kept expression has read its values
 
     assert reach.of_blocks(made)[1:] == ("sometimes",) * 10
-    assert len(read) == 10 * (100 + 100)
+    assert len(read) == of_script + 10 * of_condition
+
+
+@pytest.mark.parametrize(("elements", "expected"), [(10, "always"), (400, "sometimes")])
+def test_a_list_that_is_looked_for_in_texts_counts_with_each_element(elements: int, expected: str) -> None:
+    choice = {"type": "single_punch", "name": "T", "options": OPTIONS}
+    listed = ", ".join(f'"{n}"' for n in range(300, 300 + elements))
+    others = [{"type": "content_block"}] * 19
+
+    assert reach_of(f"[{listed}] in T", choice, *others) == expected

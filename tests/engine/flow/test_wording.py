@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine.flow.wording import heading, words
+from surveys.engine.flow import graph, vocabulary, wording
+from surveys.engine.flow.wording import Wording, heading
 from surveys.engine.language.expressions import parse
-from surveys.engine.script import Bucket
+from surveys.engine.language.values import Value
+from surveys.engine.script import Bucket, Option, Script
 from tests.support.engine import script_builder
 
 SCRIPT = script_builder.script(
@@ -57,7 +59,7 @@ SCRIPT = script_builder.script(
     ],
 )
 def test_an_expression_in_words(text: str, expected: str) -> None:
-    assert words(parse(text).tree, SCRIPT) == expected
+    assert Wording(SCRIPT).words(parse(text).tree) == expected
 
 
 def test_a_block_that_nobody_has_named_is_called_by_its_text():
@@ -66,7 +68,7 @@ def test_a_block_that_nobody_has_named_is_called_by_its_text():
         {"type": "open_numeric", "name": "q2", "prompt": ""},
     )
 
-    said = words(parse("q1 > 3 AND q2 = 1").tree, script)
+    said = Wording(script).words(parse("q1 > 3 AND q2 = 1").tree)
 
     assert said == "“For how many years?” is more than 3 and Block 2 is 1"
 
@@ -83,3 +85,61 @@ def test_a_block_that_nobody_has_named_is_called_by_its_text():
 )
 def test_headings_show_fallbacks_and_leave_out_what_differs(prompt: str, read: str) -> None:
     assert heading(prompt, SCRIPT) == read
+
+
+def test_a_script_looks_up_its_labels_and_variables_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    label, variables = Option.display_text.fget, vocabulary.variables  # type: ignore[attr-defined]
+
+    def display_text(option: Option) -> str:
+        looked_up.append(option.value)
+        return label(option)
+
+    def called(script: Script) -> tuple[vocabulary.Term, ...]:
+        looked_up.append("variables")
+        return variables(script)
+
+    monkeypatch.setattr(Option, "display_text", property(display_text))
+    monkeypatch.setattr(vocabulary, "variables", called)
+    conditions = [f'q1 in ["o{n}", "o2", "o3"] AND score > {n} OR score_fire_mage = 1' for n in range(10)]
+    script = script_builder.script(
+        {"type": "single_punch", "name": "game", "options": [f"o{n}" for n in range(30)]},
+        *({"type": "content_block", "precondition": each} for each in conditions),
+        scoring_enabled=True,
+        buckets=(Bucket("Fire Mage"),),
+    )
+
+    nodes = graph.of_script(script).nodes
+
+    assert nodes[1].skipped == (
+        "when (game is one of o0, o2, o3 and score is more than 0) or score for Fire Mage is 1"
+    )
+    assert sorted(looked_up) == sorted([*(f"o{n}" for n in range(30)), "variables"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"q1 in [{', '.join(map(str, range(400)))}]",
+        " OR ".join(f"q1 = {n}" for n in range(160)),
+        " AND ".join(f"(why = {n} OR NOT(years > {n} AND q1))" for n in range(40)),
+    ],
+)
+def test_no_more_words_are_looked_up_than_are_drawn(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = script_builder.script(
+        {"type": "single_punch", "name": "game", "options": ["1"]},
+        {"type": "open_text", "name": "why"},
+        {"type": "open_numeric", "name": "years"},
+        {"type": "content_block", "precondition": text},
+    )
+    whole = Wording(script).words(parse(text).tree)
+    read: list[Value] = []
+    plain = wording.text
+    monkeypatch.setattr(wording, "text", lambda value: (read.append(value), plain(value))[1])
+
+    skipped = graph.of_script(script).nodes[3].skipped or ""
+
+    assert len(whole) > 1_500
+    assert f"when {whole}".startswith(skipped)
+    assert graph.MAX_WORDS < len(skipped) < graph.MAX_WORDS + 30
+    assert 0 < len(read) <= graph.MAX_WORDS
