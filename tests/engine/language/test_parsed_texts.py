@@ -34,7 +34,12 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def reading(grammar: ModuleType) -> Any:
         one = grammar.read("1")
-        return lambda text: (read.append(text), one)[1]
+
+        def reads(text: str) -> Any:
+            read.append(text)
+            return one
+
+        return reads
 
     for grammar in (expression_grammar, formula_grammar):
         monkeypatch.setattr(grammar, "read", reading(grammar))
