@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from communities.models import CommunitySettings
 from surveys.models import ScriptDraft
 from tests.support.browser import editor
 from tests.support.browser.sizes import DESK, PHONE
@@ -175,7 +176,8 @@ def test_a_result_with_faults_goes_back_to_the_editor(windows, caller, project):
     assert [block["name"] for block in page.evaluate(editor.BLOCKS)][:2] == ["why", "last"]
 
 
-def test_the_comparison_says_who_saved_and_when(windows, caller, project):
+def test_the_comparison_says_who_saved_and_when_in_the_zone_of_the_community(windows, caller, project):
+    CommunitySettings.objects.update(time_zone="America/New_York")
     page = editor.open_editor(windows, caller, project)
     blocks = page.evaluate(editor.BLOCKS)
     collision = {
@@ -193,6 +195,7 @@ def test_the_comparison_says_who_saved_and_when(windows, caller, project):
     words = page.get_by_role("dialog").locator("p").first
     expect(words).to_contain_text("Ada <b>Lovelace</b> saved this script at")
     expect(words.locator("time")).to_have_attribute("datetime", "2026-01-31T12:00:00Z")
+    expect(words.locator("time")).to_have_text(re.compile(r"^0?7:00.*\(America/New_York\)$"))
     expect(words.locator("time")).to_have_attribute("title", re.compile("2026"))
 
 

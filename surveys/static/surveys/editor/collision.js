@@ -4,7 +4,7 @@
 
    Whoever closes it without saving has lost nothing: the draft is as it was, and the next save asks again. */
 
-import { h, newId, plural, text } from "./dom.js";
+import { h, inWords, newId, plural, text } from "./dom.js";
 import { smallName, titleOf } from "./list.js";
 import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
 import { calledOf, choicesOf, kindOf, operatorsOf, shortened, variables } from "./reach.js";
@@ -78,7 +78,7 @@ class Collision {
     const words = `${name ?? "Somebody else"} saved this script`;
     if (!at) return [`${words} after you began.`];
     const moment = new Date(at);
-    return [`${words} at `, h("time", { datetime: at, title: moment.toLocaleString() }, moment.toLocaleTimeString([], { timeStyle: "short" })), ", after you began."];
+    return [`${words} at `, h("time", { datetime: at, title: inWords(moment) }, inWords(moment, { timeStyle: "short" })), ", after you began."];
   }
 
   #orderRow() {

@@ -83,3 +83,9 @@ export function afterPause(fn, delay) {
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
+
+/** A moment in words and in the community's time zone, which is named, as on all pages of staff. */
+export function inWords(moment, parts = { dateStyle: "medium", timeStyle: "short" }) {
+  const timeZone = document.getElementById("editor").dataset.timeZone;
+  return `${moment.toLocaleString([], { ...parts, timeZone })} (${timeZone})`;
+}

@@ -1,7 +1,7 @@
 /* What should be known before going on: a draft from an earlier visit, changes that only this computer has. */
 
 import { toWire } from "./document.js";
-import { h } from "./dom.js";
+import { h, inWords } from "./dom.js";
 
 const TICK = 1_000;
 
@@ -32,7 +32,7 @@ function askForLocal(element, store, keeping, { local, state, ago }) {
 /** The draft of an earlier visit. Once it is kept anew, the bar at the bottom tells its time alone. */
 function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   const saved = new Date(state.draft.saved_at);
-  const time = h("time", { datetime: saved.toISOString(), title: saved.toLocaleString() }, ago(saved));
+  const time = h("time", { datetime: saved.toISOString(), title: inWords(saved) }, ago(saved));
   const ticks = setInterval(() => { time.textContent = ago(saved); }, TICK);
   const behind = state.draft.is_behind ? "The script was saved by somebody else since; you can compare both when you save." : "";
   const words = h("span", {}, "You have a draft from ", time, ": it is kept, but not saved in the script yet. ");

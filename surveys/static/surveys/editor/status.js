@@ -1,6 +1,6 @@
 /* The bar at the bottom: where the draft is kept, how many faults it has, Discard and Save; and the list of findings. */
 
-import { attribute, h, icon, plural, text } from "./dom.js";
+import { attribute, h, icon, inWords, plural, text } from "./dom.js";
 import { plainMessage } from "./field.js";
 
 const TICK = 1_000;
@@ -85,7 +85,7 @@ class Status {
     if (this.when.hidden) return;
     text(this.when, ago(savedAt));
     attribute(this.when, "datetime", savedAt.toISOString());
-    attribute(this.when, "title", savedAt.toLocaleString());
+    attribute(this.when, "title", inWords(savedAt));
   }
 
   #showCounts() {
