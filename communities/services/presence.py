@@ -64,7 +64,6 @@ def require(*, actor: Actor) -> None:
         raise ActorGone
 
 
-@in_transaction
 def is_why(*, actor: Actor, error: Exception) -> bool:
     """Whether a change failed because its actor has gone: it refers to their user, who is not there any more.
 
@@ -73,7 +72,10 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
     refers_to_nobody = isinstance(error, ObjectDoesNotExist) or (
         isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
     )
-    return refers_to_nobody and not hold(actor=actor)
+    if not refers_to_nobody:
+        return False
+    with in_transaction:
+        return not hold(actor=actor)
 
 
 def successor_of(*, user_id: int) -> int:

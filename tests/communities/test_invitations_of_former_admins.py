@@ -218,7 +218,8 @@ def test_the_pages_say_what_ends(boss: Caller, sender: Caller) -> None:
 
 ENDS = {"_change_access", "_note_absence"}
 # They give access or take nothing from a present member.
-GIVES = {"_admit", "_note_if_member", "_take_over"}
+# `send_again` writes to an invitation what its member has now.
+GIVES = {"_admit", "_note_if_member", "_take_over", "send_again"}
 
 
 def _writers_of_access() -> Iterator[tuple[str, bool]]:
