@@ -39,8 +39,7 @@ NAMELESS_STAFF = "Staff of this site"  # without a name; nobody learns the user 
 # Letters and digits that nobody confuses. A letter comes first, so that PostgreSQL takes it all for one word.
 _LETTERS, _SIGNS, _LENGTH = "ABCDEFGHJKMNPQRSTVWXYZ", "ABCDEFGHJKMNPQRSTVWXYZ23456789", 8
 
-# The name is the one that the actor has now, as `members.display_names` tells it. An actor who is gone is not
-# written.
+# The name is the actor's present name, as in `members.display_names`. Without the actor no row is written.
 _RECORD = f"""
     WITH {LOCKED_ACTOR}
     INSERT INTO communities_auditentry (
@@ -123,9 +122,9 @@ def record(
 ) -> None:
     """Write an entry. Call inside the change's transaction. Without an `actor` the service itself acted.
 
-    Raises ActorGone if the actor has been erased meanwhile, and waits for an erasure in progress. If another
-    user has been merged with the actor's, the entry names the user who stayed. The actor cannot be erased
-    until the transaction ends, so that all rows of the change may name them.
+    Waits for an erasure of the actor that is in progress, and raises ActorGone after an erasure. If a merge
+    has removed the actor's user, the entry names the user who remains. The actor cannot be erased until the
+    transaction ends, so all rows of the change may name them.
 
     `before` and `after` hold the fields that changed and nothing secret. `rounded_to` is set for what happens
     beside anonymous responses: then neither the time, the id nor the request tells when exactly it happened.

@@ -221,9 +221,9 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 
     Nothing is given to anybody before. The database refuses a known member who has an account (migration
     0026), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
-    InvitationOver. Refuses (Conflict) one for a known member who has found another way to sign in since:
-    whoever reads the mail must not get into their account. Refuses (Forbidden) a user whom staff have removed
-    since it was sent.
+    InvitationOver. Refuses (Conflict) an invitation for a known member who has since found another way to
+    sign in: a reader of the mail must not get into the member's account. Refuses (Forbidden) a user if staff
+    have removed their membership since the invitation was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()

@@ -95,10 +95,11 @@ class ProjectViewSet(OwnWorkViewSet):
         summary="List projects",
         description=(
             "Newest first, unless `sort` or `after` says otherwise. A member's key sees only active "
-            "projects. To keep a copy, read all with `sort=id`, going on with the last id as `after`, even "
-            "if that project is deleted meanwhile. Later, read what has changed with `updated_after`, from a "
-            "minute before your last reading on: the time is that of the change, which others see a little "
-            "later. Deleted projects are not listed: see the event `project.deleted`."
+            "projects. To keep a copy, read all with `sort=id`, and send the last id of each page as "
+            "`after`; that project may have been deleted since. Later, read what has changed with "
+            "`updated_after`, from a minute before your last reading on: the time is that of the change, "
+            "which others see a little later. Deleted projects are not listed: see the event "
+            "`project.deleted`."
         ),
         parameters=[ListIn],
         responses=ProjectOut(many=True),

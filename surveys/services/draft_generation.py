@@ -64,7 +64,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     """Have a worker write a script for the actor's draft of a project that they may edit.
 
     Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
-    too few credits (PaymentRequired). Raises ActorGone if the actor has been erased or merged meanwhile.
+    too few credits (PaymentRequired). Raises ActorGone if the actor's user has been erased or merged.
     """
     drafts.editable(actor=actor, project_id=project_id)
     intent = sent_text(intent)
@@ -114,7 +114,7 @@ def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
 def forget(*, community_id: int, user_ids: Collection[int]) -> None:
     """Delete the jobs of users in a community, and give their credits back to it.
 
-    The caller holds the users' memberships, so no job begins meanwhile (`presence`).
+    The caller has locked the users' memberships. New jobs wait for that lock (`presence`).
     """
     jobs = Generation.objects.filter(
         community_id=community_id,

@@ -289,8 +289,8 @@ def _leave_projects(*, community_id: int, user_id: int) -> None:
 def _erase_from_other_histories(user_ids: Sequence[int]) -> None:
     """Erase a user from all audit trails and ledgers that name them as who acted, where they are no member.
 
-    A superuser acts without being a member. So the caller has locked the user or deleted it: no more is
-    written meanwhile.
+    A superuser acts without a membership that could be locked. The caller has therefore locked or deleted
+    the user, and other transactions write no more entries that name the user.
     """
     acted_in = audit.communities_of_actor(user_ids=user_ids)
     gave_in = ledger.communities_of_giver(user_ids=user_ids)

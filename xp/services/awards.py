@@ -19,7 +19,7 @@ def award_by_hand(*, actor: Actor, member_id: int, amount: int, note: str | None
     """Give a member XP, or take it if `amount` is negative. The entry records the user who did it.
 
     Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
-    has XP switched off. Raises `ActorGone` if the actor was erased or merged into another user meanwhile.
+    has XP switched off. Raises `ActorGone` if the actor's user has been erased or merged.
     """
     community_id = actor.community_id
     membership = members.get_membership(community_id=community_id, member_id=member_id)
