@@ -41,10 +41,10 @@ class Refusal(Exception):
 
 
 class ActorGone(Exception):
-    """Who acts was erased after the request began. The change is rolled back.
+    """The actor's user was erased, or merged into another, after the request began.
 
-    Not a `Refusal`: no form shows it. API callers get what they get with a revoked key, and people on pages
-    what somebody gets who is signed out.
+    The change is rolled back. This is no `Refusal`, because no form shows it. An API caller gets the answer to a revoked key. A person
+    on a page is sent to sign in.
     """
 
 

@@ -1,9 +1,9 @@
-"""Whether somebody who acts is still there: changes and the erasure of who makes them wait for each other.
+"""Whether an actor still exists. Changes by an actor and the erasure of that actor wait for each other.
 
-A request keeps the Actor that it read at its beginning, and the actor may be erased before it writes. What
-names an actor is therefore written under a lock on the row that proves that they are there: their membership,
-or their user if they are a superuser and no member. An erasure locks that row before it removes the actor's
-name: it waits for changes in progress, and later changes find no row and are refused (decisions 18.12).
+A request keeps the Actor that it read at its beginning, and the actor may be erased before the request
+writes. A statement that writes the actor's name or id therefore locks the actor's membership, or the user of a
+superuser without membership. An erasure locks the same row before it removes the name: it waits for changes
+in progress. Later changes find no row, and are refused (decisions 18.12).
 
 The lock is `FOR KEY SHARE`. It waits for erasures and merges alone, and not for changes of the row
 (`FOR NO KEY UPDATE`), so that two admins may change each other at the same time.
@@ -40,9 +40,9 @@ _SUCCESSOR = "SELECT id FROM communities_user WHERE merged_ids @> ARRAY[%s]::big
 
 
 def hold(*, actor: Actor) -> bool:
-    """Have the actor not erased until the transaction ends. Returns whether they are there.
+    """Keep the actor from erasure until the transaction ends. Returns whether the actor exists.
 
-    For rows that name an actor and come without an entry of the audit trail, which does the same.
+    For rows that name an actor and have no entry in the audit trail. Writing an entry does the same.
     """
     values = {
         "community_id": actor.community_id,
@@ -55,10 +55,10 @@ def hold(*, actor: Actor) -> bool:
 
 
 def require(*, actor: Actor) -> None:
-    """Have the actor not erased until the transaction ends. Raises ActorGone if they are not there.
+    """Keep the actor from erasure until the transaction ends. Raises ActorGone if there is no such actor.
 
-    For rows that name an actor by an id that no foreign key checks. An entry of the audit trail is not enough
-    for these: after a merge it names the user who stayed, while the rows would keep the other one's id.
+    For rows that name an actor by an id without a foreign key. An entry of the audit trail does not protect
+    these rows: after a merge the entry names the user who remains, and the rows would keep the removed id.
     """
     if not hold(actor=actor):
         raise ActorGone

@@ -356,6 +356,24 @@ print(os.getpid(), child)
 """
 
 
+def test_a_fork_waits_for_a_round_that_ends_and_not_for_one_that_lasts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "_sending", threading.Lock())
+    monkeypatch.setattr(queue, "SECONDS_TO_WAIT_BEFORE_A_FORK", 0.01)
+
+    queue._wait_before_fork()
+    is_held = queue._sending.locked()
+    queue._go_on_after_fork()
+    is_free = not queue._sending.locked()
+    with queue._sending:  # a broker that does not answer
+        queue._wait_before_fork()
+        queue._go_on_after_fork()
+        is_still_sending = queue._sending.locked()
+
+    assert (is_held, is_free, is_still_sending) == (True, True, True)
+
+
 def test_the_wakes_of_a_forked_process_are_sent_by_itself(redis: Any) -> None:
     forked = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKING],
