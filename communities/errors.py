@@ -43,8 +43,8 @@ class Refusal(Exception):
 class ActorGone(Exception):
     """The actor's user was erased, or merged into another, after the request began.
 
-    The change is rolled back. This is no `Refusal`, because no form shows it. An API caller gets the answer to a revoked key. A person
-    on a page is sent to sign in.
+    The change is rolled back. This is no `Refusal`, because no form shows it. An API caller gets the answer
+    to a revoked key. A person on a page is sent to sign in.
     """
 
 
