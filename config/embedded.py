@@ -120,7 +120,7 @@ def _run_file(var_dir: Path, server: str, kind: str) -> Path:
 
 
 def _create_run_folder(folder: Path) -> None:
-    """Create the folder for its owner alone, and close one that an earlier version left open."""
+    """Create the folder for its owner alone, or close it to others."""
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_uid == os.geteuid():
         folder.chmod(0o700)

@@ -198,7 +198,7 @@ def start_valkey(*, sockets: Path, log: Path) -> Server:
 def _account_for(folder: Path) -> Account:
     """The current account. For root, which PostgreSQL refuses: the folder's owner, else one of their own.
 
-    A folder of `nobody`, as whom earlier versions ran the servers, gets the servers' own account too.
+    A folder of `nobody` gets the servers' own account too.
     """
     if os.geteuid() != 0:
         return Account(_current_user_name(), os.geteuid(), os.getegid())

@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services import anonymity, erasures, generation, jobs
+from surveys.services import anonymity, generation, jobs
 from surveys.services.analysis import service as analysis
 from surveys.services.conversations import drafting, gifts
 from surveys.services.drafts import service as drafts
@@ -54,9 +54,8 @@ def forget_deletions(**_later: object) -> None:
 
 @shared_task(name="surveys.settle_gifts")
 def settle_gifts(**_later: object) -> None:
-    """Every minute: give gifts of anonymous projects, and report erasures, once their hour is over."""
+    """Every minute: give gifts of anonymous projects once their hour is over."""
     gifts.settle(at=timezone.now())
-    erasures.announce_due(at=timezone.now())
 
 
 @shared_task(name=generation.MAKE)

@@ -222,7 +222,7 @@ class DeliveryFactory(DjangoModelFactory[Delivery]):
 
     webhook = SubFactory(WebhookFactory)
     event = SubFactory(EventFactory, community=SelfAttribute("..webhook.community"))
-    lane = 0
+    partition = 0
     created_at = SelfAttribute("event.created_at")
     due_at = SelfAttribute("created_at")
 

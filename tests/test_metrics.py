@@ -200,7 +200,9 @@ def test_queues_have_a_length_and_the_age_of_their_oldest_message(monkeypatch: p
     monkeypatch.setattr(queues, "_now", lambda: now)
     for seconds in (90, 30):
         monkeypatch.setattr(queues, "_now", lambda seconds=seconds: now - seconds)
-        current_app.send_task("webhooks.deliver", kwargs={"webhook_id": 1, "lane": 0}, ignore_result=True)
+        current_app.send_task(
+            "webhooks.deliver", kwargs={"webhook_id": 1, "partition": 0}, ignore_result=True
+        )
     monkeypatch.setattr(queues, "_now", lambda: now)
 
     samples = current()

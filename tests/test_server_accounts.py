@@ -101,7 +101,7 @@ def test_a_user_id_that_an_account_has_by_now_is_left_to_it(monkeypatch: pytest.
 def test_sockets_and_the_folder_of_running_servers_are_for_their_owner_alone(
     tmp_path: Path, folder: Path
 ) -> None:
-    (tmp_path / "run").mkdir(mode=0o755)  # as earlier versions left it
+    (tmp_path / "run").mkdir(mode=0o755)
     (folder / "valkey").mkdir()
 
     embedded.attach("valkey", var_dir=tmp_path)

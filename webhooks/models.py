@@ -150,7 +150,7 @@ class Delivery(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="+", db_index=False)
     event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries")
-    lane = models.PositiveSmallIntegerField()  # the number of its partition, 0 to 3
+    partition = models.PositiveSmallIntegerField()  # the number of its partition, 0 to 3
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     attempt_count = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField(
@@ -189,12 +189,12 @@ class Delivery(models.Model):
         indexes = [
             models.Index(fields=["webhook", "-created_at", "-id"], name="delivery_newest_of_webhook"),
             models.Index(
-                fields=["webhook", "lane", "due_at"],
+                fields=["webhook", "partition", "due_at"],
                 condition=Q(due_at__isnull=False),
-                name="delivery_due_in_lane",
+                name="delivery_due_in_partition",
             ),
             models.Index(
-                fields=["webhook", "lane"],
+                fields=["webhook", "partition"],
                 condition=Q(due_at__isnull=False, even_if_off=True),
                 name="delivery_asked_for_by_hand",
             ),

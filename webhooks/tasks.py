@@ -11,9 +11,9 @@ from webhooks.services.outbox import DELIVER
 
 
 @shared_task(name=DELIVER)
-def deliver(*, webhook_id: int, lane: int, **_later: object) -> None:
-    """Send the due deliveries of one partition. Messages and the database column call it a lane."""
-    dispatch.drain(webhook_id=webhook_id, partition=lane)
+def deliver(*, webhook_id: int, partition: int, **_later: object) -> None:
+    """Send the due deliveries of one partition."""
+    dispatch.drain(webhook_id=webhook_id, partition=partition)
 
 
 @worker_shutting_down.connect

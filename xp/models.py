@@ -142,7 +142,7 @@ class EarnedAchievement(models.Model):
     """An achievement of a member, with its name and picture at that time. A member earns each number once."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
-    # The member's. A trigger names it in rows that a process of an earlier version writes during an upgrade.
+    # The member's.
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     number = models.PositiveBigIntegerField()
     name = models.CharField(max_length=200)
@@ -164,7 +164,7 @@ class RoleGrant(models.Model):
     """A role to grant to a member on the chat platform. It waits until a platform carries it out."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
-    # The member's. A trigger names it in rows that a process of an earlier version writes during an upgrade.
+    # The member's.
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     role_id = models.CharField(max_length=64)
     project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")

@@ -15,7 +15,7 @@ class Identity(models.Model):
     Without a `community` the user has signed in with the account. With one, the identity holds in that
     community alone (decisions 18.1): the `external_id` of a respondent (provider `web`), or an account that
     the community wrote down or that acted in its chat. Of the latter, no user has a way to sign in: triggers
-    refuse it (migrations 0016 and 0026).
+    refuse it.
     """
 
     class Provider(models.TextChoices):

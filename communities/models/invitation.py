@@ -13,7 +13,7 @@ class Invitation(models.Model):
     """A mail that lets its reader make an account, or use theirs, and be a member. Only its digest is stored.
 
     `member` is an existing member without an account, whom the reader turns out to be. A trigger refuses to
-    accept it for anybody else once the member has an account (migration 0026). Whoever signs up
+    accept it for anybody else once the member has an account. Whoever signs up
     freely has a row too: with `accepted_by`, but without `accepted_at` until they confirm their address.
     """
 

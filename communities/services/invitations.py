@@ -219,8 +219,8 @@ def find(*, token: str, at: datetime) -> Invitation:
 def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     """Accept the open invitation of a token for a user, or for one that the caller makes; `admit` follows.
 
-    Nothing is given to anybody before. The database refuses a known member who has an account (migration
-    0026), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
+    Nothing is given to anybody before. The database refuses a known member who has an account (a
+    trigger), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
     InvitationOver. Refuses (Conflict) an invitation for a known member who has since found another way to
     sign in: a reader of the mail must not get into the member's account. Refuses (Forbidden) a user if staff
     have removed their membership since the invitation was sent.

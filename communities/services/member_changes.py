@@ -1,7 +1,7 @@
 """Members who have changed, announced as events (decisions 17.8).
 
-The database notes in the transaction of a change that a member has changed, whoever makes the change: see the
-migration `note_changes_of_members`. Services that change members call `announce` in the same transaction.
+The database notes in the transaction of a change that a member has changed, whoever makes the change: see
+`CHANGES_OF_MEMBERS` in the migrations. Services that change members call `announce` in the same transaction.
 `announce_due` announces, seconds later, what other writers changed, and what was rounded.
 """
 

@@ -10,7 +10,6 @@ from surveys.models.project import Project, ProjectQuerySet
 from surveys.models.response_deletion import ResponseDeletion
 from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
-from surveys.models.sealed_erasure import SealedErasure
 from surveys.models.shown import ShownFigures
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "ResponseDeletion",
     "ResultsCount",
     "ScriptDraft",
-    "SealedErasure",
     "SealedGifts",
     "ShownFigures",
     "SummaryMessage",

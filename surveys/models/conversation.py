@@ -54,9 +54,7 @@ class Conversation(models.Model):
     seed = models.BigIntegerField(help_text="Orders shuffled options in this conversation.")
     state = models.JSONField(default=dict)
     packed = models.BinaryField(
-        null=True,
-        blank=True,
-        help_text="All answers, packed for counting; null: not packed yet, so their rows are counted.",
+        default=b"", db_default=b"", blank=True, help_text="All answers, packed for counting."
     )
     is_listed = models.BooleanField(default=False, help_text="Has an answer, or is completed.")
     is_settled = models.BooleanField(

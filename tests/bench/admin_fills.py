@@ -183,8 +183,8 @@ def deliveries(loading: Loading, count: int) -> None:
         FROM generate_series(1, %(count)s) n
         """,
         f"""
-        INSERT INTO webhooks_delivery (id, webhook_id, event_id, lane, status, attempt_count, even_if_off,
-            is_settled, created_at)
+        INSERT INTO webhooks_delivery (id, webhook_id, event_id, partition, status, attempt_count,
+            even_if_off, is_settled, created_at)
         SELECT event.id, hooks.ids[1 + second %% {WEBHOOKS}], event.id, 0,
             CASE WHEN second %% 1000 = 0 THEN 'abandoned' ELSE 'delivered' END, 1, false, true, created_at
         FROM webhooks_event event, LATERAL (SELECT extract(epoch FROM created_at)::bigint AS second) at,

@@ -84,7 +84,7 @@ class Outbox:
             Delivery(
                 webhook=webhook,
                 event=event,
-                lane=number % Delivery.PARTITIONS,
+                partition=number % Delivery.PARTITIONS,
                 due_at=due_at,
                 created_at=event.created_at,
             )
@@ -93,7 +93,7 @@ class Outbox:
 
     def wake(self, partition: int, webhook: Webhook | None = None) -> None:
         """The healthy one's, where none is named."""
-        kwargs = {"webhook_id": (webhook or self.healthy).pk, "lane": partition}
+        kwargs = {"webhook_id": (webhook or self.healthy).pk, "partition": partition}
         current_app.send_task(DELIVER, kwargs=kwargs, ignore_result=True)
 
     def wait_until_delivered(self, webhook: Webhook) -> None:
@@ -200,7 +200,7 @@ class Post:
                 came = len(outbox.receiver.requests(HEALTHY))
                 _make_due(delivery, timezone.now())
                 begun = time.monotonic()
-                self._wake(delivery.lane)
+                self._wake(delivery.partition)
                 outbox.receiver.wait_for(came + 1, HEALTHY, seconds=SECONDS_TO_DELIVER)
                 waits.append((time.monotonic() - begun) * 1000)
             outbox.wait_until_delivered(outbox.healthy)

@@ -255,7 +255,7 @@ def test_an_address_has_one_hash_in_all_spellings(one: str, other: str) -> None:
 
 def test_mails_as_files_are_for_this_account_alone(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "mail"
-    folder.mkdir(mode=0o755)  # as an earlier version made it
+    folder.mkdir(mode=0o755)
     for name, value in environment.django_mail("", folder=folder).items():
         setattr(settings, name, value)
     written()

@@ -139,18 +139,18 @@ def messages(client: Any, name: str = "celery") -> list[dict[str, Any]]:
 
 def test_a_wake_reaches_the_queue_of_its_task_after_the_commit(redis: Any) -> None:
     with transaction.atomic():
-        wake("webhooks.deliver", webhook_id=17, lane=3)
+        wake("webhooks.deliver", webhook_id=17, partition=3)
         waits_early = dict(queue._waker._waiting)
 
     def has_arrived() -> object:
         if queue._waker._broker_is_down:  # a connection of earlier tests was broken: as the next sweep does
-            wake("webhooks.deliver", webhook_id=17, lane=3)
+            wake("webhooks.deliver", webhook_id=17, partition=3)
         return redis.llen("webhooks")
 
     wait_until(has_arrived)
     message = messages(redis, "webhooks")[0]
     assert waits_early == {}
-    assert (message["webhook_id"], message["lane"]) == (17, 3)
+    assert (message["webhook_id"], message["partition"]) == (17, 3)
     assert message["headers"]["task"] == "webhooks.deliver"
     assert message["headers"]["published_at"] <= time.time()
 
@@ -159,7 +159,7 @@ def test_a_queue_that_is_long_enough_takes_no_more(redis: Any, monkeypatch: pyte
     monkeypatch.setattr(queue, "MAX_QUEUE_LENGTH", 2)
     redis.rpush("webhooks", "one", "two")
 
-    wake("webhooks.deliver", webhook_id=17, lane=3)
+    wake("webhooks.deliver", webhook_id=17, partition=3)
     wake_until(lambda: redis.llen("celery"), number=1)
 
     assert redis.llen("webhooks") == 2

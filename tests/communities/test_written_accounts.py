@@ -348,44 +348,6 @@ def test_superusers_set_a_password_only_after_the_claimed_account_has_left(attac
     assert members_of(attacker) == []
 
 
-# --- What was there before ---------------------------------------------------------------------------------
-
-
-def test_the_migration_separates_people_and_takes_access_from_those_who_proved_nothing():
-    """As after the attack: one user with a password and an account that two communities wrote down."""
-    migration = (ROOT / "surveys/migrations/0038_separate_people_of_unproven_accounts.py").read_text()
-    separate = migration.split('SEPARATE = """')[1].split('"""')[0]
-    eve, quiet = person("Eve", "eve@example.org"), UserFactory.create(password="")
-    joined, stolen = MemberFactory.create(user=eve), MemberFactory.create(user=eve)
-    first, second = MemberFactory.create(user=quiet), MemberFactory.create(user=quiet)
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE communities_identity DROP CONSTRAINT identity_of_no_community_is_proven")
-        cursor.execute("ALTER TABLE communities_identity DISABLE TRIGGER identity_of_who_signs_in_is_proven")
-        for number, user in enumerate((eve, quiet)):
-            IdentityFactory.create(user=user, platform_id=f"c{number}", proven_at=None)
-        cursor.execute(
-            "INSERT INTO communities_invitation (community_id, member_id, email, name, access, digest,"
-            " created_at, expires_at, accepted_at, accepted_by_id) VALUES (%s, %s, '', '', 'member', 'd',"
-            " now(), now(), now(), %s)",
-            [joined.community_id, joined.pk, eve.pk],
-        )
-
-        cursor.execute(separate)
-
-    for each in (joined, stolen, first, second):
-        each.refresh_from_db()
-    assert joined.user_id == eve.pk
-    assert stolen.user_id not in (eve.pk, quiet.pk)
-    assert (first.user_id == quiet.pk, second.user_id == quiet.pk) == (True, False)
-    assert User.objects.get(pk=second.user_id).merged_ids == [quiet.pk]
-    written = Identity.objects.order_by("pk").values_list("user_id", "platform_id", "community_id")
-    assert list(written) == [
-        (stolen.user_id, "c0", stolen.community_id),
-        (first.user_id, "c1", first.community_id),
-        (second.user_id, "c1", second.community_id),
-    ]
-
-
 # --- All places --------------------------------------------------------------------------------------------
 
 # These read all identities of one user, or one by its id, or leave the restriction to their callers.

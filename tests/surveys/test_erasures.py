@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from communities import sealing
-from surveys.models import SealedErasure
-from surveys.services import erasures, people
+from surveys.services import people
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys import event_log, known_person, scenario
 from tests.support.surveys.known_person import AT, AUDIENCE, MEMBER_ID, USER_ID
@@ -16,8 +12,6 @@ from tests.support.surveys.known_person import AT, AUDIENCE, MEMBER_ID, USER_ID
 pytestmark = pytest.mark.django_db
 
 TOLD = ("member.erased", {"member_id": str(MEMBER_ID)})
-NEXT_HOUR = AT.replace(hour=13, minute=0, second=0)
-JUST_BEFORE = timedelta(microseconds=1)
 
 
 @pytest.fixture
@@ -46,7 +40,6 @@ def test_an_erasure_is_told_and_its_responses_are_not(caller: Caller) -> None:
     assert heard(caller) == [TOLD]
     [body] = event_log.bodies(caller.community.pk)
     assert body["timestamp"] == "2026-01-31T12:34:56Z"
-    assert not SealedErasure.objects.exists()
 
 
 def test_an_erasure_over_the_interface_is_listed(caller: Caller) -> None:
@@ -83,52 +76,3 @@ def test_answers_of_an_anonymous_project_delay_nothing(caller: Caller, said: int
     erase(caller)
 
     assert heard(caller) == [TOLD]
-
-
-# --- Left by an earlier version ---------------------------------------------------------------------
-
-
-def left(caller: Caller, member_id: int = MEMBER_ID) -> None:
-    row = SealedErasure(community_id=caller.community.pk, due_at=NEXT_HOUR)
-    row.sealed = sealing.seal(str(member_id), purpose="erasures", row=row.pk)
-    row.save(force_insert=True)
-
-
-def test_what_an_earlier_version_left_is_told_once_when_it_is_due(caller: Caller) -> None:
-    left(caller)
-
-    assert erasures.announce_due(at=NEXT_HOUR - JUST_BEFORE) == 0
-    assert erasures.announce_due(at=NEXT_HOUR) == 1
-    assert erasures.announce_due(at=NEXT_HOUR) == 0
-
-    assert heard(caller) == [TOLD]
-    [body] = event_log.bodies(caller.community.pk)
-    assert body["timestamp"] == NEXT_HOUR.strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert not SealedErasure.objects.exists()
-
-
-def test_what_cannot_be_read_is_kept_and_logged(
-    caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    left(caller)
-
-    with monkeypatch.context() as other:
-        other.setattr(sealing, "unseal", _unreadable)
-        assert erasures.announce_due(at=NEXT_HOUR) == 0
-
-    assert "erasures.unreadable" in caplog.text
-    assert erasures.announce_due(at=NEXT_HOUR) == 1
-
-
-def _unreadable(*_: object, **__: object) -> str:
-    raise sealing.Unreadable
-
-
-def test_many_are_told_once_each(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasures, "BATCH_SIZE", 2)
-    for member_id in range(1, 6):
-        left(caller, member_id)
-
-    assert erasures.announce_due(at=NEXT_HOUR) == 5
-
-    assert sorted(data["member_id"] for _, data in event_log.heard(caller.community.pk)) == list("12345")

@@ -298,14 +298,14 @@ def test_what_tells_of_one_response_is_sent_in_order(caller: Caller) -> None:
         talk.through("e4")
         caller.delete(f"/responses/{talk.told['id']}")
 
-    lanes = {
+    partitions = {
         talk.told["id"]: set(
-            Delivery.objects.filter(event__body__contains=talk.told["id"]).values_list("lane", flat=True)
+            Delivery.objects.filter(event__body__contains=talk.told["id"]).values_list("partition", flat=True)
         )
         for talk in talks
     }
-    assert {len(own) for own in lanes.values()} == {1}
-    assert len(set.union(*lanes.values())) > 1
+    assert {len(own) for own in partitions.values()} == {1}
+    assert len(set.union(*partitions.values())) > 1
 
 
 @pytest.mark.django_db(transaction=True)  # what is kept in memory is kept once it is committed

@@ -170,7 +170,7 @@ def test_an_event_is_sent_again_once_however_often_it_was_given_up_or_asked_for(
     Delivery.objects.create(
         webhook=webhook,
         event=first.event,
-        lane=first.lane,
+        partition=first.partition,
         status="abandoned",
         attempt_count=8,
         created_at=first.created_at,
@@ -192,7 +192,7 @@ def test_an_event_that_waits_for_another_attempt_since_is_attempted_now(
     waiting = Delivery.objects.create(
         webhook=webhook,
         event=given_up.event,
-        lane=given_up.lane,
+        partition=given_up.partition,
         status="failed",
         attempt_count=1,
         due_at=timezone.now() + timedelta(hours=1),
@@ -241,7 +241,7 @@ def test_what_has_arrived_meanwhile_is_left_out(admin: Client, community: Commun
     Delivery.objects.create(
         webhook=webhook,
         event=given_up.event,
-        lane=given_up.lane,
+        partition=given_up.partition,
         status="delivered",
         attempt_count=1,
         created_at=given_up.created_at,

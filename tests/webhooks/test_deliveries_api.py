@@ -236,17 +236,19 @@ def test_any_delivery_can_be_redelivered(
     assert redelivery.is_settled
     assert before <= redelivery.created_at <= timezone.now()
     assert redelivery.due_at == redelivery.created_at
-    assert woken == [("webhooks.deliver", {"webhook_id": delivery.webhook_id, "lane": redelivery.lane})]
+    assert woken == [
+        ("webhooks.deliver", {"webhook_id": delivery.webhook_id, "partition": redelivery.partition})
+    ]
     assert list_deliveries(caller, webhook)[0] == body
     assert {field: caller.get(f"/deliveries/{body['id']}").json()[field] for field in body} == body
 
 
 def test_a_redelivery_uses_the_same_partition(caller: Caller, delivery: Delivery) -> None:
-    Delivery.objects.update(lane=3)
+    Delivery.objects.update(partition=3)
 
     caller.post(f"/deliveries/{delivery.pk}/redeliver")
 
-    assert list(Delivery.objects.values_list("lane", flat=True)) == [3, 3]
+    assert list(Delivery.objects.values_list("partition", flat=True)) == [3, 3]
 
 
 @pytest.mark.parametrize("rounding", list(Rounding))

@@ -273,7 +273,7 @@ def test_nothing_is_sent_to_a_deleted_webhook_even_by_hand(receiver: Receiver) -
     webhooks.remove(actor=None, community_id=webhook.community_id, webhook_id=webhook.pk, at=NOW)
 
     drain_all(webhook)
-    dispatch.drain(webhook_id=webhook.pk, partition=ping.lane, now=lambda: NOW)
+    dispatch.drain(webhook_id=webhook.pk, partition=ping.partition, now=lambda: NOW)
 
     assert receiver.requests() == []
 
@@ -284,7 +284,7 @@ def test_an_event_whose_body_was_deleted_is_never_sent(receiver: Receiver) -> No
     Event.objects.update(body=None)
 
     drain_all(webhook)
-    dispatch.drain(webhook_id=webhook.pk, partition=delivery.lane, now=lambda: NOW)
+    dispatch.drain(webhook_id=webhook.pk, partition=delivery.partition, now=lambda: NOW)
 
     assert receiver.requests() == []
     assert state(delivery)[:2] == ("pending", 0)

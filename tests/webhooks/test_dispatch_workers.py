@@ -210,7 +210,7 @@ def test_a_run_that_takes_too_long_is_continued_later(
     dispatch.drain(webhook_id=webhook.pk, partition=3, now=lambda: NOW)
 
     assert statuses() == {"failed": 1, "pending": 1}
-    assert woken == [{"task": DELIVER, "webhook_id": webhook.pk, "lane": 3}]
+    assert woken == [{"task": DELIVER, "webhook_id": webhook.pk, "partition": 3}]
 
 
 def test_a_worker_that_is_stopping_ends_after_its_current_attempt(
@@ -256,7 +256,7 @@ def test_a_change_of_the_webhook_during_a_run_takes_effect_soon(
 def test_exactly_the_partitions_with_due_deliveries_are_woken(woken: Wakes) -> None:
     webhook, off, pinged, deleted, later = (webhook_to("https://example.com/") for _ in range(5))
     emit_many(webhook, 8)
-    due = set(Delivery.objects.filter(webhook=webhook).values_list("webhook_id", "lane"))
+    due = set(Delivery.objects.filter(webhook=webhook).values_list("webhook_id", "partition"))
     Webhook.objects.filter(pk__in=[off.pk, pinged.pk, deleted.pk]).update(is_active=False)
     ping = webhooks.ping(actor=None, community_id=pinged.community_id, webhook_id=pinged.pk, at=MID_HOUR)
     Webhook.objects.filter(pk=deleted.pk).update(deleted_at=MID_HOUR)
@@ -264,8 +264,8 @@ def test_exactly_the_partitions_with_due_deliveries_are_woken(woken: Wakes) -> N
 
     count = dispatch.wake_due(at=NOW)
 
-    expected = due | {(pinged.pk, ping.lane)}
-    assert {(wake["webhook_id"], wake["lane"]) for wake in woken} == expected
+    expected = due | {(pinged.pk, ping.partition)}
+    assert {(wake["webhook_id"], wake["partition"]) for wake in woken} == expected
     assert count == len(woken) == len(expected)
 
 
@@ -290,7 +290,7 @@ def test_a_run_with_a_slow_endpoint_gives_its_thread_back(
     dispatch.drain(webhook_id=webhook.pk, partition=0, now=lambda: NOW)
 
     assert len(receiver.requests()) == 1
-    assert [(wake["webhook_id"], wake["lane"]) for wake in woken] == [(webhook.pk, 0)]
+    assert [(wake["webhook_id"], wake["partition"]) for wake in woken] == [(webhook.pk, 0)]
 
 
 def test_a_slow_run_leaves_the_next_one_to_the_sweep(

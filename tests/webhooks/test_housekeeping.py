@@ -115,7 +115,7 @@ def test_a_redelivery_of_yesterday_goes_with_its_event() -> None:
     record_attempt(event, status="delivered", response_body="ok")
     lately = MID_HOUR + timedelta(days=29)
     Delivery.objects.create(
-        webhook=webhook, event=event, lane=0, even_if_off=True, due_at=lately, created_at=lately
+        webhook=webhook, event=event, partition=0, even_if_off=True, due_at=lately, created_at=lately
     )
 
     delete_bodies(at=MID_HOUR + BODY_LIFETIME)

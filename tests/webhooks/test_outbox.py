@@ -49,22 +49,24 @@ def test_each_event_has_its_own_body_and_person_and_a_delivery_for_each_listener
     assert Delivery.objects.count() == 4
 
 
-def test_events_about_one_object_share_a_lane_and_each_lane_is_woken_once(
+def test_events_about_one_object_share_a_partition_and_each_partition_is_woken_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     webhook = create_webhook()
     woken: list[tuple[int, int]] = []
-    monkeypatch.setattr(outbox, "wake", lambda task, *, webhook_id, lane: woken.append((webhook_id, lane)))
+    monkeypatch.setattr(
+        outbox, "wake", lambda task, *, webhook_id, partition: woken.append((webhook_id, partition))
+    )
 
     emit_many(*[Happening(f"response {n % 20}", {"n": n}) for n in range(100)])
 
-    lanes: dict[int, set[int]] = {}
+    partitions: dict[int, set[int]] = {}
     for delivery in Delivery.objects.select_related("event"):
         n = json.loads(str(delivery.event.body))["data"]["n"]
-        lanes.setdefault(n % 20, set()).add(delivery.lane)
-    assert {len(each) for each in lanes.values()} == {1}
-    used = {lane for each in lanes.values() for lane in each}
-    assert sorted(woken) == [(webhook.pk, lane) for lane in sorted(used)]
+        partitions.setdefault(n % 20, set()).add(delivery.partition)
+    assert {len(each) for each in partitions.values()} == {1}
+    used = {partition for each in partitions.values() for partition in each}
+    assert sorted(woken) == [(webhook.pk, partition) for partition in sorted(used)]
 
 
 @pytest.mark.parametrize(("number", "statements"), [(0, 0), (1, 1), (50, 1)])

@@ -65,11 +65,11 @@ def test_a_failure_is_stored_to_the_hour_or_day_and_retried_after_seconds(
     assert (delivery.last_attempt_at, delivery.due_at) == span
     assert webhook.failing_since == span[0]
     assert not delivery.is_settled
-    dispatch.drain(webhook_id=webhook.pk, partition=delivery.lane, now=lambda: NOW)
+    dispatch.drain(webhook_id=webhook.pk, partition=delivery.partition, now=lambda: NOW)
     assert len(receiver.requests()) == 1
 
     clock.advance(5.0)
-    dispatch.drain(webhook_id=webhook.pk, partition=delivery.lane, now=lambda: NOW)
+    dispatch.drain(webhook_id=webhook.pk, partition=delivery.partition, now=lambda: NOW)
     delivery.refresh_from_db()
 
     assert (delivery.status, delivery.attempt_count, delivery.last_attempt_at) == ("delivered", 2, span[0])
@@ -85,7 +85,7 @@ def test_longer_waits_follow_the_row(receiver: Receiver, clock: Clock) -> None:
     delivery.refresh_from_db()
     clock.advance(331)
     assert delivery.due_at == HOUR[1]
-    assert schedule.next_due(webhook.pk, delivery.lane) is None
+    assert schedule.next_due(webhook.pk, delivery.partition) is None
 
 
 @pytest.mark.parametrize("status", [200, 410, 500])
@@ -146,7 +146,7 @@ def test_all_precise_retries_are_sent_once_the_endpoint_recovers(receiver: Recei
     webhook = webhook_to(receiver.script("/", *[ScriptedResponse(status=500)] * 6, ScriptedResponse()))
     for _ in range(6):
         emit_delivery(at=NOW, rounded_to=Rounding.HOUR)
-    Delivery.objects.update(lane=0)
+    Delivery.objects.update(partition=0)
     for _ in range(6):
         dispatch.drain(webhook_id=webhook.pk, partition=0, now=lambda: NOW)
     assert {each.status for each in Delivery.objects.all()} == {"failed"}
@@ -173,7 +173,7 @@ def test_a_retry_whose_outcome_could_not_be_written_stays_scheduled(
         with pytest.raises(OperationalError):
             drain_all(webhook, at=NOW)
 
-    assert schedule.due_partitions() == [(webhook.pk, delivery.lane)]
+    assert schedule.due_partitions() == [(webhook.pk, delivery.partition)]
 
 
 def test_a_retry_whose_partition_is_locked_stays_scheduled(receiver: Receiver, clock: Clock) -> None:
@@ -182,9 +182,9 @@ def test_a_retry_whose_partition_is_locked_stays_scheduled(receiver: Receiver, c
     drain_all(webhook, at=NOW)
     clock.advance(5)
 
-    with held_elsewhere(lambda: locks.partition_lock(webhook.pk, delivery.lane)):
+    with held_elsewhere(lambda: locks.partition_lock(webhook.pk, delivery.partition)):
         drain_all(webhook, at=NOW)
-    assert schedule.due_partitions() == [(webhook.pk, delivery.lane)]
+    assert schedule.due_partitions() == [(webhook.pk, delivery.partition)]
     drain_all(webhook, at=NOW)
 
     delivery.refresh_from_db()
@@ -205,7 +205,7 @@ def test_a_worker_is_woken_when_a_retry_is_due(
     clock.advance(5)
 
     wait_until(lambda: woken)
-    assert woken[0] == {"webhook_id": webhook.pk, "lane": delivery.lane}
+    assert woken[0] == {"webhook_id": webhook.pk, "partition": delivery.partition}
 
 
 def test_a_retry_that_is_overdue_for_too_long_is_dropped(receiver: Receiver, clock: Clock) -> None:

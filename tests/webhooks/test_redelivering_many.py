@@ -71,9 +71,9 @@ def test_what_did_not_arrive_is_sent_again_in_order_and_at_a_pace(caller, webhoo
 @pytest.mark.django_db(transaction=True)
 def test_events_about_different_objects_arrive_one_after_another(caller, receiver: Receiver):
     registered = register_webhook(caller, url=receiver.url("/hook"))
-    failed = delivery(caller, "failed", at=NOON + HOUR, lane=1)
-    first = delivery(caller, "abandoned", at=NOON, lane=3)
-    last = delivery(caller, "abandoned", at=NOON + 2 * HOUR, lane=2)
+    failed = delivery(caller, "failed", at=NOON + HOUR, partition=1)
+    first = delivery(caller, "abandoned", at=NOON, partition=3)
+    last = delivery(caller, "abandoned", at=NOON + 2 * HOUR, partition=2)
 
     assert redeliver(caller, registered) == 3
     drain_all(row(registered), at=timezone.now() + HOUR)

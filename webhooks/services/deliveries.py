@@ -24,7 +24,9 @@ from webhooks.services.outbox import DELIVER
 NOT_ARRIVED = (Delivery.Status.FAILED, Delivery.Status.ABANDONED)
 MAX_REDELIVERED = 1_000  # in one request
 PACE = timedelta(milliseconds=50)  # between two deliveries that are sent again: 20 a second
-REDELIVERY_LANE = 0  # of all deliveries that one request sends again, because partitions are sent in parallel
+REDELIVERY_PARTITION = (
+    0  # of all deliveries that one request sends again, because partitions are sent in parallel
+)
 MAX_READ = 5_000  # deliveries of a range: an event may have several
 
 
@@ -199,7 +201,7 @@ def redeliver_range(
         return 0
     Delivery.objects.bulk_create([each for each in again if each.attempt_count == 0])
     Delivery.objects.bulk_update(
-        [each for each in again if each.attempt_count], ["due_at", "even_if_off", "lane"]
+        [each for each in again if each.attempt_count], ["due_at", "even_if_off", "partition"]
     )
     history.record(
         Action.WEBHOOK_REDELIVERED,
@@ -209,7 +211,7 @@ def redeliver_range(
         after={"since": since, "until": until, "count": len(again)},
         rounded_to=_coarsest(rounding_of.values()),
     )
-    wake(DELIVER, webhook_id=webhook.pk, lane=REDELIVERY_LANE)
+    wake(DELIVER, webhook_id=webhook.pk, partition=REDELIVERY_PARTITION)
     return len(again)
 
 
@@ -231,12 +233,12 @@ def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datet
     """The delivery to send: a failed one itself; else a new one of the same event. They share a partition."""
     created_at, due_at = rounding.down(at, rounded_to), rounding.down(due_at, rounded_to)
     if row.status == Delivery.Status.FAILED:
-        row.due_at, row.even_if_off, row.lane = due_at, True, REDELIVERY_LANE
+        row.due_at, row.even_if_off, row.partition = due_at, True, REDELIVERY_PARTITION
         return row
     return Delivery(
         webhook_id=row.webhook_id,
         event_id=row.event_id,
-        lane=REDELIVERY_LANE,
+        partition=REDELIVERY_PARTITION,
         due_at=due_at,
         even_if_off=True,
         is_settled=rounded_to is None,
@@ -258,7 +260,7 @@ def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID,
     delivery = Delivery.objects.create(
         webhook_id=original.webhook_id,
         event=event,
-        lane=original.lane,
+        partition=original.partition,
         due_at=created_at,
         even_if_off=True,
         is_settled=event.rounding is None,
@@ -274,7 +276,7 @@ def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID,
         after={"event_type": event.type, **named},
         rounded_to=_coarsest([event.rounding]),
     )
-    wake(DELIVER, webhook_id=delivery.webhook_id, lane=delivery.lane)
+    wake(DELIVER, webhook_id=delivery.webhook_id, partition=delivery.partition)
     return delivery
 
 

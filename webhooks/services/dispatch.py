@@ -47,7 +47,7 @@ def wake_due(*, at: datetime) -> int:
     """Wake a worker for each partition in which something is due. Returns the number of partitions."""
     partitions = pending.due_partitions(at=at)
     for webhook_id, partition in partitions:
-        wake(DELIVER, webhook_id=webhook_id, lane=partition)
+        wake(DELIVER, webhook_id=webhook_id, partition=partition)
     return len(partitions)
 
 
@@ -65,7 +65,7 @@ def drain(*, webhook_id: int, partition: int, now: Clock = timezone.now) -> None
                 break
             if run.is_over():
                 if not run.was_slow:  # the sweep picks the next one; otherwise this one would always win
-                    wake(DELIVER, webhook_id=webhook_id, lane=partition)
+                    wake(DELIVER, webhook_id=webhook_id, partition=partition)
                 break
     except locks.Busy:
         pass  # precise retries stay scheduled

@@ -36,7 +36,7 @@ class Busy(Exception):
 @contextmanager
 def partition_lock(webhook_id: int, partition: int) -> Iterator[None]:
     """Be the only worker that sends this partition. Raises Busy."""
-    with _lock(f"webhook {webhook_id}, lane {partition}"):  # the name that workers of earlier versions lock
+    with _lock(f"webhook {webhook_id}, partition {partition}"):
         yield
 
 

@@ -38,11 +38,12 @@ _EMIT = """
             AS new(id, body, person_id)
     )
     INSERT INTO webhooks_delivery
-        (id, webhook_id, event_id, lane, status, attempt_count, due_at, even_if_off, is_settled, created_at)
-    SELECT gen_random_uuid(), listening.id, new.id, new.lane, 'pending', 0,
+        (id, webhook_id, event_id, partition, status, attempt_count, due_at, even_if_off, is_settled,
+        created_at)
+    SELECT gen_random_uuid(), listening.id, new.id, new.partition, 'pending', 0,
         least(%(created_at)s, now()), %(only_id)s::bigint IS NOT NULL, %(is_settled)s, %(created_at)s
-    FROM unnest(%(ids)s::uuid[], %(lanes)s::smallint[]) AS new(id, lane), listening
-    RETURNING id, webhook_id, lane
+    FROM unnest(%(ids)s::uuid[], %(partitions)s::smallint[]) AS new(id, partition), listening
+    RETURNING id, webhook_id, partition
 """
 _DEFAULTS = {"only_id": None, "project_id": None, "rounding": None, "is_settled": True}
 
@@ -108,7 +109,7 @@ def emit_many(
     created_at = rounding.down(happened_at or at, rounded_to)
     events = [_event(community_id, type, each.data, created_at) for each in happenings]
     values = {
-        "lanes": [_partition_of(each.about) for each in happenings],
+        "partitions": [_partition_of(each.about) for each in happenings],
         "person_ids": [each.person_id for each in happenings],
         "project_id": project_id,
         "rounding": rounded_to and rounded_to.value,
@@ -125,7 +126,7 @@ def emit_to(
     event = _event(community_id, type, data, at)
     values = {
         "only_id": webhook_id,
-        "lanes": [_partition_of(event["id"])],
+        "partitions": [_partition_of(event["id"])],
         "person_ids": [None],
         "created_at": at,
     }
@@ -165,5 +166,5 @@ def _write(
         cursor.execute(_EMIT, {**_DEFAULTS, **of_events, **values})
         deliveries = cursor.fetchall()
     for webhook_id, partition in {(webhook_id, partition) for _, webhook_id, partition in deliveries}:
-        wake(DELIVER, webhook_id=webhook_id, lane=partition)
+        wake(DELIVER, webhook_id=webhook_id, partition=partition)
     return [delivery_id for delivery_id, _, _ in deliveries]

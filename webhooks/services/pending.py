@@ -1,7 +1,4 @@
-"""Reads due deliveries in small batches, through a partial index, with everything that sending needs.
-
-SQL calls the number of a partition `lane`, as its column is named.
-"""
+"""Reads due deliveries in small batches, through a partial index, with everything that sending needs."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _FROM_PARTITION = f"""
     FROM webhooks_webhook w
     JOIN webhooks_delivery d ON d.webhook_id = w.id
     JOIN webhooks_event e ON e.id = d.event_id
-    WHERE w.id = %s AND d.lane = %s AND {_IS_WANTED} AND e.body IS NOT NULL
+    WHERE w.id = %s AND d.partition = %s AND {_IS_WANTED} AND e.body IS NOT NULL
 """
 _SELECT = f"""
     SELECT w.community_id, w.url, w.sealed_secret, w.sealed_previous_secret, w.previous_secret_expires_at,
@@ -32,28 +29,28 @@ _SELECT = f"""
 _BATCH = f"{_SELECT} AND d.due_at <= %s ORDER BY d.due_at LIMIT {BATCH_SIZE}"
 _RETRY = f"{_SELECT} AND d.due_at IS NOT NULL AND d.id = %s AND d.attempt_count = %s"
 _IS_ANY_DUE = f"SELECT EXISTS (SELECT {_FROM_PARTITION} AND d.due_at <= %s)"
-_DUE_IN_LANE = """
+_DUE_IN_PARTITION = """
     FROM webhooks_delivery d
-    WHERE d.webhook_id = lane.webhook_id AND d.lane = lane.lane AND d.due_at <= %(at)s
+    WHERE d.webhook_id = used.webhook_id AND d.partition = used.partition AND d.due_at <= %(at)s
 """
 # Jumps from one partition with undelivered rows to the next (a loose index scan), so the cost grows with
 # partitions and not with deliveries. The backlog of a webhook that is off is not scanned either: deliveries
 # requested by hand have an index of their own.
 _DUE_PARTITIONS = f"""
-    WITH RECURSIVE lane AS (
-        (SELECT webhook_id, lane FROM webhooks_delivery WHERE due_at IS NOT NULL
-            ORDER BY webhook_id, lane LIMIT 1)
+    WITH RECURSIVE used AS (
+        (SELECT webhook_id, partition FROM webhooks_delivery WHERE due_at IS NOT NULL
+            ORDER BY webhook_id, partition LIMIT 1)
         UNION ALL
-        SELECT next.webhook_id, next.lane FROM lane CROSS JOIN LATERAL (
-            SELECT d.webhook_id, d.lane FROM webhooks_delivery d
-            WHERE d.due_at IS NOT NULL AND (d.webhook_id, d.lane) > (lane.webhook_id, lane.lane)
-            ORDER BY d.webhook_id, d.lane LIMIT 1
+        SELECT next.webhook_id, next.partition FROM used CROSS JOIN LATERAL (
+            SELECT d.webhook_id, d.partition FROM webhooks_delivery d
+            WHERE d.due_at IS NOT NULL AND (d.webhook_id, d.partition) > (used.webhook_id, used.partition)
+            ORDER BY d.webhook_id, d.partition LIMIT 1
         ) next
     )
-    SELECT lane.webhook_id, lane.lane FROM lane JOIN webhooks_webhook w ON w.id = lane.webhook_id
+    SELECT used.webhook_id, used.partition FROM used JOIN webhooks_webhook w ON w.id = used.webhook_id
     WHERE w.deleted_at IS NULL
-        AND (w.is_active AND EXISTS (SELECT {_DUE_IN_LANE})
-            OR EXISTS (SELECT {_DUE_IN_LANE} AND d.even_if_off))
+        AND (w.is_active AND EXISTS (SELECT {_DUE_IN_PARTITION})
+            OR EXISTS (SELECT {_DUE_IN_PARTITION} AND d.even_if_off))
     ORDER BY random()
 """
 

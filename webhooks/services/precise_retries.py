@@ -88,7 +88,7 @@ class RetrySchedule:
             with self._changed:
                 self._changed.wait_for(lambda: self._times)
             for webhook_id, partition in self.due_partitions():
-                wake_at_once(DELIVER, webhook_id=webhook_id, lane=partition)
+                wake_at_once(DELIVER, webhook_id=webhook_id, partition=partition)
             pause.wait(SECONDS_BETWEEN_CHECKS)
 
 

@@ -38,7 +38,7 @@ def sealed(link_id: uuid.UUID, fields: Mapping[str, str]) -> bytes | None:
 def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
     """The texts that a link carries; none if SECRET_KEY has changed since it was made.
 
-    And none on anonymous projects, where an earlier version stored some.
+    A link of an anonymous project has none.
     """
     if link.sealed_metadata is None or project.is_anonymous:
         return {}

@@ -31,7 +31,7 @@ def unsealed(place: str, sent: str) -> Walk | None:
     """The walk in a signed text of this place; None if there is none."""
     try:
         return Walk.from_json(signing.loads(sent, salt=f"{_SALT}:{place}"))
-    except (signing.BadSignature, KeyError, TypeError):  # also one of an earlier version of ours
+    except (signing.BadSignature, KeyError, TypeError):
         return None
 
 
@@ -52,7 +52,7 @@ def recall(place: str) -> Walk | None:
         return None if values is None else Walk.from_json(values)
     except (ConnectionInterrupted, RedisError):
         return None
-    except (KeyError, TypeError, AttributeError, ValueError):  # not what we wrote, or an earlier version did
+    except (KeyError, TypeError, AttributeError, ValueError):  # not what we write
         return None
 
 

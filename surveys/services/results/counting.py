@@ -331,11 +331,10 @@ def _packed(
     value of a field.
 
     Some thousand at a time. The database reads conversations as they lie on its pages, which matters for the
-    random ids of anonymous projects. One that was not packed yet, because it is from an earlier version, is
-    packed here.
+    random ids of anonymous projects.
     """
     sql = f"""
-        SELECT coalesce(c.packed, surveys_packed_answers(c.id)),
+        SELECT c.packed,
             c.is_listed::int + (c.completed_at IS NOT NULL)::int,
             {"''" if field is None else "coalesce(c.state->'fields'->>%s, '')"}
         FROM surveys_conversation c WHERE {where}

@@ -16,7 +16,7 @@ from the shared page by one answer; so only what it read in texts is taken from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -51,9 +51,6 @@ class _Shown:
     earlier: Mapping[str, Sequence[EarlierJson]] = field(default_factory=dict)  # latest first, by block id
     analysis_id: int = 0
     texts: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
-
-
-_NAMES = {each.name for each in fields(_Shown)}  # an earlier version stored others too
 
 
 def counts(
@@ -209,7 +206,7 @@ def _read(row: ShownFigures | None) -> _Shown:
     if row is None:
         return _Shown()
     stored = anonymity.unseal_figures(project_id=row.project_id, sealed=bytes(row.sealed))
-    return _Shown(**{name: each for name, each in orjson.loads(stored or b"{}").items() if name in _NAMES})
+    return _Shown(**orjson.loads(stored or b"{}"))
 
 
 def _sealed(project_id: int, shown: _Shown) -> bytes:

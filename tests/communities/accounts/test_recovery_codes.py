@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import pkgutil
 import re
 import sys
@@ -12,11 +11,9 @@ from urllib.parse import unquote
 
 import allauth.mfa
 import pytest
-from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal import auth
 from allauth.mfa.totp.internal.auth import TOTP
-from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -193,24 +190,3 @@ KNOWN_OF_THEIRS = {
     *("_validate_migrated_code",),
     "mark_as_viewed",  # does nothing to codes that count as viewed
 }
-
-
-def test_codes_of_a_seed_become_hashes_and_used_ones_go(ada: User) -> None:
-    migration: Any = import_module("communities.migrations.0024_hash_recovery_codes")
-    seed = "5eed" * 20
-    old = HashedCodes.__mro__[1](
-        Authenticator(data={"seed": get_adapter().encrypt(seed), "used_mask": 0b101})
-    )
-    codes = old.generate_codes()
-    Authenticator.objects.create(user=ada, type="recovery_codes", data=old.instance.data)
-    eve = person("Eve", "eve@example.org")
-    Authenticator.objects.create(user=eve, type="recovery_codes", data={"seed": "00" * 40, "used_mask": 0})
-
-    migration.hash_codes(apps, None)
-
-    wrapped = _row(ada).wrap()
-    assert len(wrapped.get_unused_codes()) == 8
-    assert [wrapped.validate_code(codes[n]) for n in (0, 1, 2, 9)] == [False, True, False, True]
-    assert "seed" not in _row(ada).data
-    assert not Authenticator.objects.filter(user=eve).exists()  # sealed by another SECRET_KEY
-    assert hmac.compare_digest(codes[1], next(migration.codes_of(seed.encode(), 0b1)))

@@ -301,7 +301,7 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
         surveys.FiredAction.objects.create(project=project, action="xp", **fields)
     surveys.DeletedResponse.objects.create(response_id=uuid4(), changed_in=1, due_at=NOON, **place)
     surveys.SealedGifts.objects.create(due_at=NOON, sealed=word.encode(), **place)
-    surveys.SealedErasure.objects.create(community_id=filled.community.pk, due_at=NOON, sealed=word.encode())
+
     return {
         "response_id": UUID(response),
         "template_id": "event-feedback",

@@ -15,19 +15,33 @@ from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.models import Answer, Conversation, Project
 from surveys.services.scripts import cache as script_cache
 
+_PACKED_ROWS = r"""
+    SELECT conversation.id, packed, (
+        SELECT coalesce(string_agg(
+            CASE
+                WHEN option_id IS NOT NULL THEN int8send(option_id << 8 | 32 | least(ordinal, 31))
+                WHEN number IS NULL THEN int8send(block_id << 8 | 64)
+                WHEN number BETWEEN 0 AND 20 AND number = floor(number) THEN
+                    int8send(block_id << 8 | 96 | number::int)
+                ELSE int8send(block_id << 8 | 128)
+                    || '\x000000'::bytea || substr(float8send(number), 1, 4) || '\xa0'::bytea
+                    || '\x000000'::bytea || substr(float8send(number), 5, 4) || '\xc0'::bytea
+            END, ''::bytea), ''::bytea)
+        FROM surveys_answer WHERE conversation_id = conversation.id
+    ) FROM surveys_conversation conversation
+"""
+
 
 def unequal_packs() -> list[str]:
     """Conversations whose packed answers are not those of their answer rows."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT id, packed, surveys_packed_answers(id) FROM surveys_conversation")
+        cursor.execute(_PACKED_ROWS)
         rows = cursor.fetchall()
     assert rows
     return [str(id) for id, packed, of_rows in rows if _records(packed) != _records(of_rows)]
 
 
-def _records(packed: bytes | None) -> list[bytes] | None:
-    if packed is None:
-        return None
+def _records(packed: bytes) -> list[bytes]:
     return sorted(bytes(packed[n : n + 8]) for n in range(0, len(packed), 8))
 
 

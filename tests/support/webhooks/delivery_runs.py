@@ -33,7 +33,7 @@ def emit_many(webhook: Webhook, count: int, *, partition: int | None = None) -> 
     for number in range(count):
         emit_event(data={"number": number})
     if partition is not None:
-        Delivery.objects.filter(webhook=webhook).update(lane=partition)
+        Delivery.objects.filter(webhook=webhook).update(partition=partition)
 
 
 def drain_all(webhook: Webhook, *, at: datetime | None = None) -> None:

@@ -1,8 +1,6 @@
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from surveys.models import Answer, Block, Completion, Conversation, Option, Project, Tally
 from surveys.services.projects import schedule
@@ -224,7 +222,7 @@ def test_other_communities_reach_no_draft_and_nothing_private():
 
 def test_a_project_stays_public_once_it_was():
     owner, other = Caller(), Caller()
-    closed, changed, scheduled, earlier = (owner.make(TEXT) for _ in range(4))
+    closed, changed, scheduled = (owner.make(TEXT) for _ in range(3))
     owner.post(f"/projects/{closed['id']}/open", {"delivery": ON_WEB})
     owner.post(f"/projects/{closed['id']}/close")
     owner.post(f"/projects/{changed['id']}/open")
@@ -232,38 +230,14 @@ def test_a_project_stays_public_once_it_was():
     owner.post(f"/projects/{changed['id']}/close")
     owner.post(f"/projects/{scheduled['id']}/open", {"delivery": {**ON_WEB, **FAR}})
     Project.objects.filter(pk=scheduled["id"]).update(opens_at=NOON, closes_at=NOON)  # no tick has come yet
-    owner.post(f"/projects/{earlier['id']}/open", {"delivery": ON_WEB})
-    Project.objects.filter(pk=earlier["id"]).update(was_open_to_web=False)  # as an earlier version opens it
-    owner.post(f"/projects/{earlier['id']}/close")
 
     before_tick = other.post(f"/projects/{scheduled['id']}/clone")
     schedule.open_and_close_due(at=NOON)
 
     assert before_tick.status_code == 201
-    for project in (closed, changed, scheduled, earlier):
+    for project in (closed, changed, scheduled):
         assert owner.get(f"/projects/{project['id']}").json()["status"] == "inactive"
         assert other.post(f"/projects/{project['id']}/clone").status_code == 201
-
-
-def test_the_migration_remembers_projects_that_were_public_before():
-    owner, other = Caller(), Caller()
-    draft, private, answered, live = (owner.make(TEXT, delivery=ON_WEB) for _ in range(4))
-    owner.patch(f"/projects/{private['id']}", {"delivery": None})
-    owner.post(f"/projects/{live['id']}/open")
-    for made in (private, answered):
-        answer_first(made)
-    Project.objects.update(was_open_to_web=False)
-    (fill,) = import_module("surveys.migrations.0011_find_earlier_public_projects").Migration.operations
-
-    with connection.cursor() as cursor:
-        cursor.execute(fill.sql)
-
-    remembered = Project.objects.filter(was_open_to_web=True).values_list("pk", flat=True)
-    assert set(remembered) == {int(answered["id"]), int(live["id"])}
-    statuses = [
-        other.post(f"/projects/{made['id']}/clone").status_code for made in (draft, private, answered, live)
-    ]
-    assert statuses == [404, 404, 201, 201]
 
 
 def test_members_may_not_clone():

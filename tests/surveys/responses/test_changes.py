@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -458,60 +457,6 @@ def test_a_page_has_between_1_and_100_elements(admin: Caller, per_page: str) -> 
 
 def test_an_unknown_parameter_is_refused(admin: Caller) -> None:
     assert refusal(admin.get("/responses/changes?after=1")) == (400, "invalid_request")
-
-
-# --- Coming from the version before ---------------------------------------------------------------------
-
-
-def test_earlier_responses_stand_at_the_beginning(
-    admin: Caller, survey: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    migration = import_module("surveys.migrations.0027_tell_earlier_responses")
-    monkeypatch.setattr(migration, "CONVERSATIONS_AT_ONCE", 2)
-    early = [answered(admin, survey, f"p{n}").told["id"] for n in range(5)]
-    Talk(admin, survey, external_id="nobody")
-    Conversation.objects.update(changed_in=None)
-    late = answered(admin, survey, "late").told["id"]
-
-    migration.tell(None, SimpleNamespace(connection=connection))
-
-    assert ids(Copy(admin, survey).read()) == [*sorted(early), late]
-
-
-def test_earlier_anonymous_responses_wait_until_they_are_settled(admin: Caller) -> None:
-    migration = import_module("surveys.migrations.0027_tell_earlier_responses")
-    survey = open_survey(admin, QUESTION, privacy_mode="anonymous")
-    answered(admin, survey)
-    Conversation.objects.update(changed_in=None)
-
-    migration.tell(None, SimpleNamespace(connection=connection))
-
-    assert Copy(admin, survey).read() == []
-    settle()
-    assert len(Copy(admin, survey).read()) == 1
-
-
-def test_moves_of_the_version_before_which_writes_no_places_are_told(
-    admin: Caller, survey: dict[str, Any]
-) -> None:
-    talk, begun = answered(admin, survey, "ann"), Talk(admin, survey, external_id="bob")
-    copy = Copy(admin, survey)
-    copy.read()
-    migration = import_module("surveys.migrations.0024_tell_changes_of_responses")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_trigger WHERE tgname LIKE 'conversation_tells_%'")
-        assert cursor.rowcount == 0  # a new site needs none
-        cursor.execute(migration.KEEP_TOLD)
-        moved = (
-            "UPDATE surveys_conversation SET is_listed = TRUE, state = state || '{\"at\": 1}' WHERE id = %s"
-        )
-        cursor.execute(moved, [begun.told["id"]])
-        cursor.execute("UPDATE surveys_conversation SET user_id = NULL WHERE id = %s", [talk.told["id"]])
-        written = set(ids(copy.read()))
-        cursor.execute(migration.LET_GO)
-        cursor.execute(migration.FUNCTION)
-
-    assert written == {talk.told["id"], begun.told["id"]}
 
 
 # --- Housekeeping ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from surveys.engine import packing
 from surveys.models import Answer, Conversation, Tally
 from tests.support.caller import Caller
 from tests.support.datasets import admission_test, students
@@ -34,21 +35,27 @@ def answered(caller: Caller, project: dict[str, Any], people: list[tuple[str, ..
         converse(caller, project, list(person))
     others = [each for n, each in enumerate(people) if n % THROUGH_THE_INTERFACE]
     blocks = project["script"]["blocks"]
+    ids = [{option["value"]: int(option["id"]) for option in block["options"]} for block in blocks]
     made = [
         Conversation(
             id=uuid.uuid4(),
             project_id=int(project["id"]),
             seed=1,
             state={},
+            packed=packing.pack(
+                {
+                    n: {"option_ids": [of[value]]}
+                    for n, (of, value) in enumerate(zip(ids, person, strict=True))
+                }
+            ),
             is_listed=True,
             started_at=NOON,
             updated_at=NOON,
             completed_at=NOON,
         )
-        for _ in others
+        for person in others
     ]
     Conversation.objects.bulk_create(made)
-    ids = [{option["value"]: option["id"] for option in block["options"]} for block in blocks]
     Answer.objects.bulk_create(
         chain.from_iterable(
             (

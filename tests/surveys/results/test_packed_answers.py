@@ -1,13 +1,10 @@
 """Packed answers are the answer rows, whatever happens, and filtered figures are those of the rows."""
 
 from datetime import timedelta
-from importlib import import_module
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
@@ -152,61 +149,6 @@ def test_a_vote_that_is_changed_or_taken_back_is_packed_anew():
     assert plain_counts.unequal_packs() == []
     assert [each["count"] for each in told.blocks[0]["distribution"]] == [1]
     assert told.blocks[0]["distribution"][0]["value"] == "green"
-
-
-def test_what_is_not_packed_is_counted_from_its_rows():
-    made = scenario.project({"type": "open_numeric"})
-    for number in EXTREMES:
-        scenario.say(scenario.begin(made), number)
-    selection = Selection(provider="web")
-    from_packs = figures.count(project=made, selection=selection)
-
-    Conversation.objects.update(packed=None)
-
-    assert figures.count(project=made, selection=selection) == from_packs == figures.count(project=made)
-
-
-def test_the_migration_packs_what_was_answered_before(monkeypatch):
-    migration = import_module("surveys.migrations.0013_pack_earlier_answers")
-    monkeypatch.setattr(migration, "CONVERSATIONS_AT_ONCE", 3)
-    made = scenario.project(*SCRIPT)
-    chance = Random(4)
-    for _ in range(8):
-        walk(made, chance, 9)
-    Conversation.objects.update(packed=None)
-
-    migration.pack(None, SimpleNamespace(connection=connection))
-
-    assert plain_counts.unequal_packs() == []
-
-
-def test_moves_of_the_version_before_which_packs_nothing_are_counted():
-    made = scenario.project({"type": "rating"}, {"type": "rating"})
-    told = scenario.say(scenario.begin(made), "3")
-    block = scenario.script(made).blocks[1].id
-    migration = import_module("surveys.migrations.0012_pack_answers")
-    trigger = "SELECT FROM pg_trigger WHERE tgname = 'conversation_packs'"
-    with connection.cursor() as cursor:
-        cursor.execute(trigger)
-        assert cursor.rowcount == 0  # a new site needs none
-        cursor.execute(migration.KEEP_EQUAL)
-        cursor.execute(trigger)
-        assert cursor.rowcount == 1
-        cursor.execute(
-            """
-            WITH moved AS (
-                UPDATE surveys_conversation SET state = jsonb_set(state, '{answers}', %s) WHERE id = %s
-            )
-            INSERT INTO surveys_answer (conversation_id, block_id, ordinal, value, number)
-            VALUES (%s, %s, 0, '5', 5)
-            """,
-            [f'{{"{block}": {{"number": "5"}}}}', told.conversation.pk, told.conversation.pk, block],
-        )
-
-    blocks = figures.count(project=made, selection=Selection(provider="web")).blocks
-
-    assert plain_counts.unequal_packs() == []
-    assert [each["response_count"] for each in blocks] == [1, 1]
 
 
 def test_ids_far_apart_are_found_by_searching(monkeypatch):
