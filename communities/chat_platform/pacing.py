@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from redis.exceptions import RedisError
 
 from communities import redis_connection
@@ -134,7 +135,7 @@ def look(route: Route, *, as_bot: bool) -> Wait | None:
 
 def _ask(route: Route, *, as_bot: bool, counts: str) -> Wait | None:
     own = (route.method, route.template)
-    keys = [_key("pause"), _key("circuit"), _key("second"), _key("route", *own), _stop_of(route)]
+    keys = [_key("pause"), _circuit(), _key("second"), _key("route", *own), _stop_of(route)]
     keys += [_key("yield")]
     most, yielding = (EDITS_PER_SECOND, "0") if route.is_edit else (PER_SECOND, _milliseconds(YIELDING))
     values = [_key("bucket", ""), route.major, "1" if as_bot else "0", str(most), yielding, counts]
@@ -172,22 +173,14 @@ def stop_all(wait: timedelta) -> None:
 
 
 def open_circuit() -> None:
-    """Stop the bot's calls for some minutes: its token was refused, and more of the same gets us banned."""
-    _set(_key("circuit"), CIRCUIT_OPEN)
+    """Stop calls with the bot's token for some minutes: it was refused, and more of them get us banned."""
+    _set(_circuit(), CIRCUIT_OPEN)
 
 
-def circuit_is_open() -> bool:
-    """Whether the bot's token was refused lately."""
-    try:
-        return bool(redis_connection.client().exists(_key("circuit")))
-    except (RedisError, OSError):
-        return False
-
-
-def close_circuit() -> None:
-    """Let the bot's calls go out again, for example since somebody asks for a check by hand."""
-    with suppress(RedisError, OSError):
-        redis_connection.client().delete(_key("circuit"))
+def _circuit() -> str:
+    """The key of a circuit, which belongs to one token: another token is tried at once."""
+    token = settings.CHAT.bot_token if settings.CHAT else ""
+    return _key("circuit", hashlib.sha256(token.encode()).hexdigest()[:16])
 
 
 def take(name: str, most: int, period: timedelta) -> bool:

@@ -36,7 +36,7 @@ from surveys.services.conversations.admission import Missing, NotAdmitted
 MAX_BYTES = 256 * 1024
 MOST_CLICKS, CLICKS_PERIOD = 30, 10  # of one person; the period in seconds
 REMEMBERED = 3600  # seconds for which an interaction that comes again is known
-EVENT_PING, EVENT = 0, 1
+EVENT = 1  # the type of an event; 0 is a ping
 
 log = structlog.get_logger("colloquy.chat")
 View = Callable[[HttpRequest], HttpResponse]

@@ -12,7 +12,7 @@ from surveys.engine.language.piping import Authored
 _MARKUP = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
 
 ANSWER, VOTE, INFO = "Answer", "Vote", "Info"
-BACK, SKIP, SUBMIT, UNDO, TRY_AGAIN = "Back", "Skip", "Submit", "Undo", "Try again"
+BACK, SKIP, SUBMIT, UNDO = "Back", "Skip", "Submit", "Undo"
 WRITE, WRITE_NUMBER, CHANGE_TEXT = "Write answer", "Enter a number", "Change answer"
 AGAIN, CHANGE, RETRACT = "Answer again", "Change my vote", "Take my vote back"
 WELCOME_BACK = "Welcome back, you were here."

@@ -228,7 +228,9 @@ def test_a_limit_of_all_stops_all_traffic(loopback: Loopback, answer: Any) -> No
     assert len(loopback.requests) == 1
 
 
-def test_a_refused_token_stops_the_bot_for_some_minutes(loopback: Loopback, redis) -> None:
+def test_a_refused_token_stops_the_bot_for_some_minutes_and_another_does_not(
+    loopback: Loopback, redis, settings
+) -> None:
     loopback.answers = [_json(401, {"code": 0}), _json(200, {}), _json(200, {})]
     with pytest.raises(Unauthorized):
         client.request("GET", "/guilds/1")
@@ -236,8 +238,8 @@ def test_a_refused_token_stops_the_bot_for_some_minutes(loopback: Loopback, redi
     with pytest.raises(Unreachable, match="refused the bot’s token") as stopped:
         client.request("GET", "/guilds/2")
     client.request("PATCH", ORIGINAL, json={}, as_bot=False)
-    pacing.close_circuit()
-    client.request("GET", "/guilds/3")
+    settings.CHAT = dataclasses.replace(settings.CHAT, bot_token="another-token")
+    client.request("GET", "/guilds/3")  # at once
 
     assert timedelta(minutes=4) < (stopped.value.retry_after or timedelta()) <= pacing.CIRCUIT_OPEN
     assert len(loopback.requests) == 3
