@@ -28,6 +28,7 @@ _UNSEEN = regex.compile(
     rf"|(?<={_JOINED})[\u200C\u200D](?={_JOINED}))"
     r"|[[\p{Default_Ignorable_Code_Point}\p{Cc}\uFFF9-\uFFFB]--\s]"
 )
+_SELECTOR = regex.compile(r"\p{Variation_Selector}")  # says how the character before it is drawn
 _BLANKS = regex.compile(r"[\s\p{Z}\u2800]+")
 _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
 
@@ -50,6 +51,17 @@ def appearance(text: str) -> str:
     if _IS_PLAIN(text):
         return text
     return composed(_BLANKS.sub(" ", _UNSEEN.sub(r"\1", text)).strip())
+
+
+def first_unseen(text: str) -> str:
+    """Return the first character that no font draws; empty if there is none.
+
+    Joiners of emoji and of words, and what says how a character is drawn, are parts of what can be seen.
+    """
+    if _IS_PLAIN(text):
+        return ""
+    unseen = (match[0] for match in _UNSEEN.finditer(text) if match[1] is None)
+    return next((sign for sign in unseen if not _SELECTOR.match(sign)), "")
 
 
 def composed(text: str) -> str:

@@ -125,6 +125,26 @@ def test_writes_take_an_idempotency_key_and_reads_do_not() -> None:
         assert ("Idempotency-Key" in names) == (method != "get"), f"{method} {path}"
 
 
+def test_moves_that_a_retry_repeats_say_how_to_repeat_them_safely() -> None:
+    schemas = described()["components"]["schemas"]
+    texts = {
+        operation["operationId"]: operation["description"]
+        for _, _, operation in operations()
+        if "block_id" in (body := schemas.get(_body_of(operation), {})).get("properties", {})
+        and "block_id" not in body.get("required", [])
+    }
+
+    assert texts.keys() >= {"conversations_back", "conversations_continue"}
+    for name, text in texts.items():
+        assert ("`block_id`" in text, "`Idempotency-Key`" in text) == (True, True), name
+
+
+def _body_of(operation: dict[str, Any]) -> str:
+    """The name of the schema of an operation's JSON body; empty without one."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    return content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+
+
 def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
     text = described()["info"]["description"]
     schemas = described()["components"]["schemas"]

@@ -255,7 +255,10 @@ def _warning() -> Schema:
             "that no answer can satisfy, and comparisons with an empty list. These two are about conditions "
             "and formulas, at most 10 for each. "
             "`similar_options`: two options whose values, or labels with their emoji, differ only in the "
-            "case of letters; values that look the same are refused (`duplicate`)."
+            "case of letters; values that look the same are refused (`duplicate`). "
+            "`unseen_character`: an option's value contains a character that nobody sees, such as U+200B. "
+            "It is stored as sent, and conditions, prefilled answers and imports that lack it do not match. "
+            "Joiners inside emoji and words are no such characters."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

@@ -32,6 +32,11 @@ from surveys.services.conversations.view import ConversationView
 
 TAG = "Conversations"
 PICTURES = ("image_url", "thumbnail_url")
+_RETRIES = (
+    " Send `block_id`, the `step.block.id` that you have, or an `Idempotency-Key`. Without both, a request "
+    "that is sent twice, for example after a time-out, moves twice and leaves out a step. With `block_id`, a "
+    "conversation that has moved on already is returned as it is, with `resumed: true`."
+)
 _NOT_ASKED = "A platform that knows this respondent could not be asked. Please retry shortly."
 
 
@@ -410,7 +415,7 @@ class ConversationViewSet(OwnWorkViewSet):
         description=(
             "Returns to the step shown before, of any block type. Answers stay until they are changed. At "
             "the end of a poll with `change_poll`, this reopens the vote: the earlier vote counts until a "
-            "new one is given. `409 conflict` at the first step, and after the end otherwise."
+            "new one is given. `409 conflict` at the first step, and after the end otherwise." + _RETRIES
         ),
         request=MoveIn,
         responses=ConversationOut,
@@ -433,7 +438,7 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Go past a content or action block",
         description=(
             "Works for every `continue` of the block. If the current block is a question, this is "
-            "`409 conflict`, unless its answer stays (`step.is_locked`)."
+            "`409 conflict`, unless its answer stays (`step.is_locked`)." + _RETRIES
         ),
         request=MoveIn,
         responses=ConversationOut,

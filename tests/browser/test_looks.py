@@ -1,6 +1,6 @@
 import gzip
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ from django.contrib.staticfiles import finders
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from surveys.engine.script import Scale
 from tests.support.browser.animations import END_MOTION
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.browser.surveys import EVERYTHING, everything
@@ -82,15 +83,61 @@ def test_friendly_states_are_accessible(windows, check_accessibility, fields, to
     check_accessibility(page)
 
 
+ARABIC = {"options": ["نعم، دائمًا", "لا، أبدًا"], "required": True}
+RIGHT_TO_LEFT = (
+    {**ARABIC, "type": "single_punch", "prompt": "One."},
+    {**ARABIC, "type": "multi_punch", "prompt": "Some."},
+    {**ARABIC, "type": "ranking", "prompt": "All."},
+    {"type": "nps", "prompt": "Ends.", "scale": Scale(label_left="نعم", label_right="لا")},
+)
+# How far each text is from what it belongs to: the control before it, or its end of the scale.
+GAPS = """() => {
+  const drawn = (element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return range.getBoundingClientRect();
+  };
+  const scale = document.querySelector(".cells")?.getBoundingClientRect();
+  const ends = [...document.querySelectorAll(".scale-labels span")].filter((end) => end.textContent.trim());
+  return [
+    ...Array.from(document.querySelectorAll(".option > .text, .rank > .text"), (text) =>
+      drawn(text).left - text.previousElementSibling.getBoundingClientRect().right),
+    ...ends.map((end, n) => n ? scale.right - drawn(end).right : drawn(end).left - scale.left),
+  ];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_text_that_is_written_from_right_to_left_stands_next_to_what_it_belongs_to(windows, width):
+    made = scenario.project(*RIGHT_TO_LEFT)
+    page = windows.open(f"/s/{made.slug}", viewport={"width": width, "height": 800})
+    for block in RIGHT_TO_LEFT:
+        question(page, block["prompt"])
+
+        gaps = page.evaluate(GAPS)
+
+        assert (len(gaps), max(gaps) < 24) == (2, True), (block["type"], gaps)
+        if block["type"] == "ranking":
+            page.get_by_role("button", name="Keep this order").click()
+        elif block["type"] != "nps":
+            page.locator(".option").first.click()
+        if block["type"] != "nps":
+            go_on(page)
+
+
 def test_the_opening_is_told_in_the_visitors_own_time(windows):
-    opens_at = timezone.now().replace(year=2032, month=1, day=15, hour=12, minute=0)
+    """In words that are the same in each language of the browser, so that nobody reads a month as a day."""
+    opens_at = datetime(2032, 1, 12, 12, 0, tzinfo=UTC)
     made = scenario.project(TEXT, status="inactive", opens_at=opens_at)
 
-    page = windows.open(f"/s/{made.slug}", timezone_id="America/New_York", locale="en-US")
-    expect(page.locator("time")).to_contain_text("7:00")
+    written = re.compile("^Monday,? 12 January 2032 at 07:00 GMT-5$")  # browsers disagree about the comma
+
+    for locale in ("en-US", "de-DE", "fa-IR"):
+        page = windows.open(f"/s/{made.slug}", timezone_id="America/New_York", locale=locale)
+        expect(page.locator("time")).to_have_text(written)
 
     plain = windows.open(f"/s/{made.slug}", java_script_enabled=False)
-    expect(plain.locator("time")).to_have_text("15 January 2032, 12:00 UTC")
+    expect(plain.locator("time")).to_have_text("12 January 2032, 12:00 UTC")
 
 
 def test_pages_for_what_is_missing_are_accessible(windows, check_accessibility):

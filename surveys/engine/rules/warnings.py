@@ -18,6 +18,7 @@
     unknown_value        a comparison of a block with a value that its answers cannot have
     never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
     similar_options      two options of a choice that people see as the same but for the case of letters
+    unseen_character     a character in an option's value that nobody sees, and that conditions compare
 
 `field` is the path in the script as a read returns it.
 """
@@ -29,7 +30,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from communities.sent_text import appearance
+from communities.sent_text import appearance, first_unseen
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
@@ -59,6 +60,7 @@ CODES = (
     "unknown_value",
     "never_true",
     "similar_options",
+    "unseen_character",
 )
 
 
@@ -136,6 +138,7 @@ def _found(
         path = f"blocks[{n}]"
         yield from _scores(script, n, path)
         yield from _similar_options(script, n, path)
+        yield from _unseen_characters(script, n, path)
         yield from _names(script, n, path)
         yield from _name_of_variable(script, block, path)
         yield from _ambiguous_names(script, block, path, ambiguous)
@@ -196,6 +199,16 @@ def _similar_options(script: Script, at: int, path: str) -> Iterator[ScriptWarni
                 f"differs only in the case of letters: {_excerpt(shown)}. People may not see the difference."
             )
             yield ScriptWarning(f"{path}.options[{n}].{key}", "similar_options", message, block)
+
+
+def _unseen_characters(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
+    for n, option in enumerate(script.blocks[at].options):
+        if sign := first_unseen(option.value):
+            message = (
+                f"In {_block_in_words(script, at)}, the value of option {n + 1} contains a character that "
+                f"nobody sees (U+{ord(sign):04X}). A condition that is typed without it never matches."
+            )
+            yield ScriptWarning(f"{path}.options[{n}].value", "unseen_character", message, script.blocks[at])
 
 
 def _look_of_value(option: Option) -> object:

@@ -347,7 +347,6 @@ def _first(
         note=note,
         has_traps=page_request.has_traps,
         ahead=page_request.ahead,
-        closes_at=page_request.project.closes_at,
     )
 
 

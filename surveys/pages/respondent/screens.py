@@ -142,7 +142,7 @@ class Screen:
     earned: Earned | None = None
     results: ResultsView | None = None
     results_when: str = ""  # when a poll shows its results, for somebody who has not voted
-    closes_at: datetime | None = None  # said on the first page
+    closes_at: datetime | None = None  # said at the first step
     has_traps: bool = False
     answers_as: AnswersAs | None = None
     has_lost_link: bool = False  # the page may still say whose link it was
@@ -164,7 +164,6 @@ def first(
     note: str = "",
     has_traps: bool = False,
     ahead: Prefill = NOTHING,
-    closes_at: datetime | None = None,
 ) -> Screen:
     """The first step, after those that are answered `ahead`. It says when the project closes by itself.
 
@@ -175,7 +174,7 @@ def first(
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
-    screen = replace(screen, has_traps=has_traps, closes_at=closes_at)
+    screen = replace(screen, has_traps=has_traps, closes_at=view.project.closes_at)
     if not view.project.is_poll:
         return screen
     question = view.step.block
@@ -207,8 +206,12 @@ def step(
     past_change: PastChange = PastChange.REPLACED,
     ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The step that waits. Its control holds what was `typed`, else the earlier answer, else one `ahead`."""
+    """The step that waits. Its control holds what was `typed`, else the earlier answer, else one `ahead`.
+
+    The first step says when the project closes by itself, also to somebody who came back to it.
+    """
     assert view.step is not None
+    is_first = view.project.is_poll or not runner.can_go_back(view.state)
     return Screen(
         step=_step(
             view,
@@ -223,6 +226,7 @@ def step(
         note=note,
         verdict=None if error else verdict_of(view),
         prize=rewards.at_step(view),
+        closes_at=view.project.closes_at if is_first else None,
         status=422 if error else 200,
         past_change=past_change,
         latest=_latest(view, past_change),
@@ -254,6 +258,7 @@ def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error:
     question, reply, before = _poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
+        closes_at=view.project.closes_at,
         status=422 if error else 200,
         past=partial(past.past_of, view, count=len(before.path)),
     )

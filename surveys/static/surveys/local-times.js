@@ -1,17 +1,16 @@
 /* Shows each time of a visitor's page in the visitor's own zone, which is named. Without this it is in UTC. */
 const localTimes = (() => {
   "use strict";
-  const options = {
+  /* English, as the rest of the page, with the month's name and 24 hours, whatever the browser's language is: no
+     reader can take the month for the day, or noon for midnight. */
+  const written = new Intl.DateTimeFormat("en-GB", {
     weekday: "long", day: "numeric", month: "long", year: "numeric",
-    hour: "numeric", minute: "2-digit", timeZoneName: "short",
-  };
+    hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+  });
 
   function show(part) {
     part.querySelectorAll("time[data-local]").forEach((time) => {
-      try {
-        const written = new Intl.DateTimeFormat(document.documentElement.lang || "en", options);
-        time.textContent = written.format(new Date(time.dateTime));
-      } catch { /* keep the time in UTC */ }
+      time.textContent = written.format(new Date(time.dateTime));
     });
   }
 

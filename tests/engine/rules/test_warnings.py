@@ -97,6 +97,27 @@ def test_options_that_differ_in_case_alone_are_told(options: tuple[Option, ...],
     assert warned_of(replace(block, type="rating")) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "sign"),
+    [
+        *((f"Y{sign}es", f"U+{ord(sign):04X}") for sign in "\u00ad\u061c\u200b\u200c\u200d\u2060\ufeff\x01"),
+        *(
+            (seen, "")
+            for seen in ("Yes", "two words", "é", "❤️", "1️⃣", "👩‍👧", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "می‌خواهم", "क्‍ष", "葛\U000e0100")
+        ),
+    ],
+)
+def test_a_character_of_a_value_that_nobody_sees_is_told(value: str, sign: str) -> None:
+    block = replace(QUESTION, options=(Option("No"), Option(value)))
+
+    found = warnings(Script((block,)), uses_xp=False, is_anonymous=False, known_achievements=None)
+
+    told = [
+        each["field"] for each in found if each["code"] == "unseen_character" and sign in str(each["message"])
+    ]
+    assert told == (["blocks[0].options[1].value"] if sign else [])
+
+
 def test_warnings_that_are_not_about_a_name_say_the_number_and_the_text_of_their_block() -> None:
     twins = replace(QUESTION, options=(Option("Yes", 1), Option("yes", 2)), correct_answer_ids=(1,))
     items = (Option("a", id=1, score_values={"score": Decimal(1)}), Option("b", id=2))

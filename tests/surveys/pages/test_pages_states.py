@@ -109,6 +109,28 @@ def test_the_first_page_says_until_when_the_project_is_open(fields):
     assert "Open until" not in visitor.page
 
 
+@pytest.mark.parametrize("htmx", [False, True])
+def test_whoever_comes_back_to_the_first_question_reads_again_until_when_the_project_is_open(htmx):
+    closes_at = timezone.now() + timedelta(days=2)
+    made = scenario.project({**CHOICE, "required": True}, TEXT, closes_at=closes_at)
+    visitor = Visitor(made, htmx=htmx).look().send(option=scenario.option_id(made, "q0", 0))
+    assert "Open until" not in visitor.page
+
+    assert "Open until" in visitor.send("back").page
+    assert "Open until" in visitor.send(option="").page  # with an error
+    assert "Open until" in visitor.look().page
+
+
+def test_whoever_changes_their_vote_reads_until_when_the_poll_is_open():
+    made = scenario.project(
+        CHOICE, TEXT, type="poll", change_poll=True, closes_at=timezone.now() + timedelta(days=2)
+    )
+    visitor = Visitor(made).look().send(option=scenario.option_id(made, "q0", 0))
+    assert "Open until" not in visitor.page
+
+    assert "Open until" in visitor.send("change").page
+
+
 def test_whoever_has_answered_is_thanked_again():
     made = scenario.project(TEXT, max_completes_per_user=1)
     visitor = Visitor(made).look().send(value="one")

@@ -84,8 +84,8 @@ export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
-/** A moment in words and in the community's time zone, which is named, as on all pages of staff. */
+/** A moment in English words and in the community's time zone, which is named, as on all pages of staff. */
 export function inWords(moment, parts = { dateStyle: "medium", timeStyle: "short" }) {
   const timeZone = document.getElementById("editor").dataset.timeZone;
-  return `${moment.toLocaleString([], { ...parts, timeZone })} (${timeZone})`;
+  return `${moment.toLocaleString("en-GB", { ...parts, timeZone })} (${timeZone})`;
 }

@@ -149,5 +149,5 @@ export function ago(then, now = new Date()) {
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`;
-  return then.toLocaleDateString(undefined, { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit" });
+  return then.toLocaleDateString("en-GB", { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit" });
 }
