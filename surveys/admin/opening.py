@@ -275,7 +275,7 @@ def facts_of(page: ProjectPage) -> list[str]:
     """What follows from opening, in sentences."""
     project = page.project
     facts: list[str] = [
-        f"It asks {plural(project.question_count, 'question')}. While it is open, only wording can change.",
+        f"{_questions_in_words(project)} While it is open, only wording can change.",
         f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
         "This cannot change once there are responses.",
     ]
@@ -295,6 +295,12 @@ def facts_of(page: ProjectPage) -> list[str]:
         elif time:
             facts.append(format_html("The {} time, {}, is over: {}.", turn, moment(time), otherwise))
     return facts
+
+
+def _questions_in_words(project: Project) -> str:
+    """What the saved script asks: a draft is not part of what opens."""
+    count = project.question_count
+    return f"It asks {plural(count, 'question')}." if count else "Its saved script has no question yet."
 
 
 def times_that_are_over(page: ProjectPage) -> str:
