@@ -86,6 +86,10 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
     ("fields", "sentence"),
     [
         ({"type": "poll"}, "When do voters see how others voted?"),
+        ({"type": "poll", "poll_results_mode": "public"}, "also before they vote. You can change this"),
+        ({"type": "poll", "poll_results_mode": "voters_only"}, "Those who voted see the totals. You can"),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "The poll shows its totals once it is closed. You"),
+        ({"type": "poll", "privacy_mode": "anonymous"}, "once it is closed. You can change this below."),
         ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
         ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
         ({"privacy_mode": "anonymous"}, "Only the author and the community’s admins see its results"),
