@@ -158,13 +158,19 @@ class Keeping {
   #notTaken({ status, data }) {
     if (this.isBehind) this.#writeLocal();
     if (status === 409) {
-      this.elsewhere = data?.draft ? "kept" : (data?.revision ?? 0) > this.base ? "saved" : "discarded";
+      this.elsewhere = this.#happened(data ?? {});
       this.#set("newer", data?.message ?? "");
     } else {
       this.violations = data?.violations ?? [];
       this.#set("refused", data?.message ?? "The server did not take this draft.");
     }
     return false;
+  }
+
+  /** What another tab has done, by the draft and the script that the server has now. */
+  #happened({ draft, revision = 0 }) {
+    if (draft) return draft.revision > this.base ? "saved_and_kept" : "kept";
+    return revision > this.base ? "saved" : "discarded";
   }
 
   #again() {
