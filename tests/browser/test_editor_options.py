@@ -132,8 +132,12 @@ def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(win
         "97 options added; 37 lines were left out, because a question has at most 100 options; "
         "1 line was left out, because an option has at most 500 characters."
     )
-    expect(page.get_by_label("One option on each line")).to_have_value("\n".join([*lines[98:], lines[0]]))
-    page.get_by_role("button", name="Cancel").click()
+    left_out = page.get_by_label("Lines that were not taken")
+    expect(left_out).to_have_value("\n".join([*lines[98:], lines[0]]))
+    expect(left_out).not_to_be_editable()
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("38 lines left out")
+    expect(page.get_by_role("button", name="Add them")).to_have_count(0)
+    page.get_by_role("dialog").get_by_text("Close", exact=True).click()
     expect(page.locator(".option-row")).to_have_count(100)
 
 
@@ -147,7 +151,7 @@ def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, c
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
         "1 option added; 2 lines were left out, because a question has at most 100 options."
     )
-    expect(page.get_by_label("One option on each line")).to_have_value("Thursday\nSaturday")
+    expect(page.get_by_label("Lines that were not taken")).to_have_value("Thursday\nSaturday")
     assert editor.values(page)[-2:] == ["Evening 98", "Tuesday"]
 
 

@@ -173,7 +173,8 @@ class Options {
   #told(parts) {
     const says = told(parts, this.noun, this.most);
     this.cx.options.announce(says);
-    return { says, rest: [...parts.tooMany, ...parts.tooLong] };
+    const isFull = (this.cx.block.options ?? []).length >= this.most;
+    return { says, rest: [...parts.tooMany, ...parts.tooLong], isFull };
   }
 
   /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
