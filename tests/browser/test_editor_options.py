@@ -103,6 +103,25 @@ def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
     assert editor.values(page) == ["red", "green", "Tuesday", "Thursday", "Saturday"]
 
 
+def test_options_that_nobody_has_filled_in_are_there_again_after_a_reload(windows, caller):
+    project = editor.new_project(caller, type="poll")
+    page = editor.open_editor(windows, caller, project)
+    editor.add(page, "one choice")
+    page.keyboard.type("Tea?")
+    editor.expect_kept(page)
+
+    page.reload()
+    expect(page.get_by_label("Question")).to_have_value("Tea?")
+    expect(page.locator(".option-row")).to_have_count(2)
+    editor.expect_state(page, "Draft kept")
+    page.get_by_label("Option 1", exact=True).fill("Green")
+    editor.expect_kept(page)
+    page.reload()
+
+    expect(page.get_by_label("Option 1", exact=True)).to_have_value("Green")
+    expect(page.locator(".option-row")).to_have_count(2)
+
+
 def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
     project = editor.new_project(caller, CHOICE)
     chat = {"audience": {"response_channel": "chat"}}
