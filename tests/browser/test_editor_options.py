@@ -122,6 +122,32 @@ def test_options_that_nobody_has_filled_in_are_there_again_after_a_reload(window
     expect(page.locator(".option-row")).to_have_count(2)
 
 
+def test_removing_an_option_that_was_chosen_asks_and_says_how_often(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    (block,) = editor.stored(caller, project)
+    caller.post(f"/projects/{project}/open", {"delivery": {"audience": {"participation": "open_web"}}})
+    for _ in range(2):
+        begun = caller.post(f"/projects/{project}/conversations", {}).json()
+        answer = {"block_id": block["id"], "value": "red"}
+        assert caller.post(f"/conversations/{begun['id']}/answers", answer).status_code == 200
+    caller.post(f"/projects/{project}/close", {})
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Remove option 1").click()
+    dialog = page.get_by_role("alertdialog", name="Remove “red”?")
+    expect(dialog).to_contain_text("It was chosen in 2 responses.")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    assert editor.values(page) == ["red", "green", "blue"]
+    page.get_by_role("button", name="Remove option 2").click()
+    dialog = page.get_by_role("alertdialog", name="Remove “green”?")
+    expect(dialog).to_contain_text("Nobody has chosen it yet.")
+    dialog.get_by_role("button", name="Remove option").click()
+
+    expect(page.locator(".option-row")).to_have_count(2)
+    assert editor.values(page) == ["red", "blue"]
+
+
 def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
     project = editor.new_project(caller, CHOICE)
     chat = {"audience": {"response_channel": "chat"}}

@@ -200,6 +200,14 @@ class Options {
 
   remove(key, { focusBefore = false } = {}) {
     if (!this.canChangeList) return;
+    const { block, store } = this.cx;
+    const option = block.options?.find((each) => each.key === key);
+    const mayBeChosen = option && store.answered.has(block.id) && store.known.options.has(option.id);
+    if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
+    this.cx.options.confirmOption(block, option, this.noun).then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
+  }
+
+  #takeOut(key, focusBefore) {
     const at = this.#indexOf(key);
     this.change((options) => options.filter((option) => option.key !== key), `Remove ${this.noun}`);
     this.cx.options.announce(`${this.noun} removed.`);
