@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 FIRST_YEAR = 1970
 FIRST_DAY = date(FIRST_YEAR, 1, 1)
 LAST_DAY = date(2999, 12, 31)  # of a form: a day later than any of ours, and no zone moves it past 9999
+DAYS_REVERSED = "The last day must not be before the first day."
 
 
 def is_possible(moment: datetime) -> bool:

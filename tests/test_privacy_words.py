@@ -17,6 +17,7 @@ from surveys.chat import words as chat_words
 from surveys.models import Project
 from surveys.pages.words import WORDS
 from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
+from tests.support.surveys.project_tabs import project_staff
 
 OWN_WORDS = re.compile(r"who answered what|see who answered|who gave an answer", re.IGNORECASE)
 MODES = {
@@ -41,6 +42,19 @@ def test_forms_of_projects_and_communities_and_the_set_up_use_them() -> None:
         assert of_community[value] == words.in_a_line
         assert words.name in of_set_up[value]
         assert words.sentence in of_set_up[value]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("value", CommunitySettings.AnonymousMode.values)
+def test_the_form_of_a_project_names_the_default_as_the_setting_of_the_community_does(value: str) -> None:
+    staff = project_staff()
+    CommunitySettings.objects.update_or_create(
+        community=staff.community, defaults={"default_anonymous_mode": value}
+    )
+
+    page = staff.read("/admin/surveys/project/add/")
+
+    assert f"The community’s default is chosen: {privacy_words.OF_NEW[value].in_a_line}" in page
 
 
 def test_respondents_read_them_on_pages_and_in_the_chat() -> None:

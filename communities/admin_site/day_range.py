@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from communities.sent_time import FIRST_DAY, LAST_DAY
+from communities.sent_time import DAYS_REVERSED, FIRST_DAY, LAST_DAY
 
 M = TypeVar("M", bound=Model)
 
@@ -39,6 +39,11 @@ class DayRange:
     @property
     def parameters(self) -> Mapping[str, str]:
         return {name: f"{day}" for name, day in (("from", self.first), ("to", self.last)) if day}
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with the range, at the field of its last day; empty if nothing is."""
+        return DAYS_REVERSED if self.first and self.last and self.last < self.first else ""
 
     def narrow(self, rows: QuerySet[M]) -> QuerySet[M]:
         if self.since is not None:

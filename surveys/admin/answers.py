@@ -58,6 +58,8 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
         "prompt": heading(block.prompt, catalogue.script),
         "noun": noun_of(project),
         "keeps": keeps,
+        "last_day": form["submitted_before"].value() or "",
+        "last_day_fault": next(iter(form.errors.get("submitted_before", ())), ""),
         "hidden": [(name, value) for name, value in list_page.hidden if name not in keeps],
         "zone": form.zone,
         "zone_reason": form.zone_reason,

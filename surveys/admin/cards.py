@@ -66,7 +66,7 @@ PRIVACY = {
     "transparent": Card(TRANSPARENT.name, TRANSPARENT.sentence, "transparent"),
     "semi-private": Card(
         SEMI_PRIVATE.name,
-        f"{SEMI_PRIVATE.sentence} Others see totals, if you share them.",
+        f"{SEMI_PRIVATE.sentence} Others see totals if you share them, or of a poll when you say so.",
         "semi-private",
     ),
     "anonymous": Card(

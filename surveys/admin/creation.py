@@ -15,6 +15,7 @@ from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.admin_site.base import SiteModelAdmin
 from communities.errors import Refusal
+from communities.privacy_words import PrivacyWords
 from communities.text_field import TextField
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.ai import provider_is_free
@@ -45,7 +46,7 @@ class NewProjectForm(once.CreationForm):
     privacy_mode = CardField(
         label=privacy_words.QUESTION,
         cards=PRIVACY,
-        help_text="You can change this until the first response. The community's default is chosen.",
+        help_text="You can change this until the first response.",  # see `_say_the_default`
     )
     start = CardField(label="How do you want to start?", cards=STARTS)
 
@@ -60,11 +61,13 @@ def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResp
     actor = acting.current_actor(request)
     if actor is None or not actor.has_role(Role.CREATOR):
         raise Http404
-    default = _default_privacy(actor)
+    of_community = communities.get_settings(community_id=actor.community_id).default_anonymous_mode
+    default = str(PRIVACY_BY_DEFAULT[of_community][0].value)
     asked = request.GET.get("type", "convo")
     initial = {"type": asked if asked in TYPES else "convo", "privacy_mode": default, "start": "empty"}
     form = NewProjectForm(request.POST if request.method == "POST" else None, initial=initial)
     form.fields["name"].widget.attrs["data-focus"] = ""
+    _say_the_default(form, privacy_words.OF_NEW[of_community or "no"])
     if provider_is_free():
         _say_that_no_ai_writes(form)
     if form.is_valid():
@@ -89,9 +92,10 @@ def _say_that_no_ai_writes(form: NewProjectForm) -> None:
     widget.cards = {**widget.cards, "sentence": replace(STARTS["sentence"], text=text)}
 
 
-def _default_privacy(actor: Actor) -> str:
-    settings = communities.get_settings(community_id=actor.community_id)
-    return str(PRIVACY_BY_DEFAULT[settings.default_anonymous_mode][0].value)
+def _say_the_default(form: NewProjectForm, words: PrivacyWords) -> None:
+    """Name the community's default as its setting does, which may say more than the card."""
+    field = form.fields["privacy_mode"]
+    field.help_text = f"{field.help_text} The community’s default is chosen: {words.in_a_line}"
 
 
 def _create(form: NewProjectForm, actor: Actor, default: str) -> str:

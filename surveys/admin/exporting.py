@@ -27,6 +27,8 @@ FORMATS = {
     "json": "JSON",
     "ndjson": "NDJSON",
 }
+# How each is offered at one press: sheets that people read mark missing answers (decisions 17.5).
+AS_OFFERED = {"csv": "&missing=marked&bom=1", "xlsx": "&missing=marked"}
 TABLES = ("csv", "xlsx", "parquet", "sav")  # which may have codes, and all but SPSS a row for each answer
 _LONG_SPSS = "An SPSS file has one response in a row. Choose another file for one answer in a row."
 _LONG_MARKED = (
@@ -110,7 +112,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
     address = reverse("admin:surveys_project_results_export", args=[project.pk])
     rest = f"&{query}" if query else ""
     files = [
-        (label, f"{address}?format={format}{'&bom=1' if format == 'csv' else ''}{rest}")
+        (label, f"{address}?format={format}{AS_OFFERED.get(format, '')}{rest}")
         for format, label in FORMATS.items()
     ]
     watch = reverse("admin:surveys_project_results_exported", args=[project.pk]) if count >= LARGE else ""

@@ -56,9 +56,9 @@ CHANNELS = {
     ),
 }
 POLL_RESULTS = {
-    "public": Card("At once", "Everybody sees the results, also before they vote.", "public"),
-    "voters_only": Card("After voting", "Those who voted see them.", "voters-only"),
-    "hidden": Card("When it closes", "The poll shows them once it is closed.", "hidden"),
+    "public": Card("At once", "Everybody sees the totals, also before they vote.", "public"),
+    "voters_only": Card("After voting", "Those who voted see the totals.", "voters-only"),
+    "hidden": Card("When it closes", "The poll shows its totals once it is closed.", "hidden"),
 }
 SCHEDULE_PATHS = {
     "opening_mode": "delivery.opening.mode",
@@ -275,14 +275,17 @@ def facts_of(page: ProjectPage) -> list[str]:
     """What follows from opening, in sentences."""
     project = page.project
     facts: list[str] = [
-        f"It asks {plural(project.question_count, 'question')}. While it is open, only wording can change.",
+        f"{_questions_in_words(project)} While it is open, only wording can change.",
         f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
         "This cannot change once there are responses.",
     ]
     facts += audience_in_words(project)
     most = project.max_completes_per_user
     facts.append(f"Everybody can complete it {_times(most) if most else 'as often as they like'}.")
-    if not project.is_poll or project.share_results:  # of a poll, the form asks for it
+    if project.is_poll:
+        mode = project.poll_results_mode or _DEFAULTS["settings.poll_results_mode"]
+        facts.append(f"{POLL_RESULTS[mode].text} You can change this below.")
+    if not project.is_poll or project.share_results:
         facts.append(_results_in_words(project))
     if rewards := _rewards_in_words(project):
         facts.append(f"Completing it gives {rewards}.")
@@ -295,6 +298,12 @@ def facts_of(page: ProjectPage) -> list[str]:
         elif time:
             facts.append(format_html("The {} time, {}, is over: {}.", turn, moment(time), otherwise))
     return facts
+
+
+def _questions_in_words(project: Project) -> str:
+    """What the saved script asks: a draft is not part of what opens."""
+    count = project.question_count
+    return f"It asks {plural(count, 'question')}." if count else "Its saved script has no question yet."
 
 
 def times_that_are_over(page: ProjectPage) -> str:

@@ -138,6 +138,8 @@ def _xp_in_words(page: ProjectPage) -> str:
     if project.is_poll:
         return f"{each} {name} with the vote; taken back with it."
     count = project.question_count
+    if not count:
+        return f"{each} {name} for each question. The saved script has none yet."
     return f"{each} {name} for each of its {plural(count, 'question')}: {each * count} in all."
 
 

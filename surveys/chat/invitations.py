@@ -190,9 +190,8 @@ def _closes(project: Project, at: datetime) -> str:
 
 
 def _questions(project: Project, script: Script) -> str:
-    if project.is_poll:
-        return ""
-    return f"💬 {plural(sum(block.asks for block in script.blocks), 'question')}"
+    count = sum(block.asks for block in script.blocks)
+    return f"💬 {plural(count, 'question')}" if count and not project.is_poll else ""
 
 
 def _privacy(project: Project) -> str:

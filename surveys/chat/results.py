@@ -10,7 +10,7 @@ from surveys.chat import words
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.models import Project
-from surveys.services.results.poll import REMOVED, PollResults
+from surveys.services.results.poll import PollResults
 
 _BAR = "▰"
 _LENGTH = 10  # characters of the longest bar
@@ -63,9 +63,10 @@ def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
         votes = results.by_option.get(option.id or 0, 0)
         sign = f"{option.emoji} " if option.emoji else ""
         yield Tally(sign + option.display_text, votes, votes / voters, option.id in chosen)
-    if removed := results.for_removed(block):
-        is_own = not {option.id for option in block.options}.issuperset(chosen)
-        yield Tally(REMOVED, removed, removed / voters, is_own)
+    if removed := results.for_removed:  # in one line, however many they are, as a message holds few
+        label = f"Removed: {', '.join(option.display_text for option, _ in removed)}"
+        votes = sum(count for _, count in removed)
+        yield Tally(label, votes, votes / voters, any(option.id in chosen for option, _ in removed))
 
 
 def as_text(project: Project, block: Block, results: PollResults, *, own: Reply | None = None) -> str:

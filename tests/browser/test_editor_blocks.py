@@ -139,6 +139,25 @@ def test_archived_blocks_are_listed_for_reading(windows, caller, check_accessibi
     check_accessibility(page)
 
 
+def test_before_a_block_goes_the_blocks_that_use_it_are_named(windows, caller):
+    by_name = {**TEXT, "prompt": "Why [colour]?"}
+    by_position = {**TEXT, "prompt": "And when?", "precondition": 'NOT(q1 = "red")'}
+    project = editor.new_project(caller, {**CHOICE, "name": "colour"}, by_name, by_position)
+    page = editor.open_editor(windows, caller, project)
+
+    card(page, "1. Which colour?").click()
+    page.keyboard.press("Delete")
+
+    dialog = page.get_by_role("alertdialog", name="Archive block 1?")
+    expect(dialog).to_contain_text(
+        "Conditions, formulas or texts use it, and need a change too: in block 2, “Why [colour]?”; in block "
+        "3, “And when?”. Nobody has answered it yet."
+    )
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("alertdialog")).to_have_count(0)
+    assert len(editor.prompts(page)) == 3
+
+
 def test_a_block_that_is_archived_and_brought_back_after_a_save_becomes_a_new_one(windows, caller):
     project = editor.new_project(caller, TEXT, CHOICE)
     page = editor.open_editor(windows, caller, project)

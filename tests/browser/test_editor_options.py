@@ -103,6 +103,51 @@ def test_options_are_moved_removed_and_pasted_by_keyboard(windows, caller):
     assert editor.values(page) == ["red", "green", "Tuesday", "Thursday", "Saturday"]
 
 
+def test_options_that_nobody_has_filled_in_are_there_again_after_a_reload(windows, caller):
+    project = editor.new_project(caller, type="poll")
+    page = editor.open_editor(windows, caller, project)
+    editor.add(page, "one choice")
+    page.keyboard.type("Tea?")
+    editor.expect_kept(page)
+
+    page.reload()
+    expect(page.get_by_label("Question")).to_have_value("Tea?")
+    expect(page.locator(".option-row")).to_have_count(2)
+    editor.expect_state(page, "Draft kept")
+    page.get_by_label("Option 1", exact=True).fill("Green")
+    editor.expect_kept(page)
+    page.reload()
+
+    expect(page.get_by_label("Option 1", exact=True)).to_have_value("Green")
+    expect(page.locator(".option-row")).to_have_count(2)
+
+
+def test_removing_an_option_that_was_chosen_asks_and_says_how_often(windows, caller):
+    project = editor.new_project(caller, CHOICE)
+    (block,) = editor.stored(caller, project)
+    caller.post(f"/projects/{project}/open", {"delivery": {"audience": {"participation": "open_web"}}})
+    for _ in range(2):
+        begun = caller.post(f"/projects/{project}/conversations", {}).json()
+        answer = {"block_id": block["id"], "value": "red"}
+        assert caller.post(f"/conversations/{begun['id']}/answers", answer).status_code == 200
+    caller.post(f"/projects/{project}/close", {})
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Remove option 1").click()
+    dialog = page.get_by_role("alertdialog", name="Remove “red”?")
+    expect(dialog).to_contain_text("It was chosen in 2 responses.")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+    assert editor.values(page) == ["red", "green", "blue"]
+    page.get_by_role("button", name="Remove option 2").click()
+    dialog = page.get_by_role("alertdialog", name="Remove “green”?")
+    expect(dialog).to_contain_text("Nobody has chosen it yet.")
+    dialog.get_by_role("button", name="Remove option").click()
+
+    expect(page.locator(".option-row")).to_have_count(2)
+    assert editor.values(page) == ["red", "blue"]
+
+
 def test_too_long_a_list_stays_with_a_fault_beside_it_in_chat(windows, caller):
     project = editor.new_project(caller, CHOICE)
     chat = {"audience": {"response_channel": "chat"}}
@@ -132,8 +177,12 @@ def test_lines_of_a_pasted_list_that_do_not_fit_are_told_and_stay_in_the_box(win
         "97 options added; 37 lines were left out, because a question has at most 100 options; "
         "1 line was left out, because an option has at most 500 characters."
     )
-    expect(page.get_by_label("One option on each line")).to_have_value("\n".join([*lines[98:], lines[0]]))
-    page.get_by_role("button", name="Cancel").click()
+    left_out = page.get_by_label("Lines that were not taken")
+    expect(left_out).to_have_value("\n".join([*lines[98:], lines[0]]))
+    expect(left_out).not_to_be_editable()
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("38 lines left out")
+    expect(page.get_by_role("button", name="Add them")).to_have_count(0)
+    page.get_by_role("dialog").get_by_text("Close", exact=True).click()
     expect(page.locator(".option-row")).to_have_count(100)
 
 
@@ -147,7 +196,7 @@ def test_lines_pasted_into_an_option_of_a_full_list_are_offered_again(windows, c
     expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(
         "1 option added; 2 lines were left out, because a question has at most 100 options."
     )
-    expect(page.get_by_label("One option on each line")).to_have_value("Thursday\nSaturday")
+    expect(page.get_by_label("Lines that were not taken")).to_have_value("Thursday\nSaturday")
     assert editor.values(page)[-2:] == ["Evening 98", "Tuesday"]
 
 

@@ -243,6 +243,23 @@ def test_a_tab_is_told_that_the_script_was_saved_or_discarded_in_another(windows
     editor.expect_state(earlier, "The draft was discarded in another tab")
 
 
+def test_a_tab_is_told_that_another_saved_the_script_and_went_on(windows, caller, project):
+    earlier = editor.open_editor(windows, caller, project)
+    question(earlier).fill("How?")
+    editor.expect_state(earlier, "Draft kept")
+    later = editor.open_editor(windows, caller, project)
+    editor.save(later)
+    for words in ("Why not?", "Why not today?"):
+        question(later).fill(words)
+        wait_until(lambda words=words: ScriptDraft.objects.filter(blocks__contains=words).exists())
+
+    question(earlier).fill("How so?")
+    editor.expect_state(earlier, "The script was saved since, and a newer draft was kept in another tab")
+    earlier.get_by_role("button", name="Take the newer draft").click()
+
+    expect(question(earlier)).to_have_value("Why not today?")
+
+
 def test_one_press_keeps_a_version_though_the_other_tab_goes_on(windows, caller, project):
     earlier = editor.open_editor(windows, caller, project)
     later = editor.open_editor(windows, caller, project)

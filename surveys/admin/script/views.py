@@ -119,11 +119,15 @@ def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseB
 
 @script_json("GET")
 def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) -> HttpResponseBase:
-    """How many responses have answered a block. The editor shows it before the block is archived."""
+    """How many responses have answered a block, or chose its `option`: shown before either is removed."""
     script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
     if block_id not in script.index_by_id:
         raise NotFound("There is no such block in this script.")
-    counted = block_answers.count(block_id=block_id)
+    block, option = script.blocks[script.index_by_id[block_id]], request.GET.get("option")
+    option_id = next((each for each in block.option_by_id if option == str(each)), None)
+    if option is not None and option_id is None:
+        raise NotFound("There is no such option in this block.")
+    counted = block_answers.count(block_id=block_id, option_id=option_id)
     return answer({"count": counted.count, "is_estimate": counted.is_estimate})
 
 

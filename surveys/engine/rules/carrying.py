@@ -20,6 +20,7 @@ from surveys.engine.language import comparisons, conditions, expressions, formul
 from surveys.engine.language import values as logic_values
 from surveys.engine.language.lexer import ParseError, quoted
 from surveys.engine.language.values import Value
+from surveys.engine.rules import block_words
 from surveys.engine.script import WITH_ITEMS, Block, Script, Violation, title_case
 
 _CONDITIONS = ("show_when", "hide_when")
@@ -146,7 +147,8 @@ def rename_violations(
     `block_paths` include those of the outro. Fields among `invalid_fields` are not reported again.
     """
     renamed = renames(before, after.blocks)
-    for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True):
+    walked = zip((*after.blocks, *after.outro), block_paths, strict=True)
+    for number, (block, block_path) in enumerate(walked, 1):
         if block.name and block.name in renamed.values() and piping.is_prompt_variable(block.name):
             message = f"`name` cannot become {block.name}, because [{block.name}] is a variable in prompts."
             yield Violation(block_path.field("name"), "not_allowed", message)
@@ -154,8 +156,8 @@ def rename_violations(
             length = len(getattr(block, key) or "")
             if renamed and length > MAX_PROMPT and not is_invalid(block_path.field(key), invalid_fields):
                 message = (
-                    f"`{key}` of the block {block.name} would have {length:,} characters with the new block "
-                    f"names, and must have at most {MAX_PROMPT:,}."
+                    f"In {block_words.in_words(block, number)}, `{key}` would have {length:,} characters "
+                    f"with the new block names, and must have at most {MAX_PROMPT:,}."
                 )
                 yield Violation(block_path.field(key), "too_long", message)
 

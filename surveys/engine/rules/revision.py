@@ -17,6 +17,7 @@ from decimal import Decimal
 
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.language import names, references
+from surveys.engine.rules import block_words
 from surveys.engine.script import (
     PICTURE_FIELDS,
     ActionConfig,
@@ -108,10 +109,11 @@ def references_to_removed(
     removed = {n: block for n, block in enumerate(before.blocks) if block.id not in remaining}
     if not removed:
         return []
+    walked = zip((*after.blocks, *after.outro), block_paths, strict=True)
     return [
         violation
-        for block, block_path in zip((*after.blocks, *after.outro), block_paths, strict=True)
-        for violation in _dangling(block, block_path, removed, before, after)
+        for number, (block, block_path) in enumerate(walked, 1)
+        for violation in _dangling(block, number, block_path, removed, before, after)
     ]
 
 
@@ -126,7 +128,12 @@ def without_reported(violations: Sequence[Violation], in_use: Sequence[Violation
 
 
 def _dangling(
-    block: Block, block_path: BlockPath, removed: Mapping[int, Block], before: Script, after: Script
+    block: Block,
+    number: int,
+    block_path: BlockPath,
+    removed: Mapping[int, Block],
+    before: Script,
+    after: Script,
 ) -> Iterator[Violation]:
     was = next((stored for stored in (*before.blocks, *before.outro) if stored.id == block.id), None)
     for key, mentions in references.mentions(block):
@@ -143,9 +150,10 @@ def _dangling(
             else:
                 is_dangling = now is None
             if is_dangling:
+                gone = block_words.in_words(removed[meaning], meaning + 1)
                 message = (
-                    f"`{key}` of the block {block.name} refers to the block {removed[meaning].name}, "
-                    "which cannot be removed before this reference is."
+                    f"In {block_words.in_words(block, number)}, `{key}` refers to what was {gone}. That "
+                    "block cannot be removed before this reference is."
                 )
                 yield Violation(block_path.field(key), "in_use", message)
                 break
@@ -166,8 +174,11 @@ def frozen_changes(
             violations.append(_frozen(block_path.path or path, "a block cannot be added"))
         else:
             violations += _block_changes(was, block, block_path, scoring=before.scoring_enabled)
-    for was in stored.values():
-        violations.append(_frozen(path, f"the block {was.name} cannot be removed"))
+    for number, was in enumerate(before.blocks, 1):
+        if was.id in stored:
+            message = "No block can be removed while the project is active. "
+            message += f"Missing: {block_words.in_words(was, number)}."
+            violations.append(Violation(path, "read_only", message))
     if not violations and [block.id for block in before.blocks] != [block.id for block in after.blocks]:
         violations.append(_frozen(path, "blocks cannot be reordered"))
     return violations

@@ -35,13 +35,12 @@ from surveys.engine.language import conditions, expressions, formulas, names, pi
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError
 from surveys.engine.language.values import json_bytes
-from surveys.engine.rules import compared_values
+from surveys.engine.rules import block_words, compared_values
 from surveys.engine.script import CALCULATED, WITH_ITEMS, Block, Option, Script, title_case
 from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
 MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
-_EXCERPT = 40  # characters of a prompt
 MAX_UNKNOWN_TOKENS = 10  # for which similar names are looked for, because that is slow
 MAX_TOKENS = 10_000  # in the texts of a script, that are looked at for slips
 CODES = (
@@ -196,7 +195,8 @@ def _similar_options(script: Script, at: int, path: str) -> Iterator[ScriptWarni
             shown = option.value if key == "value" else option.display_text
             message = (
                 f"In {_block_in_words(script, at)}, option {other + 1} has the same {key}, or one that "
-                f"differs only in the case of letters: {_excerpt(shown)}. People may not see the difference."
+                f"differs only in the case of letters: {block_words.excerpt(shown)}. "
+                "People may not see the difference."
             )
             yield ScriptWarning(f"{path}.options[{n}].{key}", "similar_options", message, block)
 
@@ -223,8 +223,8 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
     block = script.blocks[at]
     if block.type == CALCULATED and not block.calculated_formula:
         message = (
-            f"The block {block.name} has no formula yet. The project can be opened once there is one. "
-            "(A copy of an open project leaves its formulas with the original.)"
+            f"In {_block_in_words(script, at)}, there is no formula yet. The project can be opened once "
+            "there is one. (A copy of an open project leaves its formulas with the original.)"
         )
         yield ScriptWarning(f"{path}.calculated_formula", "missing_formula", message, block)
     if (formula := _formula(block)) is not None:
@@ -351,13 +351,7 @@ def _places(block: Block, key: str, name: str) -> Iterator[str]:
 
 
 def _block_in_words(script: Script, n: int) -> str:
-    prompt = script.blocks[n].prompt
-    return f"block {n + 1}, {_excerpt(prompt)}" if prompt.strip() else f"block {n + 1}"
-
-
-def _excerpt(text: str) -> str:
-    line = " ".join(text.split())
-    return f"“{line}”" if len(line) <= _EXCERPT else f"“{line[:_EXCERPT].rstrip()}…”"
+    return block_words.in_words(script.blocks[n], n + 1)
 
 
 def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:

@@ -9,7 +9,7 @@ from communities.words import percent, percents, plural
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages.respondent.widgets import emoji, spoken, typed_of
-from surveys.services.results.poll import REMOVED, PollResults
+from surveys.services.results.poll import PollResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,13 @@ def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_ov
         _bar(option.display_text, emoji(option), count, results, str(option.id) in chosen)
         for option, count in zip(block.options, votes, strict=True)
     ]
-    if removed := results.for_removed(block):
-        bars.append(_bar(REMOVED, "", removed, results, _is_removed(chosen, block)))
+    bars += [
+        _bar(f"{option.display_text} (removed)", emoji(option), count, results, str(option.id) in chosen)
+        for option, count in results.for_removed
+    ]
     if block.type != "multi_punch":
         bars = _adding_up(bars, results.voters)
     return ResultsView(block.prompt, bars, _voters(results, is_over))
-
-
-def _is_removed(chosen: frozenset[str], block: Block) -> bool:
-    """Whether an own choice is none of the options any more."""
-    return bool(chosen - {str(option.id) for option in block.options})
 
 
 def _scale(block: Block, results: PollResults, chosen: frozenset[str], is_over: bool) -> ResultsView:

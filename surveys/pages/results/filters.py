@@ -14,7 +14,7 @@ from django.http import QueryDict
 
 from communities.errors import InvalidRequest
 from communities.sent_text import sent_text
-from communities.sent_time import check_day
+from communities.sent_time import DAYS_REVERSED, check_day
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
@@ -118,7 +118,7 @@ class ResultsForm(forms.Form):
             self.add_error(None, f"The address has more than {metadata.MAX_FIELDS} fields of its own.")
         first, last = self.cleaned_data.get("submitted_after"), self.cleaned_data.get("submitted_before")
         if first and last and last < first:
-            self.add_error("submitted_before", "The last day must not be before the first day.")
+            self.add_error("submitted_before", DAYS_REVERSED)
         return self.cleaned_data
 
     @property

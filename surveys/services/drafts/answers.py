@@ -19,6 +19,7 @@ _ANSWERED = """
 """
 # The first row of each response: a multiple choice has more.
 _OF_BLOCK = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND ordinal = 0"
+_OF_OPTION = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND option_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,15 @@ def answered_blocks(*, project_id: int, are_archived: bool = False) -> frozenset
         return frozenset(block_id for (block_id,) in cursor.fetchall())
 
 
-def count(*, block_id: int) -> AnswerCount:
-    """How many responses have answered a block of a project that the caller may edit."""
+def count(*, block_id: int, option_id: int | None = None) -> AnswerCount:
+    """How many responses have answered a block of a project that the caller may edit, or chose its option."""
+    rows, of = (_OF_BLOCK, [block_id]) if option_id is None else (_OF_OPTION, [block_id, option_id])
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({_OF_BLOCK} LIMIT %s) counted", [block_id, COUNTED])
+        cursor.execute(f"SELECT count(*) FROM ({rows} LIMIT %s) counted", [*of, COUNTED])
         (counted,) = cursor.fetchone()
         if counted < COUNTED:
             return AnswerCount(counted, is_estimate=False)
-        cursor.execute(f"EXPLAIN (FORMAT JSON) {_OF_BLOCK}", [block_id])
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {rows}", of)
         (plan,) = cursor.fetchone()
     return AnswerCount(max(COUNTED, _rounded(int(plan[0]["Plan"]["Plan Rows"]))), is_estimate=True)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
@@ -11,35 +11,38 @@ from cachetools import FIFOCache
 
 from communities.statements import fetch_rows
 from communities.words import plural
-from surveys.engine.script import SCALES, Block
+from surveys.engine.script import SCALES, Block, Option
 from surveys.models import Project
 from surveys.services import anonymity
 from surveys.services.results import cache
+from surveys.services.scripts import cache as script_cache
 
 # Counting takes longer with every vote, and every view and vote needs a count. From this many voters on,
 # each process counts once in a while and shows its last count until then.
 MANY_VOTERS = 5_000
 MAX_AGE = timedelta(seconds=2)
 MAX_CACHED_COUNTS = 1_000
-REMOVED = "Options that were removed"
 
 
 @dataclass(frozen=True, slots=True)
 class PollResults:
     """`by_option` holds votes by option id (choices), `by_number` by point (scales); `voters` are people.
 
-    Where `least_answers` is a number there are no votes until there are so many.
+    Where `least_answers` is a number there are no votes until there are so many. `removed` are the options
+    that the question does not have any more; their votes are in `by_option` too.
     """
 
     by_option: Mapping[int, int]
     by_number: Mapping[int, int]
     voters: int
     least_answers: int | None = None
+    removed: Sequence[Option] = ()
 
-    def for_removed(self, block: Block) -> int:
-        """The votes for options that the block does not have any more."""
-        there = {option.id for option in block.options}
-        return sum(votes for option_id, votes in self.by_option.items() if option_id not in there)
+    @property
+    def for_removed(self) -> list[tuple[Option, int]]:
+        """The removed options that somebody chose, with their votes."""
+        votes = ((option, self.by_option.get(option.id or 0, 0)) for option in self.removed)
+        return [(option, count) for option, count in votes if count]
 
     @property
     def is_withheld(self) -> bool:
@@ -90,7 +93,7 @@ def count(*, project: Project, block: Block, at: datetime) -> PollResults:
     """
     assert block.id is not None
     if project.is_anonymous:
-        return _shown(project, block.id, at)
+        return _shown(project, block, at)
     with _lock:
         cached = _cache.get(block.id)
         if cached is not None:
@@ -98,6 +101,7 @@ def count(*, project: Project, block: Block, at: datetime) -> PollResults:
                 return cached.results
             cached.counted_at = at
     results = _count(block)
+    results = replace(results, removed=_removed(project, block, results.by_option))
     with _lock:
         _cache.pop(block.id, None)
         if results.voters >= MANY_VOTERS:
@@ -105,16 +109,25 @@ def count(*, project: Project, block: Block, at: datetime) -> PollResults:
     return results
 
 
-def _shown(project: Project, block_id: int, at: datetime) -> PollResults:
+def _shown(project: Project, block: Block, at: datetime) -> PollResults:
     least = anonymity.least_answers(project)
     blocks = cache.counted(project=project, at=at).figures.blocks
-    found = next((block for block in blocks if block["block_id"] == block_id), None)
+    found = next((each for each in blocks if each["block_id"] == block.id), None)
     if found is None or not anonymity.is_enough(found["response_count"], least=least):
         return PollResults({}, {}, 0, least)
     entries = found["distribution"]
     by_option = {each["option_id"]: each["count"] for each in entries if each["option_id"] is not None}
     by_number = {int(each["value"]): each["count"] for each in entries if each["option_id"] is None}
-    return PollResults(by_option, by_number, found["response_count"], least)
+    removed = _removed(project, block, by_option)
+    return PollResults(by_option, by_number, found["response_count"], least, removed)
+
+
+def _removed(project: Project, block: Block, votes: Mapping[int, int]) -> Sequence[Option]:
+    """The options that the block does not have any more, if any of them has votes."""
+    if votes.keys() <= block.option_by_id.keys():
+        return ()
+    stored = script_cache.get(project.pk, project.revision).stored
+    return (stored.archived_options or {}).get(block.id or 0, ())
 
 
 def _count(block: Block) -> PollResults:

@@ -19,7 +19,7 @@ from communities.errors import Conflict, InvalidRequest, NotFound, Refusal, Viol
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
 from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch
-from surveys.engine.rules import buckets, carrying, xp
+from surveys.engine.rules import block_words, buckets, carrying, xp
 from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
@@ -355,22 +355,22 @@ def _new_types(before: Script, script: Script, ordered: OrderedBlocks) -> Confli
     """Refuse another type for a block that has answers: they would mean nothing there (decisions 15.3)."""
     stored = {block.id: block.type for block in before.blocks}
     retyped = [
-        (block, block_path)
-        for block, block_path in zip(script.blocks, ordered.block_paths, strict=True)
+        (block, number, block_path)
+        for number, (block, block_path) in enumerate(zip(script.blocks, ordered.block_paths, strict=True), 1)
         if block.id in stored and stored[block.id] != block.type
     ]
     if not retyped:
         return None
-    ids = [block.id or 0 for block, _ in retyped]
+    ids = [block.id or 0 for block, *_ in retyped]
     answered = set(Answer.objects.filter(block_id__in=ids).values_list("block_id", flat=True).distinct())
     violations = [
         Violation(
             block_path.field("type"),
             "read_only",
-            f"The block {block.name} has answers, so its type cannot change. Archive it by leaving it out of "
-            "the script, and add another block.",
+            f"There are answers to {block_words.in_words(block, number)}. Its type cannot change: archive "
+            "the block by leaving it out of the script, and add another one.",
         )
-        for block, block_path in retyped
+        for block, number, block_path in retyped
         if block.id in answered
     ]
     return Conflict(violations[0].message, violations=violations) if violations else None

@@ -1,5 +1,6 @@
 """Files of responses that the tab of results offers: their rows, their kinds, and downloads that fail."""
 
+import re
 from threading import BoundedSemaphore
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from tests.support.surveys.project_tabs import (
     superuser,
     tab,
 )
-from tests.support.surveys.scenario import CHOICE
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -42,8 +43,21 @@ def test_files_are_offered_with_the_filters_that_are_on(client):
     seen = look(client, made, "?status=completed&submitted_after=2026-01-01")
 
     rest = "&status=completed&submitted_after=2026-01-01"
-    assert f'href="{tab(made.pk, "results_export")}?format=csv&bom=1{rest}"' in seen
-    assert f'href="{tab(made.pk, "results_export")}?format=xlsx{rest}"' in seen
+    assert f'href="{tab(made.pk, "results_export")}?format=csv&missing=marked&bom=1{rest}"' in seen
+    assert f'href="{tab(made.pk, "results_export")}?format=xlsx&missing=marked{rest}"' in seen
+
+
+@pytest.mark.parametrize("page", ["results", "responses"])
+def test_files_that_are_offered_tell_skipped_from_not_shown(client, page):
+    hidden = {**TEXT, "prompt": "And why?", "precondition": "TRUE"}
+    made = scenario.project({**TEXT, "required": False}, hidden, CHOICE)
+    respond(made, None, 0)
+
+    offered = re.findall(r'href="([^"]*/export/\?format=csv[^"]*)"', look(client, made, page=page))
+    (rows,) = [b"".join(client.get(address).streaming_content).decode() for address in offered]
+
+    assert "[skipped],[not shown]" in rows
+    assert "CSV and Excel files have [skipped] or [not shown]" in look(client, made, page=page)
 
 
 def test_the_number_of_rows_is_told_before_and_long_files_are_watched(client, monkeypatch):
@@ -55,8 +69,8 @@ def test_the_number_of_rows_is_told_before_and_long_files_are_watched(client, mo
 
     long = look(client, made)
 
-    assert "2 responses, one in a row.</p>" in short
-    assert "2 responses, one in a row. The filters above apply.</p>" in filtered
+    assert "2 responses, one in a row. CSV and" in short
+    assert "no answer. The filters above apply.</p>" in filtered
     assert "data-watch" not in short
     assert f'data-watch="{tab(made.pk, "results_exported")}" data-rows="2"' in long
 

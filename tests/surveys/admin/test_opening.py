@@ -86,6 +86,10 @@ def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staf
     ("fields", "sentence"),
     [
         ({"type": "poll"}, "When do voters see how others voted?"),
+        ({"type": "poll", "poll_results_mode": "public"}, "also before they vote. You can change this"),
+        ({"type": "poll", "poll_results_mode": "voters_only"}, "Those who voted see the totals. You can"),
+        ({"type": "poll", "poll_results_mode": "hidden"}, "The poll shows its totals once it is closed. You"),
+        ({"type": "poll", "privacy_mode": "anonymous"}, "once it is closed. You can change this below."),
         ({"share_results": True}, "Its totals are shared: members, and everybody with the address"),
         ({"privacy_mode": "transparent"}, "Members of the community can see its results."),
         ({"privacy_mode": "anonymous"}, "Only the author and the community’s admins see its results"),
@@ -206,6 +210,17 @@ def test_a_script_that_only_the_editor_has_is_to_be_saved_first(staff: Staff) ->
     assert [each.text for each in page.context["hindrances"]] == [
         "Your script is in the editor, but it is not saved yet. Save it first."
     ]
+    assert "Its saved script has no question yet." in page.context["facts"][0]
+
+
+@pytest.mark.parametrize("type", ["convo", "poll"])
+def test_no_tab_counts_questions_that_the_saved_script_does_not_have(staff: Staff, type: str) -> None:
+    project = scenario.project(status="inactive", delivery=None, type=type)
+    tabs = ["open", "delivery", "look", "rewards", "results", "responses", "share", "history", "script"]
+
+    pages = [staff.read(tab(project.pk, name)) for name in tabs]
+
+    assert [name for name, page in zip(tabs, pages, strict=True) if "0 question" in page] == []
 
 
 def test_the_header_tells_the_state_and_offers_what_follows_from_it(staff: Staff) -> None:

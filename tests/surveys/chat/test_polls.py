@@ -308,13 +308,15 @@ def test_what_would_not_fit_into_a_message_is_refused_when_it_is_written(chat):
     assert [each["field"] for each in refusal.value.violations] == ["script.blocks[0].prompt"]
 
 
-def test_votes_for_removed_options_have_a_line_so_that_the_counts_add_up():
+def test_votes_for_removed_options_have_a_line_with_their_names():
     block = Block("single_punch", "Tea?", id=1, name="tea", options=(Option("Green", 1), Option("Black", 2)))
 
-    drawn = tallies(block, PollResults({1: 1, 9: 2}, {}, 3), own={"option_ids": [9]})
+    removed = [Option("White", 8), Option("mint", 9, "Mint"), Option("Red", 10)]
+    votes = PollResults({1: 1, 9: 1, 10: 1}, {}, 3, removed=removed)
+    drawn = tallies(block, votes, own={"option_ids": [9]})
 
     assert [(tally.label, tally.votes, tally.percent, tally.is_own) for tally in drawn] == [
         ("Green", 1, "33%", False),
         ("Black", 0, "0%", False),
-        ("Options that were removed", 2, "67%", True),
+        ("Removed: Mint, Red", 2, "67%", True),
     ]

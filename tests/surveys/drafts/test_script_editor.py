@@ -99,6 +99,22 @@ def test_the_page_says_which_blocks_have_answers():
     assert here.send("get", "blocks/999999999/answers/").status_code == 404
 
 
+def test_the_page_says_how_often_an_option_was_chosen():
+    audience = {"audience": {"participation": "open_web"}}
+    caller, made, here = editor(CHOICE, {**CHOICE, "name": "other"}, is_open=True, delivery=audience)
+    block, other = made["script"]["blocks"]
+    begun = caller.post(f"/projects/{made['id']}/conversations", {}).json()
+    chosen, left = (option["id"] for option in block["options"][:2])
+    answer = {"block_id": block["id"], "option_id": chosen}
+    assert caller.post(f"/conversations/{begun['id']}/answers", answer).status_code == 200
+
+    def told(option):
+        return here.send("get", f"blocks/{block['id']}/answers/?option={option}")
+
+    assert [told(each).json()["count"] for each in (chosen, left)] == [1, 0]
+    assert [told(each).status_code for each in (other["options"][0]["id"], "", "x")] == [404, 404, 404]
+
+
 def test_archived_blocks_are_listed_with_the_count_of_their_answers(monkeypatch):
     caller, made, here = editor(
         TEXT, TEXT, TEXT | {"name": "why"}, is_open=True, delivery={"audience": {"participation": "open_web"}}

@@ -57,7 +57,7 @@ def test_votes_for_a_removed_option_are_shown_so_that_the_counts_add_up(type):
 
     for visitor in pages:
         assert re.findall(r"<small>\((\d+)\)</small>", visitor.page) == ["1", "2"]
-        assert "Options that were removed" in visitor.page
+        assert "green (removed)" in visitor.page
         assert "3 votes" in visitor.page
 
 

@@ -33,7 +33,7 @@ def test_a_block_that_others_refer_to_cannot_go():
 
     assert refusal(answer) == (400, "invalid_request")
     assert faults(answer) == {("blocks[0].precondition", "in_use")}
-    assert "Colour" in answer.json()["message"]
+    assert "refers to what was block 1, “Which colour?”." in answer.json()["message"]
 
 
 def outro_of(caller, made):

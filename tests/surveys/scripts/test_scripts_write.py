@@ -364,8 +364,8 @@ def test_a_block_with_answers_cannot_change_its_type():
     for refused, field in ((whole, "blocks[1].type"), (patched, "type")):
         assert refusal(refused) == (409, "conflict")
         assert faults(refused) == {(field, "read_only")}
-        assert "The block comment has answers" in refused.json()["message"]
-        assert "Archive it" in refused.json()["message"]
+        assert "There are answers to block 2, “Why?”. Its type" in refused.json()["message"]
+        assert "archive the block" in refused.json()["message"]
     assert caller.get(path_of(made)).json()["blocks"][1]["type"] == "open_text"
 
 

@@ -2,9 +2,10 @@
    Functions change the block or list that they are given; the store hands them copies. */
 
 import { meansSomethingElse } from "./reach.js";
-import { PICTURES, QUESTIONS, RANGES, TYPES } from "./types.js";
+import { PICTURES, QUESTIONS, RANGES, TYPES, WITH_ITEMS } from "./types.js";
 
 const MAX_WORDS = 40; // characters of a name that is made of words
+const LEAST_ROWS = 2; // of options, as a new question has them
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
   id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
@@ -26,6 +27,15 @@ export function withKeys(blocks) {
     ...block,
     key: block.key ?? (block.id ? `b${block.id}` : newKey()),
     options: block.options?.map((option) => withKey(option)) ?? null,
+  }));
+}
+
+/** The blocks of a draft, which was kept without the options that nobody had filled in: new lists have room for two. */
+export function withRoom(blocks) {
+  return withKeys(blocks.map((block) => {
+    const options = block.options ?? [];
+    if (block.id || !WITH_ITEMS.has(block.type) || options.length >= LEAST_ROWS) return block;
+    return { ...block, options: [...options, ...Array.from({ length: LEAST_ROWS - options.length }, () => ({ value: "" }))] };
   }));
 }
 

@@ -11,7 +11,7 @@
 
 import { Disconnected, readState, SignedOut } from "./api.js";
 import { afterPause } from "./dom.js";
-import { storedAs, toWire, withKeys } from "./document.js";
+import { storedAs, toWire, withRoom } from "./document.js";
 
 const PAUSE = 500;
 const RETRIES = [1_000, 2_000, 4_000, 8_000, 15_000];
@@ -158,13 +158,19 @@ class Keeping {
   #notTaken({ status, data }) {
     if (this.isBehind) this.#writeLocal();
     if (status === 409) {
-      this.elsewhere = data?.draft ? "kept" : (data?.revision ?? 0) > this.base ? "saved" : "discarded";
+      this.elsewhere = this.#happened(data ?? {});
       this.#set("newer", data?.message ?? "");
     } else {
       this.violations = data?.violations ?? [];
       this.#set("refused", data?.message ?? "The server did not take this draft.");
     }
     return false;
+  }
+
+  /** What another tab has done, by the draft and the script that the server has now. */
+  #happened({ draft, revision = 0 }) {
+    if (draft) return draft.revision > this.base ? "saved_and_kept" : "kept";
+    return revision > this.base ? "saved" : "discarded";
   }
 
   #again() {
@@ -205,7 +211,7 @@ class Keeping {
     }
     this.status = "waiting";
     this.#beginFrom(other.revision);
-    this.#store.replace(withKeys(other.blocks), "Take the other version");
+    this.#store.replace(withRoom(other.blocks), "Take the other version");
     this.#kept = this.#store.blocks;
     this.savedAt = other.saved_at ? new Date(other.saved_at) : null;
     this.#clearLocal();
@@ -381,7 +387,7 @@ class Keeping {
     }
     this.#beginFrom(local.revision, local.fingerprint ?? null); // the script may have been saved by somebody else since
     this.#unanswered = JSON.stringify(toWire(local.blocks, this.#store.known));
-    this.#store.replace(withKeys(local.blocks), "Take the changes kept on this computer");
+    this.#store.replace(withRoom(local.blocks), "Take the changes kept on this computer");
   }
 
   #readLocal() {

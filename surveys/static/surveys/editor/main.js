@@ -17,12 +17,14 @@ import { mountNotices } from "./notices.js";
 import { mountPalette } from "./palette.js";
 import { mountPanes } from "./panes.js";
 import { mountPreview } from "./preview.js";
-import { carryName, carryValue } from "./renaming.js";
+import { calledOf, nameOf, shortened } from "./reach.js";
+import { carryName, carryValue, usersOf } from "./renaming.js";
 import { mountStart } from "./start.js";
 import { ago, mountStatus } from "./status.js";
 import { createStore } from "./store.js";
 import { typeName } from "./types.js";
 
+const MOST_USERS = 5; // blocks that are named as those that use another one
 const SHOWN_FOR = 5_000; // milliseconds
 const root = document.getElementById("editor");
 const part = (name) => root.querySelector(`[data-part="${name}"]`);
@@ -38,7 +40,7 @@ function start(state) {
   const panes = mountPanes(root);
   const palette = mountPalette(document.body, store, { add: actions.add });
   const openPalette = () => (list.whyNoMore() ? list.tellWhy() : palette.open());
-  const form = mountForm(part("form"), store, { ...actions, announce, request, mountLogic, mountCompletion, openTokens, tools: (block) => formTools(block, store, actions), openPalette, turnScoringOn: () => turnScoringOn(editor), openStart: (way) => editor.startFrom.open(way), duplicateProject: () => duplicateProject(editor), renamed: (key, before, after) => renamed(editor, key, before, after), revalued: (key, before, after) => revalued(editor, key, before, after) });
+  const form = mountForm(part("form"), store, { ...actions, announce, request, mountLogic, mountCompletion, openTokens, tools: (block) => formTools(block, store, actions), openPalette, turnScoringOn: () => turnScoringOn(editor), openStart: (way) => editor.startFrom.open(way), duplicateProject: () => duplicateProject(editor), confirmOption: (block, option, noun) => confirmOption(editor, block, option, noun), renamed: (key, before, after) => renamed(editor, key, before, after), revalued: (key, before, after) => revalued(editor, key, before, after) });
   const list = mountList(part("list"), store, { ...actions, announce, openPalette, openHelp: () => keyboard.openHelp(), open: actions.open, chosen: () => showForm(panes) });
   const startFrom = mountStart(root.querySelector("[data-part=start]"), store, { request, keeping, announce });
   const preview = mountPreview(part("preview"), store, { request, keeping, announce });
@@ -114,25 +116,57 @@ async function archive(editor, key) {
   const block = store.block(key);
   if (!block || block.section === "outro" || store.isLive || !store.mayEdit) return;
   const isKnown = block.id && store.known.blocks.has(block.id);
-  if (isKnown && !(await confirmAction({ title: `Archive block ${store.indexOf(key) + 1}?`, words: answersOf(editor, block), action: "Archive block" }))) return;
   const number = store.indexOf(key) + 1;
+  const used = usesInWords(store, block);
+  const [verb, words] = isKnown ? ["Archive", answersOf(editor, block).then((counted) => `${used}${counted}`)] : ["Remove", `${used}Undo brings it back.`];
+  if ((isKnown || used) && !(await confirmAction({ title: `${verb} block ${number}?`, words, action: `${verb} block` }))) return;
   store.remove(key);
   announce(`Block ${number} ${isKnown ? "archived" : "removed"}. Control Z brings it back.`);
   editor.list.focus();
 }
 
+/** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere. */
+function usesInWords(store, block) {
+  const name = nameOf(store, block);
+  const users = usersOf(store.blocks.filter((each) => each.key !== block.key), { name, place: store.indexOf(block.key) + 1 });
+  if (!users.length) return "";
+  const called = users.slice(0, MOST_USERS).map((each) => {
+    const words = `“${calledOf(store, each, 40)}”`;
+    return each.section === "outro" ? words : `block ${store.indexOf(each.key) + 1}, ${words}`;
+  });
+  const more = users.length > MOST_USERS ? `; and in ${plural(users.length - MOST_USERS, "more block")}` : "";
+  return `Conditions, formulas or texts use it, and need a change too: in ${called.join("; in ")}${more}. `;
+}
+
 /** What becomes of a block's answers; their number is told by the server. */
-async function answersOf({ store, request }, block) {
+async function answersOf(editor, block) {
   const after = "It leaves the script when you save it. Undo brings it back.";
+  const counted = await countAnswers(editor, block);
+  if (counted === null) return `Answers that it has stay in results and exports. ${after}`;
+  if (!counted) return `Nobody has answered it yet. ${after}`;
+  return `It was answered in ${counted}. The answers stay in results and exports, and nobody is asked any more. ${after}`;
+}
+
+/** Ask before an option goes that people may have chosen. */
+function confirmOption(editor, block, option, noun) {
+  const words = countAnswers(editor, block, option).then((counted) => {
+    if (counted === null) return "Answers that have it keep it in results and exports. Undo brings it back.";
+    if (!counted) return "Nobody has chosen it yet. Undo brings it back.";
+    return `It was chosen in ${counted}. Results and exports keep it there, by its name and as removed; nobody can choose it any more. Undo brings it back.`;
+  });
+  return confirmAction({ title: `Remove “${shortened(option.label || option.value, 40)}”?`, words, action: `Remove ${noun}` });
+}
+
+/** In how many responses a block was answered, or one of its options was chosen: "3 responses"; empty for none, null if the
+ *  server does not tell. */
+async function countAnswers({ store, request }, block, option = null) {
   try {
     const url = (store.urls.answers ?? "blocks/0/answers/").replace("/0/", `/${block.id}/`);
-    const { status, data } = await request("GET", url);
-    if (status !== 200) throw new Error(String(status));
-    if (!data.count) return `Nobody has answered it yet. ${after}`;
-    const number = `${data.is_estimate ? "about " : ""}${plural(data.count, "response")}`;
-    return `It was answered in ${number}. The answers stay in results and exports, and nobody is asked any more. ${after}`;
+    const { status, data } = await request("GET", option ? `${url}?option=${option.id}` : url);
+    if (status !== 200) return null;
+    return data.count ? `${data.is_estimate ? "about " : ""}${plural(data.count, "response")}` : "";
   } catch {
-    return `Answers that it has stay in results and exports. ${after}`;
+    return null;
   }
 }
 

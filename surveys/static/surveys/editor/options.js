@@ -173,7 +173,8 @@ class Options {
   #told(parts) {
     const says = told(parts, this.noun, this.most);
     this.cx.options.announce(says);
-    return { says, rest: [...parts.tooMany, ...parts.tooLong] };
+    const isFull = (this.cx.block.options ?? []).length >= this.most;
+    return { says, rest: [...parts.tooMany, ...parts.tooLong], isFull };
   }
 
   /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
@@ -199,6 +200,14 @@ class Options {
 
   remove(key, { focusBefore = false } = {}) {
     if (!this.canChangeList) return;
+    const { block, store } = this.cx;
+    const option = block.options?.find((each) => each.key === key);
+    const mayBeChosen = option && store.answered.has(block.id) && store.known.options.has(option.id);
+    if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
+    this.cx.options.confirmOption(block, option, this.noun).then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
+  }
+
+  #takeOut(key, focusBefore) {
     const at = this.#indexOf(key);
     this.change((options) => options.filter((option) => option.key !== key), `Remove ${this.noun}`);
     this.cx.options.announce(`${this.noun} removed.`);

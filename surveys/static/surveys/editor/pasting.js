@@ -24,29 +24,38 @@ export function told({ taken, tooMany, tooLong }, noun, most) {
   return `${plural(taken.length, noun)} added${left(tooMany, `a question has at most ${most} ${noun}s`)}${left(tooLong, `an ${noun} has at most ${MAX_LABEL} characters`)}.`;
 }
 
-/** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says }`. `before` is such a rest. */
+/** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says, isFull }`, full if
+    nothing more can be added. `before` is such a rest. */
 export function askForList(noun, take, before = null) {
+  const label = h("label", { for: "pasted-list" }, `One ${noun} on each line`);
+  const close = h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Cancel");
+  const add = h("button", { type: "submit", class: "button" }, "Add them");
   const area = h("textarea", { class: "entry", rows: "10", id: "pasted-list", dir: "auto", "aria-describedby": "pasted-left pasted-help" });
   const count = h("span", { role: "status" });
   const says = h("p", { class: "help", id: "pasted-left", role: "alert", hidden: true });
-  const recount = () => { count.textContent = plural(linesOf(area.value).length, noun); };
+  const recount = () => { count.textContent = plural(linesOf(area.value).length, area.readOnly ? "line left out" : noun, area.readOnly ? "lines left out" : undefined); };
   area.addEventListener("input", recount);
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": "pasted-title" },
     h("form", { method: "dialog", class: "sheet-body" },
       h("div", { class: "sheet-head" }, h("h2", { id: "pasted-title" }, "Paste a list"),
         h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
-      h("label", { for: "pasted-list" }, `One ${noun} on each line`), area, says,
+      label, area, says,
       h("p", { class: "help", id: "pasted-help" }, "Bullets and numbers in front are left out, and so are lines that repeat."),
-      h("div", { class: "sheet-foot" }, count,
-        h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Cancel"),
-        h("button", { type: "submit", class: "button" }, "Add them"))));
+      h("div", { class: "sheet-foot" }, count, close, add)));
   const keep = (left) => {
     area.value = left.rest.join("\n");
     says.textContent = left.says;
     says.hidden = false;
+    if (left.isFull) { // they can be read and copied, and nothing else
+      area.readOnly = true;
+      label.textContent = "Lines that were not taken";
+      close.textContent = "Close";
+      add.remove();
+    }
     recount();
   };
   dialog.addEventListener("submit", (event) => {
+    if (area.readOnly) return;
     const lines = linesOf(area.value);
     const left = lines.length ? take(lines) : null;
     if (!left?.rest.length) return;

@@ -3,13 +3,24 @@
 
 import { title } from "./document.js";
 
+const NOBODY = "no block has this name";
 const TEXTS = ["prompt", "when_correct", "when_incorrect"];
 
 /** Answers how many blocks were changed. */
 export function carryName(blocks, before, after) {
   if (!before || !after || title(before) === title(after)) return 0;
+  return renamedIn(blocks, (name) => title(name) === title(before) && !/^q\d+$/.test(name), after).length;
+}
+
+/** The blocks whose conditions, formulas and texts refer to the block with this name at this place, counted from 1. */
+export function usersOf(blocks, { name, place }) {
+  const isMeant = (form) => (/^q\d+$/.test(form) ? form === `q${place}` : Boolean(name) && title(form) === title(name));
+  return blocks.filter((block) => renamedIn([structuredClone(block)], isMeant, NOBODY).length);
+}
+
+/** Write another name wherever `isOld` holds; answers the blocks in which it did. */
+function renamedIn(blocks, isOld, after) {
   const form = written(after);
-  const isOld = (name) => title(name) === title(before) && !/^q\d+$/.test(name);
   return blocks.filter((block) => {
     const was = JSON.stringify(block);
     for (const field of TEXTS) if (block[field]) block[field] = inBrackets(block[field], isOld, form);
@@ -22,7 +33,7 @@ export function carryName(blocks, before, after) {
       });
     }
     return JSON.stringify(block) !== was;
-  }).length;
+  });
 }
 
 /** The same for the value of an option of the block that has this name and this place, counted from 1. Rows cannot have a

@@ -6,6 +6,7 @@ import { plainMessage } from "./field.js";
 const TICK = 1_000;
 const ELSEWHERE = { // what another tab has done with the draft
   kept: { words: "A newer draft was kept in another tab", take: "Take the newer one" },
+  saved_and_kept: { words: "The script was saved since, and a newer draft was kept in another tab", take: "Take the newer draft" },
   saved: { words: "The script was saved in another tab", take: "Take the saved one" },
   discarded: { words: "The draft was discarded in another tab", take: "Take the saved script" },
 };

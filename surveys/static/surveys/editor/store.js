@@ -14,7 +14,7 @@
 
    Unchanged blocks stay the same objects, so that views can tell by identity what to draw anew. */
 
-import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys } from "./document.js";
+import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys, withRoom } from "./document.js";
 import { calledOf } from "./reach.js";
 import { MAX_BLOCKS, typeName } from "./types.js";
 
@@ -41,13 +41,13 @@ class Store {
     this.urls = state.urls ?? {};
     this.isLive = Boolean(state.is_live);
     this.mayEdit = state.may_edit !== false;
-    this.answers = state.answers ?? {};
+    this.answered = new Set(state.answered); // the ids of blocks that have answers
     this.baseline = withKeys(state.script?.blocks ?? []);
     this.revision = state.revision;
     this.fingerprint = state.fingerprint ?? null;
     this.archived = state.archived ?? 0;
     this.known = idsOf(this.baseline);
-    this.blocks = inSections(state.draft ? withKeys(state.draft.blocks) : this.baseline);
+    this.blocks = inSections(state.draft ? withRoom(state.draft.blocks) : this.baseline);
     this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens on how to begin
     this.wanted = null;
     this.fresh = null;

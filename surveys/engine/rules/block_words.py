@@ -1,0 +1,21 @@
+"""How messages name a block to its author: by its number and how its text begins, never by an automatic name.
+
+in_words(block, 3)    block 3, “What do you play?”
+"""
+
+from __future__ import annotations
+
+from surveys.engine.script import Block
+
+_EXCERPT = 40  # characters of a prompt
+
+
+def in_words(block: Block, number: int) -> str:
+    """The block as number `number` of its script, counted from 1, with the beginning of its prompt."""
+    return f"block {number}, {excerpt(block.prompt)}" if block.prompt.strip() else f"block {number}"
+
+
+def excerpt(text: str) -> str:
+    """How a text begins, in one line and in quotation marks."""
+    line = " ".join(text.split())
+    return f"“{line}”" if len(line) <= _EXCERPT else f"“{line[:_EXCERPT].rstrip()}…”"
