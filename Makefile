@@ -13,14 +13,15 @@ endif
 # Colloquy has one settings module; ignore the variable of another Django project.
 unexport DJANGO_SETTINGS_MODULE
 
-.PHONY: help setup run reset test check fmt schema bench torture lock \
+.PHONY: help setup run reset test test-all check fmt schema bench torture lock \
 	check-lint check-types check-imports check-migrations check-deployment check-openapi
 
 help:
 	@echo "make run      start Colloquy on this machine with a demo; installs what running needs"
 	@echo "make reset    delete the data of make run, to start over      (asks first; CONFIRM=yes does not)"
 	@echo "make setup    install everything, development packages included"
-	@echo "make test     run the tests                                    (ARGS='-k name' for some of them)"
+	@echo "make test     run the tests that need no browser and little time (ARGS='-k name' for some of them)"
+	@echo "make test-all run all tests, and more examples of each; browser tests need Chromium"
 	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI"
 	@echo "make fmt      format the code"
 	@echo "make schema   update tests/openapi.yml after a change of the interface"
@@ -46,7 +47,10 @@ reset: $(RUNNING)
 	@exec $(PY) manage.py reset $(if $(filter yes,$(CONFIRM)),--no-input)
 
 test: setup
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest --ignore=tests/browser -m 'not long' $(ARGS)
+
+test-all: setup
+	COLLOQUY_THOROUGH=true $(PY) -m pytest $(ARGS)
 
 fmt: setup
 	$(PY) -m ruff check --fix-only --quiet .

@@ -30,7 +30,7 @@ from tests.support.openapi import described
 from tests.support.pictures import foreign_pictures
 from tests.support.routes import Routed, routed_actions
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
 TABLE = {f"admin/{route}": row for route, row in admin_rows.TABLE.items()} | page_rows.TABLE
 STAFF = ("nobody", "member", "creator", "admin", "foreign admin")

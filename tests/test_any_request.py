@@ -35,7 +35,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 schema = schemathesis.openapi.from_dict(described())
 schema.app = get_wsgi_application()
 schema.config.phases.coverage.enabled = IS_THOROUGH  # thousands of requests at the limits of every field

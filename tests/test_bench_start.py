@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 
 def test_the_minimal_views_start_without_what_ours_insist_on() -> None:
     program = (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PROGRAM = ("communities", "config", "surveys", "webhooks", "xp")
+from tests.support import our_code
+
 MEMOIZERS = {"cache", "lru_cache", "cached", "cachedmethod"}
 BOUNDED = {"Cache", "FIFOCache", "LFUCache", "LRUCache", "RRCache", "TTLCache", "TLRUCache"}
 WEAK_OR_LOCAL = {"WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "threading.local", "ContextVar"}
@@ -85,12 +84,6 @@ IN_PLACE = {
 COLLECTIONS = {"dict", "list", "set", "defaultdict", "OrderedDict", "Counter", "deque"}
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(each for folder in PROGRAM for each in (ROOT / folder).rglob("*.py")):
-        if "migrations" not in path.parts:
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
-
-
 def name_of(node: ast.expr) -> str:
     """The last part of a name: `cache` of `functools.cache`, `LRUCache` of `LRUCache[str, int]`."""
     if isinstance(node, ast.Subscript):
@@ -162,7 +155,7 @@ def unbounded(tree: ast.Module) -> Iterator[str]:
 
 
 def test_every_cache_has_a_bound_or_a_reason_not_to_grow() -> None:
-    found = {f"{path}:{name}" for path, tree in trees() for name in unbounded(tree)}
+    found = {f"{each.path}:{name}" for each in our_code.modules() for name in unbounded(each.tree)}
 
     assert found == set(IN_PLACE), "Give a new cache a bound, or say here why no caller can make it grow."
 
@@ -208,7 +201,8 @@ def test_what_has_a_bound_is_not_found(source: str) -> None:
 def test_no_function_makes_a_class() -> None:
     """A class that is made for a request stays in every cache that knows it, and costs much by itself."""
     found = []
-    for path, tree in trees():
+    for module in our_code.modules():
+        path, tree = module.path, module.tree
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef):
                 for node in ast.walk(function):

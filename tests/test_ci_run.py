@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = (
     (ROOT / ".ci" / "run").read_text().partition('step "Debian packages"')[0]
     + """
-step "Tests" run_tests
+step "Tests" run_tests test
 printf 'FLAKY %s\\n' "${flaky[@]}"
 printf 'FIRST %s\\n' "${failures[@]}"
 exit "$status"
@@ -23,6 +23,8 @@ exit "$status"
 FAILS_ONCE = """
 from pathlib import Path
 import pytest
+
+pytestmark = pytest.mark.long
 
 @pytest.mark.parametrize("name", {names})
 def test_it(name):

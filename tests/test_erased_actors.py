@@ -6,12 +6,10 @@ write of the interface after its caller was erased.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +31,7 @@ from surveys.services.drafts import service as drafts
 from surveys.services.merging import merge_users
 from surveys.services.responses import deletion
 from tests.factories import MemberFactory
+from tests.support import our_code
 from tests.support.actors import superuser_actor
 from tests.support.caller import TEXT, Caller, refusal
 from tests.support.concurrency import BackgroundCall, held_elsewhere, row_locked_elsewhere, run_together
@@ -45,7 +44,6 @@ from xp.models import XpEntry
 
 pytestmark = pytest.mark.django_db
 at_once = pytest.mark.django_db(transaction=True)
-ROOT = Path(__file__).parent.parent
 NAME = "Zephyrine Quill"
 SIGN_IN = "/account/login/"
 
@@ -358,14 +356,9 @@ LOCKED_AGAINST_CHANGES = {("surveys/services/merging.py", "_merge_in_community")
 
 
 def _functions() -> Iterator[tuple[str, str, str]]:
-    for app in ("communities", "surveys", "webhooks", "xp", "config"):
-        for path in sorted((ROOT / app).rglob("*.py")):
-            if "migrations" not in path.parts:
-                source = path.read_text()
-                for node in ast.walk(ast.parse(source)):
-                    if isinstance(node, ast.FunctionDef):
-                        text = ast.get_source_segment(source, node) or ""
-                        yield str(path.relative_to(ROOT)), node.name, text
+    for module in our_code.modules("select_for_update(", "membership_data.lock("):
+        for node, text in module.functions():
+            yield module.path, node.name, text
 
 
 def test_members_are_locked_against_changes_by_their_admins_only_where_they_end() -> None:

@@ -36,7 +36,7 @@ from tests.support.effort import IS_THOROUGH
 from tests.support.openapi import described
 from tests.support.routes import Routed, routed_actions
 
-pytestmark = [pytest.mark.django_db, pytest.mark.thorough, pytest.mark.usefixtures("redis")]
+pytestmark = [pytest.mark.long, pytest.mark.django_db, pytest.mark.thorough, pytest.mark.usefixtures("redis")]
 application: Any = get_wsgi_application()
 numbers = count(1)  # no two requests have the same
 REQUESTS = 4  # in a round: one of each kind

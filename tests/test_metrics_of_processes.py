@@ -14,7 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.support.metrics import DURATION, Samples, parse_samples, value
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 120  # seconds

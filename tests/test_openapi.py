@@ -16,6 +16,7 @@ from drf_spectacular.validation import validate_schema
 
 from communities.http.envelope import STATUS
 from communities.http.validation import VIOLATION_CODES
+from tests.support import our_code
 from tests.support.openapi import described
 from tests.support.routes import routed_actions
 from webhooks.events import EventType
@@ -156,12 +157,10 @@ def test_both_vocabularies_are_listed_for_people_and_for_programs() -> None:
 
 def test_every_code_that_the_source_gives_to_a_violation_is_in_the_vocabulary() -> None:
     makers = {"violation", "Violation", "refuse", "field_violation", "InvalidAnswer", "report"}
-    folders = ("communities", "config", "surveys", "webhooks", "xp")
-    paths = [path for folder in folders for path in (PROMISED.parent.parent / folder).rglob("*.py")]
     calls = [
         node
-        for path in paths
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for module in our_code.modules(*makers)
+        for node in ast.walk(module.tree)
         if isinstance(node, ast.Call) and len(node.args) > 1
         if getattr(node.func, "id", getattr(node.func, "attr", None)) in makers
     ]

@@ -15,7 +15,7 @@ from tests.support.concurrency import run_together
 from tests.support.pgbouncer import BINARY, pgbouncer
 
 __all__ = ["pgbouncer"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 
 def _options(*, prepared_statements: bool) -> dict[str, Any]:

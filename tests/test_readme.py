@@ -19,6 +19,8 @@ import redis as redis_py
 from config import embedded
 from tests.support.terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 READMES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "config/README.md")} | {

@@ -6,7 +6,6 @@ import ast
 import pickle
 import pickletools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -20,12 +19,11 @@ from kombu.serialization import dumps, loads
 
 from config import metrics
 from surveys.services.previews import memory
+from tests.support import our_code
 from tests.support.caller import CHOICE, Caller
 from tests.support.staff import Staff
 
 pytestmark = pytest.mark.django_db
-ROOT = Path(__file__).parent.parent
-PROGRAM = ("communities", "config", "surveys", "webhooks", "xp")
 UNPICKLED: list[str] = []
 
 
@@ -148,10 +146,10 @@ def test_workers_refuse_messages_that_are_pickles() -> None:
 def test_no_module_of_ours_can_pickle() -> None:
     names = {"pickle", "cPickle", "dill", "shelve", "marshal", "jsonpickle"}
     found = []
-    for path in (each for folder in PROGRAM for each in (ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in our_code.modules(*names):
+        for node in ast.walk(module.tree):
             imported = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             imported += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
-            found += [str(path) for name in imported if name.partition(".")[0] in names]
+            found += [module.path for name in imported if name.partition(".")[0] in names]
 
     assert found == []

@@ -10,6 +10,8 @@ from django.core.management.base import CommandError
 
 from config import embedded
 
+pytestmark = pytest.mark.long
+
 DATA = {"postgres-17", "demo.json", "secret_key", "static", "log"}
 
 

@@ -18,6 +18,8 @@ from django.core.management.base import CommandError
 from communities.models import User
 from config.management.commands import run
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = {
     "community_id": "1",

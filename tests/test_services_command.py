@@ -11,6 +11,8 @@ import pytest
 
 from config import embedded
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 URLS = ("DATABASE_URL", "REDIS_URL")
 Serve = Callable[[dict[str, str]], "subprocess.Popen[str]"]

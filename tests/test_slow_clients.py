@@ -24,6 +24,8 @@ from tests.bench import processes
 from tests.support.installation import Installation, installed
 from tests.support.metrics import DURATION, parse_samples, value
 
+pytestmark = pytest.mark.long
+
 LIMIT = 30  # seconds
 MEBIBYTE = 1_048_576
 SETTINGS = {

@@ -13,6 +13,8 @@ import pytest
 
 from config.connections import BYTES_A_SECOND, HIGH_WATER, KEPT_TOGETHER, Outbox
 
+pytestmark = pytest.mark.long
+
 LARGE = bytes(range(256)) * 40_000
 
 

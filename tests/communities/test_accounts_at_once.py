@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from communities.tasks import join_written
 from surveys.services import people
 from surveys.services.merging import merge_proven_users
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
-from tests.support import browsers
+from tests.support import browsers, our_code
 from tests.support.browsers import PASSWORD, invited, new_browser, person, sign_in, who
 from tests.support.caller import Caller
 from tests.support.concurrency import BackgroundCall, row_locked_elsewhere, run_together, wait_until
@@ -38,7 +37,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 X, Y = "820000000000000042", "820000000000000043"
 EVE = "eve@example.org"
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -325,14 +323,10 @@ STRONGER = {("communities/services/people.py", "give_up_account")}
 
 
 def _functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
-    for app in ("communities", "surveys", "webhooks", "xp", "config"):
-        for path in sorted((ROOT / app).rglob("*.py")):
-            if "migrations" not in path.parts:
-                source = path.read_text()
-                for node in ast.parse(source).body:
-                    if isinstance(node, ast.FunctionDef):
-                        text = ast.get_source_segment(source, node) or ""
-                        yield str(path.relative_to(ROOT)), node, text
+    for module in our_code.modules("User.objects", "Identity.objects", *LOCKS):
+        for node in module.tree.body:
+            if isinstance(node, ast.FunctionDef):
+                yield module.path, node, module.text(node)
 
 
 def test_users_and_accounts_are_locked_in_one_place():

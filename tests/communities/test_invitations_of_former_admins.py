@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.db import transaction
@@ -18,14 +17,13 @@ from communities.services import invitations, memberships, platform_members
 from communities.services.invitations import InvitationOver, NoSuchInvitation
 from surveys.services import people
 from tests.factories import CommunityFactory, CommunitySettingsFactory, UserFactory
-from tests.support import mails
+from tests.support import mails, our_code
 from tests.support.caller import Caller
 from tests.support.concurrency import BackgroundCall, row_locked_elsewhere
 from tests.support.moments import NOON
 from tests.support.staff import Staff
 
 pytestmark = pytest.mark.django_db
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
@@ -224,14 +222,10 @@ GIVES = {"_admit", "_note_if_member", "_take_over", "send_again"}
 
 def _writers_of_access() -> Iterator[tuple[str, bool]]:
     """The functions that write what a member may do, or that they left; whether they end invitations."""
-    for app in ("communities", "surveys", "webhooks", "xp"):
-        for path in sorted((ROOT / app).rglob("*.py")):
-            if "migrations" in path.parts:
-                continue
-            source = path.read_text()
-            for node in ast.walk(ast.parse(source)):
-                if isinstance(node, ast.FunctionDef) and _writes_access(node):
-                    yield node.name, "end_of_inviter(" in (ast.get_source_segment(source, node) or "")
+    for module in our_code.modules(".access", ".left_at"):
+        for node, text in module.functions():
+            if _writes_access(node):
+                yield node.name, "end_of_inviter(" in text
 
 
 def _writes_access(function: ast.FunctionDef) -> bool:

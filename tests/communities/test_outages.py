@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.support.api_requests import RATE_HEADERS
 from tests.support.installation import Installation, installation
+
+pytestmark = pytest.mark.long
 
 __all__ = ["installation"]
 

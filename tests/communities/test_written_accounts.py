@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ from communities.sources.chat import GuildMember
 from communities.tasks import join_written
 from surveys.models import Conversation
 from tests.factories import IdentityFactory, MemberFactory, StaffFactory, UserFactory
-from tests.support import browsers, mails
+from tests.support import browsers, mails, our_code
 from tests.support.browsers import PASSWORD, invited, new_browser, person, sign_in, who
 from tests.support.caller import TEXT, Caller, refusal
 from tests.support.concurrency import run_together
@@ -33,7 +31,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 X = "820000000000000042"
 MARIT = {"platform_id": X, "nick": "Marit of ours"}
 NEW = {"name": "Eve", "password1": PASSWORD}
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -362,15 +359,12 @@ WITHOUT_RESTRICTION = (
 
 def _uses_of_identities() -> Iterator[tuple[str, str]]:
     """Each function and module constant of our code that reads identities, with its source."""
-    for app in ("communities", "surveys", "webhooks", "xp", "config"):
-        for path in sorted((ROOT / app).rglob("*.py")):
-            if "migrations" in path.parts:
-                continue
-            source = path.read_text()
-            for node in ast.parse(source).body:
-                text = ast.get_source_segment(source, node) or ""
-                if "Identity.objects" in text or "communities_identity" in text:
-                    yield str(path.relative_to(ROOT)), text
+    reads = ("Identity.objects", "communities_identity")
+    for module in our_code.modules(*reads):
+        for node in module.tree.body:
+            text = module.text(node)
+            if any(each in text for each in reads):
+                yield module.path, text
 
 
 def test_every_place_that_reads_identities_says_in_which_community_they_hold():

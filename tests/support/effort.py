@@ -1,4 +1,4 @@
-"""How much tests make up: a part in every run, all of it where COLLOQUY_THOROUGH is set, as in `.ci/run`."""
+"""How much tests make up: a part in `make test`, all where COLLOQUY_THOROUGH is set, as in `make test-all`."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ from surveys.services.scripts import editing as scripts
 from tests.support.database import kept_for_many_tests
 from xp.models import Achievement, EarnedAchievement, Standing, XpEntry
 
+pytestmark = pytest.mark.long
+
 COMPLETED = {"survey": 27, "poll": 24, "personality": 4, "healthy_days": 3, "piece": 4, "quiz": 4}
 STANDINGS = [("Marit", 350, 4), ("Adaeze", 320, 3), ("Yuki e4", 315, 4), ("Piet", 30, 2)]
 ACHIEVED = {

@@ -16,7 +16,7 @@ from tests.support.concurrency import wait_until
 from tests.support.processes import python_process
 from tests.support.surveys.draft_provider import INTENT
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 AI_WORKER = ("manage.py", "worker", "--only", "ai")
 
 

@@ -10,7 +10,7 @@ from tests.support.webhooks.delivery_runs import emit_many, webhook_to
 from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 EVENTS = 500
 SECONDS_UNTIL_A_TIMEOUT = 14
 WORKER = ("manage.py", "worker", "--only", "webhooks")

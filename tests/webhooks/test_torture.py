@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.effort import IS_THOROUGH
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent.parent
 SECONDS_TO_END = 300
 KILLS = 4 if IS_THOROUGH else 2

@@ -21,7 +21,7 @@ from tests.support.webhooks.delivery_runs import delivered_after_drain, emit_man
 from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 WORKER = ("manage.py", "worker")
 SECONDS_TO_END = 60
 ONLY_WEBHOOKS = (*WORKER, "--only", "webhooks")

@@ -17,7 +17,7 @@ from tests.support.plans import analyse, rows_read
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, project_staff
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 
 COUNT = 2_000
 SORTS = ("newest", "name")

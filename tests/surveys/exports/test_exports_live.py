@@ -19,6 +19,8 @@ from surveys.services.exports.xlsx import FOLDER
 from tests.bench.processes import family
 from tests.support.installation import Installation, installation
 
+pytestmark = pytest.mark.long
+
 __all__ = ["installation"]
 
 LIMIT = 60  # seconds

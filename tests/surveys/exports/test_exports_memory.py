@@ -10,7 +10,7 @@ from tests.support.surveys import scenario
 from tests.support.surveys.exports import content, fill
 from tests.support.surveys.scenario import CHOICE, TEXT
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 FORMATS = ["csv", "xlsx", "json", "ndjson", "parquet"]
 MEGABYTE = 1_000_000
 

@@ -19,7 +19,7 @@ from tests.support.plans import rows_read
 from tests.support.surveys.copies import Copy, source
 from tests.support.surveys.participants import QUESTION, a_member
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 ON_THE_WEB = {"audience": {"participation": "open_web"}}
 WRITERS, MOVES = 3, 40
 REFUSED = {

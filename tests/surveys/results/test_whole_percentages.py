@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +14,8 @@ from surveys.pages.respondent.bars import draw_results
 from surveys.pages.results import charts, fields, scores, segments
 from surveys.services.results.figures import Figures
 from surveys.services.results.poll import PollResults
+from tests.support import our_code
 
-ROOT = Path(__file__).parents[3]
 # Percentages that stand alone, or of which one person may be in several.
 ALONE = {
     ("surveys/admin/header.py", "completion_rate"),  # of those who began
@@ -34,20 +32,16 @@ SCALE = Block("rating", min=1, max=3)
 THIRDS = ["34%", "33%", "33%"]
 
 
-def calls(path: Path) -> Iterator[tuple[str, str]]:
+def calls() -> Iterator[tuple[str, str]]:
     """The functions that format a percentage on their own: by `percent`, or by a format."""
-    for function in ast.walk(ast.parse(path.read_text())):
-        if isinstance(function, ast.FunctionDef):
-            source = ast.unparse(function)
-            if re.search(r"\bpercent\(|:\.0%|:\.0f\}%", source):
-                yield str(path.relative_to(ROOT)), function.name
+    for module in our_code.modules("percent(", ":.0%", ":.0f}%", apps=("communities", "surveys", "xp")):
+        for function, text in module.functions():
+            if re.search(r"\bpercent\(|:\.0%|:\.0f\}%", text):
+                yield module.path, function.name
 
 
 def test_no_other_place_rounds_a_percentage_by_itself() -> None:
-    paths = [path for name in ("surveys", "communities", "xp") for path in (ROOT / name).rglob("*.py")]
-    found = {each for path in paths for each in calls(path)}
-
-    assert found - {("communities/words.py", "percent")} == ALONE
+    assert set(calls()) - {("communities/words.py", "percent")} == ALONE
 
 
 def entry(type: str, **figures: Any) -> dict[str, Any]:
