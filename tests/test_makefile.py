@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-RUN = "requirements-run.txt"
+RUN = "requirements.txt"
 DEV = "requirements-dev.txt"
 OF_THE_OUTER_MAKE = frozenset({"MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS", "ARGS", "CONFIRM"})
 
@@ -45,7 +45,11 @@ def test_running_installs_its_own_packages_and_does_so_once(project: Path) -> No
 def test_testing_installs_everything_and_running_needs_nothing_more(project: Path) -> None:
     _make(project, "run")
 
-    assert _make(project, "test") == [f"setup .venv {DEV}", "python -m pytest"]
+    assert _make(project, "test") == [
+        f"setup .venv {DEV}",
+        "python -m pytest --ignore=tests/browser -m not long",
+    ]
+    assert _make(project, "test-all", "ARGS=-k poll") == ["python -m pytest -k poll"]
     assert _make(project, "run") == ["python manage.py run"]
 
 

@@ -1,4 +1,4 @@
-"""How much tests make up: a part in `make test`, all where COLLOQUY_THOROUGH is set, as in `make test-all`."""
+"""How much tests make up: a part in `make test`, all with COLLOQUY_THOROUGH, as in `make test-all`."""
 
 from __future__ import annotations
 
