@@ -33,7 +33,7 @@ from communities.rounding import Rounding
 from communities.services import audit, identities, member_changes, members
 from communities.services import people as membership_data
 from communities.transactions import again_after_deadlock, in_transaction
-from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
+from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import anonymity, draft_generation, feed_order, people
 from xp.services import people as rewards
 
@@ -111,8 +111,7 @@ def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding 
         raise Conflict("One of the two accounts is locked. Ask the people who run this site.")
     if drop.is_superuser:
         raise Conflict("A superuser's account cannot become part of another one.")
-    answered = Conversation.objects.filter(user_id=drop_id).values_list("project__community_id", flat=True)
-    for community_id in sorted({*membership_data.communities_of(user_id=drop_id), *answered.distinct()}):
+    for community_id in people.communities_of(user_id=drop_id):
         _merge_in_community(community_id, keep_id, drop_id, at, rounded_to)
     _move_accounts(keep, drop)
     keep.is_staff = keep.is_staff or drop.is_staff
@@ -285,7 +284,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
     both = drafts.filter(user_id=keep_id).values("project_id")
     drafts.filter(user_id=drop_id, project_id__in=both).delete()
     drafts.filter(user_id=drop_id).update(user_id=keep_id)
-    draft_generation.forget(community_id=community_id, user_ids=[drop_id])
+    draft_generation.forget(community_id=community_id, user_id=drop_id)
     for field in ("user_id", "rotated_by_id"):
         ApiKey.objects.filter(**{"community_id": community_id, field: drop_id}).update(**{field: keep_id})
     for field in ("created_by_id", "accepted_by_id"):
