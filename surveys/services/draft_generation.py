@@ -4,6 +4,7 @@
     look(actor=…, project_id=…, job_id=…)      how far it is; the blocks once it is finished
     cancel(actor=…, project_id=…, job_id=…)    stop, and get the credits back
     forget(community_id=…, user_id=…)          the same for all jobs of somebody who goes
+    requested_by(community_id=…, user_id=…)    what somebody asked for, as personal data
 
 The job is that of `generation`, without a project to deliver to: the editor fetches the blocks and puts them
 into the draft, where they can be undone. Credits are spent when the blocks are fetched. If the work fails or
@@ -120,6 +121,20 @@ def forget(*, community_id: int, user_id: int) -> None:
     jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id)
     for job in jobs.select_for_update().order_by("pk"):
         _stop(job)
+
+
+def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
+    """What a person asked AI to write for their drafts in a community, for as long as the jobs exist."""
+    jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id).order_by("pk")
+    return [
+        {
+            "project_id": job.fingerprint.removeprefix(_MARK),
+            "intent": job.request["intent"],
+            "status": job.status,
+            "created_at": job.created_at,
+        }
+        for job in jobs.defer("draft")
+    ]
 
 
 def _stop(job: Generation) -> None:

@@ -178,6 +178,7 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "personal_links": links.personal_data(member_id=person.member_id),
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
+        "script_requests": draft_generation.requested_by(community_id=community_id, user_id=person.user_id),
         **rewards.personal_data(**whose, user_ids=person.user_ids, at=at),
     }
     subject = members.subject_of(**whose, user_id=person.user_id)

@@ -63,7 +63,7 @@ class Person:
 
     told = (
         *(str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, NICK, AVATAR),
-        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED),
+        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED, ASKED),
     )
 
     private = (EMAIL, USERNAME)
