@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from communities import rounding
+from communities.errors import Forbidden
 from communities.models import AuditEntry, Community, Invitation, Member, User
 from communities.rounding import Rounding
 from communities.services import invitations, memberships, platform_members
@@ -182,6 +183,26 @@ def test_somebody_who_signs_up_themselves_has_no_invitation_to_take_back(boss: C
     for act in (invitations.revoke, invitations.send_again):
         with pytest.raises(NoSuchInvitation):
             act(actor=boss.actor, invitation_id=row.pk, at=NOON)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("loses", [demoted, gone_from_the_server])
+def test_who_loses_their_access_while_they_invite_has_invited_nobody(
+    boss: Caller, sender: Caller, loses: Loses
+) -> None:
+    actor, at = sender.actor, timezone.now()
+
+    with transaction.atomic():
+        loses(boss, sender)
+        inviting = BackgroundCall(
+            lambda: invitations.invite(actor=actor, email="eve@example.org", access="admin", at=at)
+        )
+        assert inviting.waits_for_lock()
+
+    refused = inviting.result()
+    assert (type(refused), str(refused)) == (Forbidden, "Only admins invite people.")
+    assert not Invitation.objects.filter(email="eve@example.org").exists()
+    assert mails.written("eve@example.org") == []
 
 
 @pytest.mark.django_db(transaction=True)
