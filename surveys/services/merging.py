@@ -30,7 +30,7 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.rounding import Rounding
-from communities.services import audit, identities, member_changes, members
+from communities.services import audit, identities, invitation_access, member_changes, members
 from communities.services import people as membership_data
 from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
@@ -167,7 +167,7 @@ def _merge_in_community(
     rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
-    _take_over(own, other)
+    _take_over(own, other, at=at, rounded_to=rounded_to)
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
     ).update(object_id=str(own.pk))  # an erasure finds them by the kept member
@@ -197,16 +197,23 @@ def _record(
     )
 
 
-def _take_over(own: Member, other: Member) -> None:
+def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding | None) -> None:
     """Keep of two memberships what is more: the higher access, the earlier joining, what only one has.
 
-    Access that somebody had when they left does not come back by another membership.
+    Access that somebody had when they left does not come back by another membership. If staff have ended one
+    of the two, both are over, unless the kept one is not: a second account does not undo a removal.
     """
+    removals = [each.removed_at for each in (own, other) if each.removed_at]
     if own.belongs == other.belongs:
         own.access = max(own.access, other.access, key=lambda each: _ACCESS.index(Member.Access(each)))
     elif other.belongs:
         own.access = other.access
-    if own.belongs or other.belongs:
+    if removals and not own.belongs:
+        own.left_at, own.left_server = max(removals), False
+        invitation_access.end_of_inviter(
+            actor=None, community_id=own.community_id, user_id=own.user_id, at=at, rounded_to=rounded_to
+        )
+    elif other.belongs:
         own.left_at, own.left_server = None, False
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url

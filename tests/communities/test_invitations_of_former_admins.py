@@ -237,10 +237,10 @@ def test_the_pages_say_what_ends(boss: Caller, sender: Caller) -> None:
 
 # --- All places -----------------------------------------------------------------------------------------
 
-ENDS = {"_change_access", "_note_absence"}
+ENDS = {"_change_access", "_note_absence", "_take_over"}
 # They give access or take nothing from a present member.
 # `send_again` writes to an invitation what its member has now.
-GIVES = {"_admit", "_note_if_member", "_take_over", "send_again"}
+GIVES = {"_admit", "_note_if_member", "send_again"}
 
 
 def _writers_of_access() -> Iterator[tuple[str, bool]]:
