@@ -17,6 +17,7 @@ from psycopg.errors import ForeignKeyViolation
 
 from communities.actors import Actor
 from communities.errors import ActorGone
+from communities.models import User
 from communities.statements import prepared
 from communities.transactions import in_transaction
 
@@ -69,13 +70,21 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
 
     Call it once the change has been rolled back.
     """
-    refers_to_nobody = isinstance(error, ObjectDoesNotExist) or (
-        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
-    )
-    if not refers_to_nobody:
+    if not _refers_to_nobody(error):
         return False
     with in_transaction:
         return not hold(actor=actor)
+
+
+def user_is_why(*, user_id: int, error: Exception) -> bool:
+    """As `is_why`, for the pages of somebody who is signed in, which may belong to no community."""
+    return _refers_to_nobody(error) and not User.objects.filter(pk=user_id).exists()
+
+
+def _refers_to_nobody(error: Exception) -> bool:
+    return isinstance(error, ObjectDoesNotExist) or (
+        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
+    )
 
 
 def successor_of(*, user_id: int) -> int:
