@@ -89,8 +89,9 @@ class AccountAreaMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Too many passwords are hashed, a community asks for a second factor, or the person has gone."""
+        user_id = request.user.pk
         if isinstance(exception, ActorGone) or (
-            request.user.pk and presence.user_is_why(user_id=request.user.pk, error=exception)
+            user_id is not None and presence.user_is_why(user_id=user_id, error=exception)
         ):
             return sign_in_again(request)
         if isinstance(exception, SecondFactorMissing):
@@ -108,7 +109,7 @@ def _was_just_proven(request: HttpRequest) -> bool:
 def sign_in_again(request: HttpRequest) -> HttpResponse:
     """Lead to the sign-in page, which says so if the account has just been merged into another."""
     with suppress(ActorGone):
-        presence.successor_of(user_id=request.user.pk)
+        presence.successor_of(user_id=request.user.pk or 0)
         logout(request)  # the merge has deleted the session, which could store no message
         messages.info(request, JOINED)
     return redirect_to_login(request.get_full_path(), reverse("account_login"))
