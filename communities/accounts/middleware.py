@@ -23,6 +23,7 @@ from communities import chosen_community, second_factors
 from communities.accounts import building, failures, lifetimes, limits, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
 from communities.errors import ActorGone
+from communities.models import User
 from communities.second_factors import SecondFactorMissing
 from communities.services import presence
 from communities.sign_in import TooManyAttempts
@@ -89,10 +90,8 @@ class AccountAreaMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Too many passwords are hashed, a community asks for a second factor, or the person has gone."""
-        user_id = request.user.pk
-        if isinstance(exception, ActorGone) or (
-            user_id is not None and presence.user_is_why(user_id=user_id, error=exception)
-        ):
+        is_likely = presence.refers_to_nobody(exception)  # other errors must not read the user: it may fail
+        if isinstance(exception, ActorGone) or (is_likely and _is_gone(request)):
             return sign_in_again(request)
         if isinstance(exception, SecondFactorMissing):
             return explain_second_factor(request, exception)
@@ -104,6 +103,11 @@ class AccountAreaMiddleware:
 
 def _was_just_proven(request: HttpRequest) -> bool:
     return not request.user.is_authenticated or did_recently_reauthenticate(request)
+
+
+def _is_gone(request: HttpRequest) -> bool:
+    user_id = request.user.pk
+    return user_id is not None and not User.objects.filter(pk=user_id).exists()
 
 
 def sign_in_again(request: HttpRequest) -> HttpResponse:

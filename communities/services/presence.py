@@ -17,7 +17,6 @@ from psycopg.errors import ForeignKeyViolation
 
 from communities.actors import Actor
 from communities.errors import ActorGone
-from communities.models import User
 from communities.statements import prepared
 from communities.transactions import in_transaction
 
@@ -70,18 +69,14 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
 
     Call it once the change has been rolled back.
     """
-    if not _refers_to_nobody(error):
+    if not refers_to_nobody(error):
         return False
     with in_transaction:
         return not hold(actor=actor)
 
 
-def user_is_why(*, user_id: int, error: Exception) -> bool:
-    """As `is_why`, for the pages of somebody who is signed in, which may belong to no community."""
-    return _refers_to_nobody(error) and not User.objects.filter(pk=user_id).exists()
-
-
-def _refers_to_nobody(error: Exception) -> bool:
+def refers_to_nobody(error: Exception) -> bool:
+    """Whether an error may come from the absence of a row, such as the actor's user."""
     return isinstance(error, ObjectDoesNotExist) or (
         isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
     )
