@@ -87,7 +87,8 @@ ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_
 AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "local"))
 # Scripts and analyses that one worker runs concurrently.
 AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
-AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(1, 36_500))
+# An invitation is valid for 14 days. The trail says what staff have decided since it was sent.
+AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500))
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
 CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environment.between(0, 1_000_000))
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(

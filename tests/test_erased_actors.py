@@ -391,6 +391,7 @@ NAMING = {
     "communities.Invitation.created_by_id": RECORDED,
     "surveys.Analysis.generated_by": "the name of a model",
     "surveys.Generation.generated_by": "the name of a model",
+    "surveys.Generation.requested_by_id": "its service holds the actor before it writes",
     "surveys.PersonalLink.created_by_id": RECORDED,
     "surveys.Project.author_id": RECORDED,
     "surveys.Project.deleted_by_id": RECORDED,

@@ -10,6 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 from psycopg.conninfo import conninfo_to_dict
 
+from communities.services.invitations import VALID_FOR
 from config import environment, gunicorn
 
 ROOT = Path(__file__).parent.parent
@@ -113,6 +114,7 @@ WRONG = [
     ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
     ("LOG_LEVEL", "LOUD"),
     ("SESSION_IDLE_HOURS", "0"),
+    ("AUDIT_DAYS", str(VALID_FOR.days - 1)),  # who accepts an invitation needs the trail since it was sent
     ("STAFF_SESSION_MAX_HOURS", "a day"),
     ("WEBHOOKS_ALLOW_HTTP", "perhaps"),
     ("WEBHOOKS_THREADS", "0"),

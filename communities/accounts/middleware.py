@@ -7,10 +7,13 @@ that a community asks for have their pages here, because several addresses lead 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 from allauth.account.internal.flows.reauthentication import did_recently_reauthenticate
+from django.contrib import messages
+from django.contrib.auth import logout
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,10 +23,15 @@ from communities import chosen_community, second_factors
 from communities.accounts import building, failures, lifetimes, limits, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
 from communities.errors import ActorGone
+from communities.models import User
 from communities.second_factors import SecondFactorMissing
+from communities.services import presence
 from communities.sign_in import TooManyAttempts
 
 AREA, ADMIN = "/account/", "/admin/"
+JOINED = (
+    "Your account was joined with another one of yours, so this change was not made. Sign in to that one."
+)
 # django-allauth lets people without password and factors, who come by a source alone, do these unasked.
 BY_SOURCE_TOO = {
     "account_email": ("POST",),
@@ -81,9 +89,10 @@ class AccountAreaMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Too many passwords are hashed, a community asks for a second factor, or the person was erased."""
-        if isinstance(exception, ActorGone):
-            return redirect_to_login(request.get_full_path(), reverse("account_login"))
+        """Too many passwords are hashed, a community asks for a second factor, or the person has gone."""
+        is_likely = presence.refers_to_nobody(exception)  # other errors must not read the user: it may fail
+        if isinstance(exception, ActorGone) or (is_likely and _is_gone(request)):
+            return sign_in_again(request)
         if isinstance(exception, SecondFactorMissing):
             return explain_second_factor(request, exception)
         if not isinstance(exception, TooManyAttempts):
@@ -94,6 +103,20 @@ class AccountAreaMiddleware:
 
 def _was_just_proven(request: HttpRequest) -> bool:
     return not request.user.is_authenticated or did_recently_reauthenticate(request)
+
+
+def _is_gone(request: HttpRequest) -> bool:
+    user_id = request.user.pk
+    return user_id is not None and not User.objects.filter(pk=user_id).exists()
+
+
+def sign_in_again(request: HttpRequest) -> HttpResponse:
+    """Lead to the sign-in page, which says so if the account has just been merged into another."""
+    with suppress(ActorGone):
+        presence.successor_of(user_id=request.user.pk or 0)
+        logout(request)  # the merge has deleted the session, which could store no message
+        messages.info(request, JOINED)
+    return redirect_to_login(request.get_full_path(), reverse("account_login"))
 
 
 def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -94,6 +95,11 @@ class Member(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_access_display()} {self.pk} of community {self.community_id}"
+
+    @property
+    def removed_at(self) -> datetime | None:
+        """When staff ended this membership; None if nobody or the chat platform did."""
+        return None if self.left_server else self.left_at
 
     @property
     def belongs(self) -> bool:

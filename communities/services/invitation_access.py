@@ -13,7 +13,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from communities import rounding
 from communities.actors import Actor
 from communities.audit_actions import Action
-from communities.models import Invitation, Member
+from communities.errors import Forbidden
+from communities.models import Invitation, Member, User
 from communities.rounding import Rounding
 from communities.services import audit
 from communities.transactions import in_transaction
@@ -29,6 +30,22 @@ def is_allowed() -> Q:
     )
     is_admin = Q(Exists(inviter)) | Q(created_by__is_superuser=True)
     return Q(access=Member.Access.MEMBER) | (is_admin & Q(created_by__is_active=True))
+
+
+def keep_admin(*, actor: Actor) -> None:
+    """Keep the actor's access from changing until the transaction ends. Refuses (Forbidden) all but admins.
+
+    A request keeps the access that it read at its beginning. The caller has locked the community, which comes
+    before its members. Of somebody who has gone, the audit trail refuses the entry.
+    """
+    own = Member.objects.select_for_update(no_key=True).filter(
+        community_id=actor.community_id, user_id=actor.user_id
+    )
+    member = own.first()
+    if member is None or (member.access == Member.Access.ADMIN and member.belongs):
+        return
+    if not User.objects.filter(pk=actor.user_id, is_superuser=True).exists():
+        raise Forbidden("Only admins invite people.")
 
 
 def lock_of_inviter(*, community_id: int, member_id: int) -> None:

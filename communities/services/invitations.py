@@ -100,6 +100,7 @@ def _invite(
     # Before the community, as those who accept do.
     list(earlier.order_by("pk").select_for_update(no_key=True, of=("self",)))
     community = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
+    invitation_access.keep_admin(actor=actor)
     member = None if member_id is None else _member_without_account(community.pk, member_id)
     earlier.update(revoked_at=at)
     _require_mails_left(community.pk, emails, at)

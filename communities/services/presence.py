@@ -69,13 +69,17 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
 
     Call it once the change has been rolled back.
     """
-    refers_to_nobody = isinstance(error, ObjectDoesNotExist) or (
-        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
-    )
-    if not refers_to_nobody:
+    if not refers_to_nobody(error):
         return False
     with in_transaction:
         return not hold(actor=actor)
+
+
+def refers_to_nobody(error: Exception) -> bool:
+    """Whether an error may come from the absence of a row, such as the actor's user."""
+    return isinstance(error, ObjectDoesNotExist) or (
+        isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
+    )
 
 
 def successor_of(*, user_id: int) -> int:

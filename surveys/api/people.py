@@ -21,6 +21,7 @@ from communities.http.views import CommunityViewSet
 from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
+from surveys.models import Job
 from surveys.services import people
 from surveys.services.people import PersonData
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
@@ -78,6 +79,14 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
     "entries_for_others": 2,
+    "script_requests": [
+        {
+            "project_id": "7",
+            "intent": "Ask which openings our players like",
+            "status": "completed",
+            "created_at": "2026-01-31T09:25:00Z",
+        }
+    ],
     "script_drafts": [
         {
             "project_id": "7",
@@ -202,6 +211,15 @@ class RoleGrantOut(serializers.Serializer[Any]):
     )
 
 
+class PersonScriptRequestOut(serializers.Serializer[Any]):
+    """A script that AI writes, or has just written, for the person's draft of a project."""
+
+    project_id = serializers.CharField()
+    intent = serializers.CharField(help_text="As the person typed it.")
+    status = serializers.ChoiceField(choices=Job.Status.values)
+    created_at = serializers.DateTimeField()
+
+
 class PersonDraftOut(serializers.Serializer[Any]):
     """A script that the person has edited in the admin and not saved."""
 
@@ -254,6 +272,9 @@ class PersonOut(serializers.Serializer[Any]):
     roles = RoleGrantOut(many=True)
     entries_for_others = serializers.IntegerField(
         min_value=0, help_text="How often the person adjusted the XP of other members by hand."
+    )
+    script_requests = PersonScriptRequestOut(
+        many=True, help_text="Oldest first; deleted ten minutes after the script was written or failed."
     )
     script_drafts = PersonDraftOut(many=True, help_text="By project; deleted after 90 days without a change.")
     xp_ledger = XpEntryOut(many=True, help_text="Newest first.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db import models
 
 from surveys.models.job import Job
@@ -13,14 +14,18 @@ class Generation(Job):
 
     `project` is null while the request waits: the project is created together with its script, or without one
     when the wait is over, and only then set here. `claim` is the hashed idempotency key, so that a retry
-    waits for the same work and pays once. `fingerprint` is the hash of that request; for a script that is
-    written into somebody's draft it names the draft (`services/draft_generation`).
+    waits for the same work and pays once. `fingerprint` is the hash of that request. For a script that is
+    written into somebody's draft it names the project instead (`services/draft_generation`), and
+    `requested_by` is the user whose draft it is.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")
     project = models.OneToOneField(Project, models.SET_NULL, null=True, blank=True, related_name="+")
     claim = models.CharField(max_length=64, null=True, blank=True, unique=True)
     fingerprint = models.CharField(max_length=64, blank=True)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
     request = models.JSONField(help_text="The request: a surveys.ai.provider.ScriptRequest.")
     draft = models.JSONField(null=True, blank=True, help_text="The result: a ScriptDraft.")
 

@@ -3,7 +3,8 @@
     begin(actor=…, project_id=…, intent=…)     pay, and have a worker write it
     look(actor=…, project_id=…, job_id=…)      how far it is; the blocks once it is finished
     cancel(actor=…, project_id=…, job_id=…)    stop, and get the credits back
-    forget(community_id=…, user_ids=…)         the same for all jobs of people who go
+    forget(community_id=…, user_id=…)          the same for all jobs of somebody who goes
+    requested_by(community_id=…, user_id=…)    what somebody asked for, as personal data
 
 The job is that of `generation`, without a project to deliver to: the editor fetches the blocks and puts them
 into the draft, where they can be undone. Credits are spent when the blocks are fetched. If the work fails or
@@ -12,7 +13,7 @@ nobody fetches it within ten minutes, they are given back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -80,7 +81,8 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     job_id = generation.begin(
         community_id=actor.community_id,
         request=_request(project, intent),
-        fingerprint=_fingerprint(actor, project_id),
+        fingerprint=_fingerprint(project_id),
+        requested_by=actor.user_id,
         at=at,
     )
     assert job_id is not None  # it is None only for a claim that is answered already
@@ -111,18 +113,28 @@ def cancel(*, actor: Actor, project_id: int, job_id: int) -> None:
 
 
 @in_transaction
-def forget(*, community_id: int, user_ids: Collection[int]) -> None:
-    """Delete the jobs of users in a community, and give their credits back to it.
+def forget(*, community_id: int, user_id: int) -> None:
+    """Delete the jobs of a user in a community, and give their credits back to it.
 
-    The caller has locked the users' memberships. New jobs wait for that lock (`presence`).
+    The caller has locked the user's membership. New jobs wait for that lock (`presence`).
     """
-    jobs = Generation.objects.filter(
-        community_id=community_id,
-        fingerprint__regex=rf"^{_MARK}[0-9]+:({'|'.join(map(str, user_ids))})$",
-        project__isnull=True,
-    )
+    jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id)
     for job in jobs.select_for_update().order_by("pk"):
         _stop(job)
+
+
+def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
+    """What a person asked AI to write for their drafts in a community, for as long as the jobs exist."""
+    jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id).order_by("pk")
+    return [
+        {
+            "project_id": job.fingerprint.removeprefix(_MARK),
+            "intent": job.request["intent"],
+            "status": job.status,
+            "created_at": job.created_at,
+        }
+        for job in jobs.defer("draft")
+    ]
 
 
 def _stop(job: Generation) -> None:
@@ -156,13 +168,15 @@ def _request(project: Project, intent: str) -> ScriptRequest:
 def _own(actor: Actor, project_id: int) -> Any:
     """The actor's jobs for their draft of a project."""
     return Generation.objects.filter(
-        community_id=actor.community_id, fingerprint=_fingerprint(actor, project_id), project__isnull=True
+        community_id=actor.community_id,
+        requested_by_id=actor.user_id,
+        fingerprint=_fingerprint(project_id),
     )
 
 
-def _fingerprint(actor: Actor, project_id: int) -> str:
-    """Marks a job as one for a draft. Those of the API have hashes here."""
-    return f"{_MARK}{project_id}:{actor.user_id}"
+def _fingerprint(project_id: int) -> str:
+    """Marks a job as one for a draft of this project. Those of the API have hashes here."""
+    return f"{_MARK}{project_id}"
 
 
 def _locked(actor: Actor, project_id: int, job_id: int) -> Generation:

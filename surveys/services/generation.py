@@ -131,6 +131,7 @@ def begin(
     request: ScriptRequest,
     claim: str | None = None,
     fingerprint: str = "",
+    requested_by: int | None = None,
     is_answered: Callable[[], bool] = lambda: False,
     at: datetime,
 ) -> int | None:
@@ -138,13 +139,14 @@ def begin(
 
     `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
     work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
-    None is returned. Without a claim the `fingerprint` only marks the work. Refuses another request under
-    the same claim, and too few credits.
+    None is returned. Without a claim the `fingerprint` only marks the work, and `requested_by` is the user
+    in whose draft it is written. Refuses another request under the same claim, and too few credits.
     """
     fields = {
         "community_id": community_id,
         "request": asdict(request),
         "fingerprint": fingerprint,
+        "requested_by_id": requested_by,
         "created_at": at,
     }
     if claim is None:

@@ -30,10 +30,10 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.rounding import Rounding
-from communities.services import audit, identities, member_changes, members
+from communities.services import audit, identities, invitation_access, member_changes, members
 from communities.services import people as membership_data
 from communities.transactions import again_after_deadlock, in_transaction
-from surveys.models import Completion, Conversation, PersonalLink, Project, ResponseDeletion, ScriptDraft
+from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import anonymity, draft_generation, feed_order, people
 from xp.services import people as rewards
 
@@ -111,8 +111,7 @@ def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding 
         raise Conflict("One of the two accounts is locked. Ask the people who run this site.")
     if drop.is_superuser:
         raise Conflict("A superuser's account cannot become part of another one.")
-    answered = Conversation.objects.filter(user_id=drop_id).values_list("project__community_id", flat=True)
-    for community_id in sorted({*membership_data.communities_of(user_id=drop_id), *answered.distinct()}):
+    for community_id in people.communities_of(user_id=drop_id):
         _merge_in_community(community_id, keep_id, drop_id, at, rounded_to)
     _move_accounts(keep, drop)
     keep.is_staff = keep.is_staff or drop.is_staff
@@ -168,7 +167,7 @@ def _merge_in_community(
     rewards.merge(keep_id=own.pk, drop_id=other.pk, community_id=community_id, at=at)
     PersonalLink.objects.filter(member=other).update(member=own)
     Invitation.objects.filter(member=other).update(member=own)
-    _take_over(own, other)
+    _take_over(own, other, at=at, rounded_to=rounded_to)
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
     ).update(object_id=str(own.pk))  # an erasure finds them by the kept member
@@ -198,16 +197,23 @@ def _record(
     )
 
 
-def _take_over(own: Member, other: Member) -> None:
+def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding | None) -> None:
     """Keep of two memberships what is more: the higher access, the earlier joining, what only one has.
 
-    Access that somebody had when they left does not come back by another membership.
+    Access that somebody had when they left does not come back by another membership. If staff have ended one
+    of the two, both are over, unless the kept one is not: a second account does not undo a removal.
     """
+    removals = [each.removed_at for each in (own, other) if each.removed_at]
     if own.belongs == other.belongs:
         own.access = max(own.access, other.access, key=lambda each: _ACCESS.index(Member.Access(each)))
     elif other.belongs:
         own.access = other.access
-    if own.belongs or other.belongs:
+    if removals and not own.belongs:
+        own.left_at, own.left_server = max(removals), False
+        invitation_access.end_of_inviter(
+            actor=None, community_id=own.community_id, user_id=own.user_id, at=at, rounded_to=rounded_to
+        )
+    elif other.belongs:
         own.left_at, own.left_server = None, False
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
@@ -285,7 +291,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
     both = drafts.filter(user_id=keep_id).values("project_id")
     drafts.filter(user_id=drop_id, project_id__in=both).delete()
     drafts.filter(user_id=drop_id).update(user_id=keep_id)
-    draft_generation.forget(community_id=community_id, user_ids=[drop_id])
+    draft_generation.forget(community_id=community_id, user_id=drop_id)
     for field in ("user_id", "rotated_by_id"):
         ApiKey.objects.filter(**{"community_id": community_id, field: drop_id}).update(**{field: keep_id})
     for field in ("created_by_id", "accepted_by_id"):

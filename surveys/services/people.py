@@ -101,6 +101,18 @@ _FORGET_FIRED = f"""
     DELETE FROM surveys_firedaction fired USING found
     WHERE (fired.project_id, fired.action, fired.scope) = (found.project_id, found.action, found.scope)
 """
+# A respondent may be no member, and superusers work in communities without being members of them.
+_NAMED_IN = """
+    SELECT community_id FROM surveys_project WHERE author_id = %(user)s
+    UNION SELECT community_id FROM surveys_project WHERE deleted_by_id = %(user)s
+    UNION SELECT community_id FROM surveys_generation WHERE requested_by_id = %(user)s
+    UNION SELECT community_id FROM surveys_project WHERE id IN (
+        SELECT project_id FROM surveys_conversation WHERE user_id = %(user)s
+        UNION SELECT project_id FROM surveys_personallink WHERE created_by_id = %(user)s
+        UNION SELECT project_id FROM surveys_responsedeletion WHERE requested_by_id = %(user)s
+        UNION SELECT project_id FROM surveys_scriptdraft WHERE user_id = %(user)s
+    )
+"""
 _LEAVE_PROJECTS = """
     UPDATE surveys_project
     SET author_id = nullif(author_id, %(user)s), deleted_by_id = nullif(deleted_by_id, %(user)s)
@@ -166,6 +178,7 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
         "projects": [{"id": str(pk), "name": name} for pk, name in authored],
         "personal_links": links.personal_data(member_id=person.member_id),
         "participation": _participation(person, dict(projects.values_list("pk", "name"))),
+        "script_requests": draft_generation.requested_by(community_id=community_id, user_id=person.user_id),
         **rewards.personal_data(**whose, user_ids=person.user_ids, at=at),
     }
     subject = members.subject_of(**whose, user_id=person.user_id)
@@ -200,7 +213,7 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     if person.user_id == actor.user_id:
         raise Conflict("This API key belongs to the person to erase: use the key of another admin.")
     _erase(person, actor=actor, at=at)
-    if not _is_known_elsewhere(person.user_id) and membership_data.erase_user(user_id=person.user_id):
+    if not _named_in(person.user_id) and membership_data.erase_user(user_id=person.user_id):
         _erase_from_other_histories(person.user_ids)
 
 
@@ -224,9 +237,7 @@ def erase_account(*, user_id: int, at: datetime) -> None:
     Raises Conflict for the only admin of a community, for superusers, and as `erase` does.
     """
     identities.lock_owners(user_id)
-    answered = Conversation.objects.filter(user_id=user_id).values_list("project__community_id", flat=True)
-    community_ids = {*membership_data.communities_of(user_id=user_id), *answered.distinct()}
-    for community_id in sorted(community_ids):
+    for community_id in communities_of(user_id=user_id):
         person = membership_data.leaving_person(user_id=user_id, community_id=community_id)
         _erase(person, actor=None, at=at)
     user_ids = membership_data.user_ids_of(user_id=user_id)
@@ -258,9 +269,9 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     drafts.erase(community_id=community_id, user_id=user_id)
-    draft_generation.forget(community_id=community_id, user_ids=person.user_ids)
+    draft_generation.forget(community_id=community_id, user_id=user_id)
+    links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
     if member_id is not None:
-        links.erase(community_id=community_id, member_id=member_id, user_id=user_id)
         rewards.erase(member_id=member_id)
     pseudonym = _erase_from_history(person)
     planned = ResponseDeletion.objects.filter(project__community_id=community_id, requested_by_id=user_id)
@@ -312,10 +323,16 @@ def _erase_from_history(person: Person) -> str:
     return pseudonym
 
 
-def _is_known_elsewhere(user_id: int) -> bool:
-    is_respondent = Conversation.objects.filter(user_id=user_id).exists()
-    is_author = Project.with_deleted.filter(author_id=user_id).exists()
-    return is_respondent or is_author or drafts.has_drafts(user_id=user_id)
+def communities_of(*, user_id: int) -> list[int]:
+    """The ids of the communities that store something about a user, as a member or not, in their order."""
+    return sorted(membership_data.communities_of(user_id=user_id) | _named_in(user_id))
+
+
+def _named_in(user_id: int) -> set[int]:
+    """The ids of the communities whose projects, responses, links and scripts in progress name a user."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMED_IN, {"user": user_id})
+        return {row[0] for row in cursor.fetchall()}
 
 
 # --- Identifying rows ----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from communities import rounding
+from communities.errors import Forbidden
 from communities.models import AuditEntry, Community, Invitation, Member, User
 from communities.rounding import Rounding
 from communities.services import invitations, memberships, platform_members
@@ -183,6 +184,26 @@ def test_somebody_who_signs_up_themselves_has_no_invitation_to_take_back(boss: C
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("loses", [demoted, gone_from_the_server])
+def test_who_loses_their_access_while_they_invite_has_invited_nobody(
+    boss: Caller, sender: Caller, loses: Loses
+) -> None:
+    actor, at = sender.actor, timezone.now()
+
+    with transaction.atomic():
+        loses(boss, sender)
+        inviting = BackgroundCall(
+            lambda: invitations.invite(actor=actor, email="eve@example.org", access="admin", at=at)
+        )
+        assert inviting.waits_for_lock()
+
+    refused = inviting.result()
+    assert (type(refused), str(refused)) == (Forbidden, "Only admins invite people.")
+    assert not Invitation.objects.filter(email="eve@example.org").exists()
+    assert mails.written("eve@example.org") == []
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_change_of_access_locks_the_invitations_before_the_community(boss: Caller, sender: Caller) -> None:
     """As those who accept them do, so that neither waits for the other in a circle."""
     row = Invitation.objects.get(access="admin")
@@ -214,10 +235,10 @@ def test_the_pages_say_what_ends(boss: Caller, sender: Caller) -> None:
 
 # --- All places -----------------------------------------------------------------------------------------
 
-ENDS = {"_change_access", "_note_absence"}
+ENDS = {"_change_access", "_note_absence", "_take_over"}
 # They give access or take nothing from a present member.
 # `send_again` writes to an invitation what its member has now.
-GIVES = {"_admit", "_note_if_member", "_take_over", "send_again"}
+GIVES = {"_admit", "_note_if_member", "send_again"}
 
 
 def _writers_of_access() -> Iterator[tuple[str, bool]]:

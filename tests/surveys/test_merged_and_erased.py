@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -10,17 +11,24 @@ from django.apps import apps
 from django.db.models import Model
 
 from communities.actors import Actor
-from communities.models import AuditEntry, Community, Member
-from surveys.models import Generation, Project
-from surveys.services import draft_generation, generation
+from communities.models import AuditEntry, Community, Member, User
+from surveys.models import (
+    Conversation,
+    Generation,
+    PersonalLink,
+    Project,
+    ResponseDeletion,
+    ScriptDraft,
+)
+from surveys.services import draft_generation, generation, people
 from surveys.services.merging import merge_users
-from tests.factories import MemberFactory
+from tests.factories import MemberFactory, UserFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.moments import NOON
-from tests.support.surveys import known_person
+from tests.support.surveys import known_person, scenario
 from tests.support.surveys.draft_provider import GOOD, provide
-from tests.support.surveys.known_person import MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.known_person import AUDIENCE, MEMBER_ID, USER_ID, everywhere
 from webhooks.models import Event
 from xp.models import XpEntry
 
@@ -103,6 +111,65 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_merged_and_then_erase
     assert scene.ann.traces(dump()) == known_person.ERASED
 
 
+# --- Users without a membership --------------------------------------------------------------------------
+
+
+def columns_with_users() -> set[str]:
+    return {
+        f"{model._meta.label}.{field.attname}"
+        for model in apps.get_app_config("surveys").get_models()
+        for field in model._meta.concrete_fields
+        if field.related_model is User
+    }
+
+
+def work_of(user_id: int, caller: Caller) -> dict[str, Model]:
+    """A row for each column of surveys that names a user, who is no member."""
+    made, gone = (Project.objects.get(pk=caller.make_open(TEXT, **AUDIENCE)["id"]) for _ in range(2))
+    begun = Conversation.objects.get(pk=scenario.begin(made).conversation.pk)
+    begun.user_id = made.author_id = gone.deleted_by_id = user_id
+    return {
+        "surveys.Conversation.user_id": begun,
+        "surveys.Project.author_id": made,
+        "surveys.Project.deleted_by_id": gone,
+        "surveys.ScriptDraft.user_id": ScriptDraft(
+            project=made, user_id=user_id, blocks="[]", revision=1, saved_at=NOON
+        ),
+        "surveys.ResponseDeletion.requested_by_id": ResponseDeletion(
+            response_id=uuid.uuid4(), project=made, deletes_at=NOON, requested_by_id=user_id
+        ),
+        "surveys.PersonalLink.created_by_id": PersonalLink(
+            project=made,
+            member=MemberFactory.create(community=caller.community),
+            created_by_id=user_id,
+            created_at=NOON,
+            expires_at=NOON,
+        ),
+        "surveys.Generation.requested_by_id": Generation(
+            community=caller.community, request={}, requested_by_id=user_id, created_at=NOON
+        ),
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("column", sorted(columns_with_users()))
+@pytest.mark.parametrize("is_merged", [False, True])
+def test_a_user_goes_who_worked_in_a_community_without_being_its_member(column: str, is_merged: bool) -> None:
+    """As superusers do; this one is none any more."""
+    caller = Caller()
+    user: User = UserFactory.create()
+    row = work_of(user.pk, caller)[column]
+    row.save()
+    keep = MemberFactory.create(community=caller.community)
+
+    if is_merged:
+        merge_users(keep_id=keep.user_id, drop_id=user.pk, at=known_person.AT)
+    else:
+        people.erase_account(user_id=user.pk, at=known_person.AT)
+
+    assert not User.objects.filter(pk=user.pk).exists()
+
+
 # --- Scripts that AI writes for a draft -----------------------------------------------------------------
 
 
@@ -132,8 +199,8 @@ def credits_of(caller: Caller) -> int:
     return caller.community.bot_credits
 
 
-def fingerprints() -> list[str]:
-    return [each.split(":")[-1] for each in Generation.objects.values_list("fingerprint", flat=True)]
+def requested_by() -> set[int | None]:
+    return set(Generation.objects.values_list("requested_by_id", flat=True))
 
 
 def test_a_script_that_ai_writes_for_a_person_goes_with_them_and_its_credits_come_back(
@@ -141,11 +208,11 @@ def test_a_script_that_ai_writes_for_a_person_goes_with_them_and_its_credits_com
 ) -> None:
     caller = Caller()
     has_a_script_written(caller, monkeypatch, settings)
-    assert (str(USER_ID) in fingerprints(), credits_of(caller)) == (True, 8)
+    assert (requested_by(), credits_of(caller)) == ({USER_ID, caller.user.pk}, 8)
 
     assert caller.delete(f"/members/{MEMBER_ID}/data").status_code == 204
 
-    assert (fingerprints(), credits_of(caller)) == ([str(caller.user.pk)], 9)
+    assert (requested_by(), credits_of(caller)) == ({caller.user.pk}, 9)
 
 
 def test_a_script_that_ai_writes_for_a_user_who_is_merged_goes_and_its_credits_come_back(
@@ -157,4 +224,4 @@ def test_a_script_that_ai_writes_for_a_user_who_is_merged_goes_and_its_credits_c
 
     merge_users(keep_id=keep.user_id, drop_id=USER_ID, at=NOON)
 
-    assert (fingerprints(), credits_of(caller)) == ([str(caller.user.pk)], 9)
+    assert (requested_by(), credits_of(caller)) == ({caller.user.pk}, 9)

@@ -10,9 +10,10 @@ from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 
+from communities.actors import Actor
 from communities.errors import Conflict
-from communities.models import ApiKey, AuditEntry, Identity, Mail, Member, SourceToken, User
-from communities.services import mails, source_tokens
+from communities.models import ApiKey, AuditEntry, Identity, Invitation, Mail, Member, SourceToken, User
+from communities.services import invitations, mails, source_tokens
 from communities.services.mails import Message
 from surveys.models import Completion, Conversation, PersonalLink, Project
 from surveys.services import anonymity, people
@@ -164,7 +165,11 @@ def test_of_two_memberships_the_higher_access_and_the_newer_roles_are_kept(
     keep: Member, drop: Member
 ) -> None:
     Member.objects.filter(pk=keep.pk).update(
-        role_ids=["1"], roles_told_at=LUNCHTIME - DAY, joined_at=LUNCHTIME, left_at=LUNCHTIME
+        role_ids=["1"],
+        roles_told_at=LUNCHTIME - DAY,
+        joined_at=LUNCHTIME,
+        left_at=LUNCHTIME,
+        left_server=True,
     )
     Member.objects.filter(pk=drop.pk).update(
         role_ids=["2"], roles_told_at=LUNCHTIME, joined_at=LUNCHTIME - DAY, access="creator", nick="Annie"
@@ -191,6 +196,46 @@ def test_access_that_was_lost_does_not_come_back(keep: Member, drop: Member, who
 
     member = Member.objects.get()
     assert (member.access, member.left_at, member.left_server) == ("member", None, False)
+
+
+PRESENT = {"left_at": None, "left_server": False}
+GONE_FROM_THE_SERVER = {"left_at": LUNCHTIME, "left_server": True}
+REMOVED = {"left_at": LUNCHTIME - DAY, "left_server": False}
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "merged"),
+    [
+        (REMOVED, PRESENT, REMOVED),
+        (REMOVED, GONE_FROM_THE_SERVER, REMOVED),
+        (GONE_FROM_THE_SERVER, REMOVED, REMOVED),
+        (REMOVED, {**REMOVED, "left_at": LUNCHTIME}, {**REMOVED, "left_at": LUNCHTIME}),
+        (PRESENT, REMOVED, PRESENT),
+        (GONE_FROM_THE_SERVER, PRESENT, PRESENT),
+    ],
+)
+def test_a_membership_that_staff_ended_stays_ended_unless_the_kept_one_is_not(
+    keep: Member, drop: Member, own: dict[str, Any], other: dict[str, Any], merged: dict[str, Any]
+) -> None:
+    Member.objects.filter(pk=keep.pk).update(**own)
+    Member.objects.filter(pk=drop.pk).update(**other)
+
+    _merge(keep, drop)
+
+    member = Member.objects.get()
+    assert {"left_at": member.left_at, "left_server": member.left_server} == merged
+
+
+def test_an_admins_invitations_end_if_a_merge_ends_their_membership(keep: Member, drop: Member) -> None:
+    Member.objects.filter(pk=keep.pk).update(**REMOVED)
+    Member.objects.filter(pk=drop.pk).update(access="admin")
+    actor = Actor(drop.user_id, "admin", drop.community_id, "premium")
+    invitations.invite(actor=actor, email="bo@example.org", access="admin", at=LUNCHTIME)
+
+    _merge(keep, drop)
+
+    assert Invitation.objects.get().revoked_at == LUNCHTIME
+    assert AuditEntry.objects.filter(action="invitation.revoked", actor_id=None).exists()
 
 
 @pytest.mark.parametrize("who", ["keep", "drop"])

@@ -1,4 +1,7 @@
-"""What is stored for the dropped user while a merge waits for their membership becomes the kept user's."""
+"""What is stored for the dropped user while a merge waits for their membership becomes the kept user's.
+
+What they themselves do on a page while a merge runs is not done.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,18 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from communities.accounts.middleware import JOINED
 from communities.models import Member
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.services import anonymity
 from surveys.services.merging import merge_users
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import CHOICE, Caller
 from tests.support.concurrency import BackgroundCall
+from tests.support.staff import Staff
 from tests.support.surveys.imports import past, send
 from tests.support.surveys.participants import Talk
+from xp.models import XpEntry
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 
@@ -72,3 +78,31 @@ def test_who_has_only_begun_still_comes_to_the_vote_of_the_kept_user() -> None:
     assert again.told["id"] == first.told["id"]
     again.back()
     assert again.answer("green")["status"] == "completed"
+
+
+def award_confirmed(staff: Staff, receiver: Member) -> Any:
+    values = {"direction": "give", "amount": "5", "note": "", "seen": "0", "confirmed": "yes"}
+    return staff.post("communities_member_award", receiver.pk, **values)
+
+
+def project_added(staff: Staff, receiver: Member) -> Any:
+    values = {"name": "Tea?", "type": "convo", "privacy_mode": "semi-private", "start": "empty"}
+    return staff.post("surveys_project_add", **values)
+
+
+@pytest.mark.parametrize("send_form", [award_confirmed, project_added])
+def test_staff_whose_account_is_merged_meanwhile_are_told_so_where_they_sign_in(
+    send_form: Callable[[Staff, Member], Any],
+) -> None:
+    staff = Staff()
+    keep, receiver = MemberFactory.create_batch(2, community=staff.community)
+
+    with transaction.atomic():
+        merge_users(keep_id=keep.user_id, drop_id=staff.user.pk, at=timezone.now())
+        sending = BackgroundCall(lambda: send_form(staff, receiver))
+        assert sending.waits_for_lock()
+
+    assert sending.result()["Location"].startswith("/account/login/")
+    assert JOINED in staff.read("/account/login/")
+    assert not XpEntry.objects.exists()
+    assert not Project.objects.exists()

@@ -12,7 +12,16 @@ from surveys.services.responses import service as responses
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.surveys import known_person, scenario
-from tests.support.surveys.known_person import AT, AUDIENCE, DRAFTED, GIVES_XP, MEMBER_ID, USER_ID, everywhere
+from tests.support.surveys.known_person import (
+    ASKED,
+    AT,
+    AUDIENCE,
+    DRAFTED,
+    GIVES_XP,
+    MEMBER_ID,
+    USER_ID,
+    everywhere,
+)
 from tests.support.surveys.participants import once_the_hour_is_over
 from xp.models import XpEntry
 from xp.services import people as earnings
@@ -58,6 +67,9 @@ def test_it_is_told_in_the_interfaces_own_words() -> None:
     assert told["standing"] == {name: person[name] for name in ("xp_total", "xp_monthly", "participation")}
     assert [each["id"] for each in told["projects"]] == [transparent, poll]
     assert told["set_up_the_community"] is True
+    (request,) = told["script_requests"]
+    assert (request["intent"], request["status"]) == (ASKED, "pending")
+    assert request["project_id"] == str(Project.objects.latest("pk").pk)
     assert told["script_drafts"] == [
         {
             "project_id": poll,

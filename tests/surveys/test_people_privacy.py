@@ -32,6 +32,7 @@ HELD_IN = {
     "surveys_completion",
     "surveys_conversation",
     "surveys_firedaction",
+    "surveys_generation",
     "surveys_project",
     "surveys_scriptdraft",
     "webhooks_event",

@@ -218,11 +218,6 @@ def erase(*, community_id: int, user_id: int) -> None:
     _of_person(community_id, user_id).delete()
 
 
-def has_drafts(*, user_id: int) -> bool:
-    """Whether a user has drafts in any community."""
-    return ScriptDraft.objects.filter(user_id=user_id).exists()
-
-
 def _of_person(community_id: int, user_id: int) -> QuerySet[ScriptDraft]:
     return ScriptDraft.objects.filter(user_id=user_id, project__community_id=community_id)
 

@@ -35,7 +35,7 @@ MOST_AT_ONCE = 1_000
 _ERASE = """
     WITH own AS (DELETE FROM surveys_personallink WHERE member_id = %(member)s)
     UPDATE surveys_personallink link SET created_by_id = NULL FROM surveys_project project
-    WHERE link.created_by_id = %(user)s AND link.member_id <> %(member)s
+    WHERE link.created_by_id = %(user)s AND link.member_id IS DISTINCT FROM %(member)s
         AND project.id = link.project_id AND project.community_id = %(community)s
 """
 
@@ -184,8 +184,8 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
     ]
 
 
-def erase(*, community_id: int, member_id: int, user_id: int) -> None:
-    """Delete the links that were made for a member, and forget which ones they made for others."""
+def erase(*, community_id: int, member_id: int | None, user_id: int) -> None:
+    """Delete the links that were made for a member, and forget which ones the user made for others."""
     with connection.cursor() as cursor:
         cursor.execute(_ERASE, {"community": community_id, "member": member_id, "user": user_id})
 

@@ -17,7 +17,7 @@ from communities.audit_actions import Action
 from communities.models import ApiKey, Community, Member, User
 from communities.services import audit
 from surveys.models import Project
-from surveys.services import anonymity, people
+from surveys.services import anonymity, draft_generation, people
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.drafts import service as drafts
@@ -36,6 +36,7 @@ KEY_NAME, KEY_WORDS, KEY_PREFIX = "Key of the harbour", "For the harbour's page"
 DIGESTS = ("d1" * 32, "d2" * 32)
 PASSWORD = "!a-password-that-nobody-knows"
 WRITTEN, NOTE, DRAFTED = "Because of the sea.", "For help at the harbour", "Whence do the gulls come?"
+ASKED = "Find out who feeds the gulls"
 # What is left of them: the event that reports the erasure.
 ERASED = {"webhooks_event": {str(MEMBER_ID)}}
 GIVES_XP: dict[str, Any] = {
@@ -62,7 +63,7 @@ class Person:
 
     told = (
         *(str(USER_ID), str(MEMBER_ID), CHAT_ID, EXTERNAL_ID, NAME, NICK, AVATAR),
-        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED),
+        *(KEY_NAME, KEY_WORDS, KEY_PREFIX, NOTE, DRAFTED, ASKED),
     )
 
     private = (EMAIL, USERNAME)
@@ -136,7 +137,18 @@ def everywhere(caller: Caller) -> Person:
         version=None,
         at=AT,
     )
+    _wants_a_script(made.member, caller)
     return made
+
+
+def _wants_a_script(member: Member, caller: Caller) -> None:
+    """AI is writing a script for the person's draft."""
+    draft_generation.begin(
+        actor=Actor(member.user_id, "admin", member.community_id, caller.community.tier),
+        project_id=int(caller.make(TEXT)["id"]),
+        intent=ASKED,
+        at=AT,
+    )
 
 
 def award(member: Member, amount: int = 5, **fields: Any) -> XpEntry:
