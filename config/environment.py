@@ -19,6 +19,8 @@ import psycopg
 from environs import Env, EnvValidationError, ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
+from communities.sources.platforms import SignInSource
+
 DEVELOPMENT_KEY = "django-insecure-only-for-development-with-debug-on"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LIBPQ_TO_DJANGO = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
@@ -183,25 +185,6 @@ def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
         "EMAIL_USE_SSL": parts.scheme == "smtps",
         "EMAIL_USE_TLS": parts.scheme == "smtp" and bool(parts.username),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class SignInSource:
-    """What an identity source needs. `base_url` replaces the platform's own addresses; mostly blank."""
-
-    provider: str
-    client_id: str
-    client_secret: str
-    base_url: str
-
-    @property
-    def is_offered(self) -> bool:
-        return bool(self.client_secret) and (bool(self.client_id) or not self.needs_client_id)
-
-    @property
-    def needs_client_id(self) -> bool:
-        """The game store knows us by a key alone."""
-        return self.provider != "game_store"
 
 
 def sign_in_source(env: Env, provider: str) -> SignInSource:

@@ -20,12 +20,12 @@ from surveys.engine.language.lexer import ParseError
 from surveys.engine.script import CALCULATED, SCALES, STATEMENTS, WITH_ITEMS, Block, Option, Script
 from surveys.models import Project
 from surveys.services.drafts import keys, starting
-from surveys.services.previews.renumbering import FIRST_NEW_ID
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import planning
 
 MAX_POINTS = 21  # of a scale that can be drawn
 NO_PROMPT = "This block has no text yet."
+FIRST_NEW_ID = 2**52  # above all stored ids; with 48 bits more still below 2**53
 _LOGIC = ("precondition", "show_when", "hide_when")
 _CORRECT = ("correct_answer_ids", "correct_answer_id", "correct_answer_index")
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from communities.errors import Conflict, InvalidRequest
-from surveys.engine.script import STATEMENTS, Block
+from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
 from surveys.services.conversations import effects
-from surveys.services.previews import renumbering, samples
-from surveys.services.previews.source import PreviewScript
+from surveys.services.previews import samples
+from surveys.services.previews.source import FIRST_NEW_ID, PreviewScript
 from surveys.services.scripts import outro
 
 Json = dict[str, Any]
@@ -69,7 +69,7 @@ class Walk:
 def begin(source: PreviewScript, project: Project, *, seed: int | None = None) -> Walk:
     """The first step. Without a `seed` the order of options is random."""
     seed = secrets.randbits(63) if seed is None else seed
-    walk = Walk(State(), seed, names=renumbering.names_of(source.script))
+    walk = Walk(State(), seed, names=_names_of(source.script))
     return _after(source, project, walk, runner.begin(source.script))
 
 
@@ -135,8 +135,8 @@ def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
 
 def follow(source: PreviewScript, project: Project, walk: Walk) -> Walk:
     """The walk on the script as it is now: at the same block, or the first that was not passed before."""
-    walk = renumbering.renumbered(walk, source.script)
-    walk = replace(walk, names=renumbering.names_of(source.script))
+    walk = _renumbered(walk, source.script)
+    walk = replace(walk, names=_names_of(source.script))
     if source.script.is_poll:
         return _followed_poll(source, project, walk)
     passed, current = frozenset(walk.state.path), walk.current
@@ -243,3 +243,52 @@ def _ended(source: PreviewScript, project: Project, state: State) -> State:
     for block in outro.with_amounts(source.script, project=project, settings=settings).outro:
         state = _reached(source, project, state, block)
     return state
+
+
+# --- Ids that a save gives ------------------------------------------------------------------------------
+
+
+def _names_of(script: Script) -> dict[int, str]:
+    """The names of blocks, and the values of options, that have no stored id."""
+    numbered = [(block.id or 0, block.title) for block in script.blocks]
+    numbered += [(option.id or 0, option.value) for block in script.blocks for option in block.options]
+    return {number: name for number, name in numbered if number >= FIRST_NEW_ID}
+
+
+def _renumbered(walk: Walk, script: Script) -> Walk:
+    """The walk with the stored ids of blocks and options that had none. Blocks that are gone are left out."""
+    ids = _block_ids(walk.names, script)
+    state = walk.state
+    blocks = {block.id: block for block in script.blocks}
+    path = [ids.get(block_id, block_id) for block_id in state.path]
+    replies = {
+        ids.get(block_id, block_id): _reply(reply, walk.names, blocks.get(ids.get(block_id, block_id)))
+        for block_id, reply in state.replies.items()
+    }
+    state = replace(state, path=tuple(block_id for block_id in path if block_id in blocks), replies=replies)
+    return replace(
+        walk,
+        state=state,
+        current=ids.get(walk.current or 0, walk.current),
+        forced=ids.get(walk.forced or 0, walk.forced),
+    )
+
+
+def _block_ids(names: Mapping[int, str], script: Script) -> dict[int, int]:
+    by_title = {block.title: block.id or 0 for block in script.blocks}
+    known = script.index_by_id
+    return {
+        number: by_title[name] for number, name in names.items() if number not in known and name in by_title
+    }
+
+
+def _reply(reply: Reply, names: Mapping[int, str], block: Block | None) -> Reply:
+    chosen = reply.get("option_ids")
+    if not isinstance(chosen, list) or block is None:
+        return reply
+    by_value = {option.value: option.id or 0 for option in block.options}
+    option_ids: list[Any] = [
+        option_id if option_id in block.option_by_id else by_value.get(names.get(option_id, ""), 0)
+        for option_id in chosen
+    ]
+    return {"option_ids": option_ids}

@@ -7,12 +7,28 @@ by_block(rows)      what that comes to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from communities.statements import Part
-from surveys.engine.script import NUMBERS, SCALES, Block
+from surveys.engine.script import NUMBERS, SCALES, Block, Option
 from surveys.engine.statistics import MAX_POINT, AnswerGroup
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedBlock:
+    """A block with figures: its position, and the options that were removed from it."""
+
+    block: Block
+    position: int
+    is_archived: bool
+    removed: Sequence[Option]
+
+    @property
+    def id(self) -> int:
+        assert self.block.id is not None
+        return self.block.id
 
 
 def part(questions: Sequence[Block]) -> Part:

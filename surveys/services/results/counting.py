@@ -19,10 +19,11 @@ from communities.errors import refuse
 from communities.statements import Part, fetch_in_batches, fetch_rows
 from communities.transactions import in_transaction
 from surveys.engine import packing
-from surveys.engine.script import CHOICES, Block, Option, Script
+from surveys.engine.script import CHOICES, Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services import metadata
 from surveys.services.results import answer_groups, derived_counting, field_counting, large, sent_fields
+from surveys.services.results.answer_groups import ReportedBlock
 from surveys.services.results.derived_counting import Division
 from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
@@ -62,21 +63,6 @@ _CONDITIONS = {
     "submitted_before": "c.completed_at < %s",
     "provider": "c.provider = %s",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedBlock:
-    """A block with figures: its position, and the options that were removed from it."""
-
-    block: Block
-    position: int
-    is_archived: bool
-    removed: Sequence[Option]
-
-    @property
-    def id(self) -> int:
-        assert self.block.id is not None
-        return self.block.id
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,12 +34,12 @@ from surveys.services.results import (
     sent_fields,
     steps,
 )
+from surveys.services.results.answer_groups import ReportedBlock
 from surveys.services.results.counting import (
     ALL,
     AnswerCounts,
     Dividing,
     Progress,
-    ReportedBlock,
     SegmentField,
     Selection,
     TooManyToDerive,

@@ -23,10 +23,9 @@ from surveys.engine import packing
 from surveys.engine.packing import MAX_POINT, MAX_SMALL, NUMBER, OPTION, PLAIN, POINT
 from surveys.engine.script import CHOICES, SCALES, Block
 from surveys.engine.statistics import AnswerGroup, EntryKey
+from surveys.services.results.answer_groups import ReportedBlock
 
 if TYPE_CHECKING:
-    from surveys.services.results.counting import ReportedBlock
-
     Integers = np.ndarray[Any, np.dtype[np.int64]]
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
