@@ -26,7 +26,7 @@ from surveys.services import lookup
 from surveys.services.conversations import admission, drafting
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import LimitReached
+from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
 from surveys.services.representations.project import web_url
 

@@ -17,7 +17,8 @@ from communities.errors import NotFound
 from communities.models import CommunitySettings, Member
 from communities.services.pictures import copies
 from surveys.models import Conversation, Project
-from surveys.services.conversations import loading, repository
+from surveys.services.conversations import repository
+from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import of_conversation
 from surveys.services.responses import reading
 from surveys.services.responses.reading import Part
@@ -164,7 +165,7 @@ def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) 
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or conversation.user_id != user_id or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
-    view = of_conversation(loading.of(conversation), at)
+    view = of_conversation(LoadedConversation.of(conversation), at)
     return ReadOwnResponse(_listed(conversation, at), reading.part_for_respondent(view, start=start))
 
 

@@ -11,7 +11,7 @@ import pytest
 from surveys.models import Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.conversations.loading import LimitReached
+from surveys.services.conversations.saving import LimitReached
 from surveys.services.projects import schedule
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.moments import LUNCHTIME

@@ -19,7 +19,7 @@ from surveys.models import Completion, Conversation, PersonalLink, Project
 from surveys.services import anonymity, people
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
-from surveys.services.conversations.loading import LimitReached
+from surveys.services.conversations.saving import LimitReached
 from surveys.services.merging import merge_proven_users, merge_users
 from tests.factories import (
     ApiKeyFactory,

@@ -29,7 +29,7 @@ from surveys.services import anonymity
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
-from surveys.services.conversations.loading import LimitReached
+from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 
 # Parameters of the addresses to which forms lead. With a `_` first they cannot be names of blocks, which an

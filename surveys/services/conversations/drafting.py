@@ -19,8 +19,8 @@ from communities.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
 from surveys.models import AnswerDraft, Conversation
-from surveys.services.conversations import loading, service, view
-from surveys.services.conversations.loading import LoadedConversation
+from surveys.services.conversations import service, view
+from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView
 
 FORGOTTEN = timedelta(days=1)  # after the last move of the conversation
@@ -110,7 +110,7 @@ def submit_text(
     *, conversation_id: uuid.UUID, block_id: int, text: str, step: int, at: datetime, language: str = "en"
 ) -> ConversationView:
     """Answer with what was typed in a language. Refuses as `answer` does; `keep_text` then keeps it."""
-    loaded = loading.locked(conversation_id=conversation_id)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
     if loaded.block is not None and loaded.block.type == "open_numeric":
         text = written_numbers.plain(text, language=language)
     moved = service.answer(
@@ -124,7 +124,7 @@ def submit_text(
 @in_transaction
 def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str) -> None:
     """Keep a text that could not be taken, so that it can be mended."""
-    loaded = loading.locked(conversation_id=conversation_id)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
     if loaded.block is not None and loaded.block.id == block_id:
         _write(loaded, (), text)
 
@@ -145,7 +145,7 @@ def forget_left(*, at: datetime) -> int:
 
 def _opened(conversation_id: uuid.UUID, block_id: int, step: int) -> tuple[LoadedConversation, Draft | None]:
     """The conversation under its lock, and its draft; None if it stands elsewhere."""
-    loaded = loading.locked(conversation_id=conversation_id)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
     block = loaded.block
     if block is None or block.id != block_id or len(loaded.state.path) != step:
         return loaded, None

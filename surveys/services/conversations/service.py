@@ -22,11 +22,20 @@ from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import access, anonymity, events
-from surveys.services.conversations import admission, completions, effects, loading, repository, view
+from surveys.services.conversations import (
+    admission,
+    completions,
+    effects,
+    repository,
+    respondents,
+    saving,
+    view,
+)
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import NO_CONVERSATION, LimitReached, LoadedConversation
+from surveys.services.conversations.loaded import NO_CONVERSATION, LoadedConversation
 from surveys.services.conversations.prefill import may_skip
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
+from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
 from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
@@ -66,7 +75,7 @@ def begin(
     history, respondent = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
     if earlier is not None:
-        return view.of_conversation(loading.of(earlier), at, resumed=True)
+        return view.of_conversation(LoadedConversation.of(earlier), at, resumed=True)
     loaded, is_new = _started(history.project, respondent, at, seed)
     return view.of_conversation(loaded, at, resumed=not is_new)
 
@@ -92,7 +101,7 @@ def begin_with_move(
     history, respondent = _admitted(project_id, respondent, at, None)
     earlier = _resumable(history)
     if earlier is not None:
-        loaded = loading.locked(conversation_id=earlier.pk)
+        loaded = LoadedConversation.locked(conversation_id=earlier.pk)
     else:
         loaded, is_new = _started(history.project, respondent, at, seed)
         if not is_new:  # to lock it now, after the member, could deadlock with a move of the other request
@@ -120,16 +129,16 @@ def vote(
     history, respondent = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
     if earlier is None:
-        loaded, _ = loading.new(project=history.project, respondent=respondent, at=at, seed=seed)
+        loaded, _ = saving.new(project=history.project, respondent=respondent, at=at, seed=seed)
     else:
-        loaded = loading.locked(conversation_id=earlier.pk)
+        loaded = LoadedConversation.locked(conversation_id=earlier.pk)
     return _take(_at_the_question(loaded, raw), raw, at, is_new=earlier is None)
 
 
 @in_transaction
 def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: datetime) -> ConversationView:
     """Answer a poll's question in a conversation that has begun. Refuses if the poll allows no changes."""
-    loaded = loading.locked(conversation_id=conversation_id)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
     if not loaded.is_completed or loaded.project.change_poll:
         loaded = _at_the_question(loaded, raw)
     return _take(loaded, raw, at)
@@ -154,7 +163,7 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
     is_at_limit = _is_at_limit(history, keys)
     if history.conversation is None or history.project.is_anonymous:
         return None, is_at_limit
-    return view.of_conversation(loading.of(history.conversation), at, resumed=True), is_at_limit
+    return view.of_conversation(LoadedConversation.of(history.conversation), at, resumed=True), is_at_limit
 
 
 def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
@@ -164,9 +173,9 @@ def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None)
         raise NotFound(NO_CONVERSATION)
     if actor is not None:
         access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
-    loaded = loading.of(conversation)
+    loaded = LoadedConversation.of(conversation)
     if actor is None:
-        loading.require_active(loaded)
+        loaded.require_active()
     return view.of_conversation(loaded, at, resumed=True)
 
 
@@ -186,7 +195,7 @@ def answer(
     nothing. Refuses an answer to any other block, an answer that does not fit, and an answer after closing.
     With a `step`, see `_stands_elsewhere`.
     """
-    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _stands_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
     return _take(loaded, raw, at, ahead=ahead)
@@ -210,7 +219,7 @@ def go_on(
     With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
     was sent twice moves once. With a `step`, see `_stands_elsewhere`.
     """
-    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
     return _proceed(loaded, at, ahead)
@@ -231,7 +240,7 @@ def back(
     `step`, a conversation that stands elsewhere is returned as it stands (`resumed`): a request that was sent
     twice moves once.
     """
-    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _is_at_another(loaded, block_id) or (step is not None and len(loaded.state.path) != step):
         return view.of_conversation(loaded, at, resumed=True)
     if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
@@ -243,13 +252,13 @@ def back(
             turn = runner.back(loaded.script, turn.state)
     except LookupError:
         raise Conflict("This is the first step.") from None
-    return view.of_conversation(loading.save(loaded, turn, at=at), at)
+    return view.of_conversation(saving.save(loaded, turn, at=at), at)
 
 
 @in_transaction
 def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> None:
     """Delete a vote on behalf of its voter. Refuses if the poll does not allow changes, or is closed."""
-    loaded = loading.locked(conversation_id=conversation_id, actor=actor)
+    loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if not loaded.is_changeable_at(at):
         raise Conflict("This poll does not allow a vote to be taken back.")
     remove(conversation=loaded.conversation, at=at)
@@ -265,7 +274,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
-        _, voter = loading.recipient_of(conversation, at=at)
+        _, voter = respondents.recipient_of(conversation, at=at)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)
@@ -309,7 +318,7 @@ def _respondent_keys(project_id: int, respondent: Respondent) -> list[str]:
 
 
 def _is_at_limit(history: RespondentHistory, respondents: Sequence[str]) -> bool:
-    most, count = loading.most_completions(history.project), history.completions
+    most, count = respondents.most_completions(history.project), history.completions
     if most is None or not respondents:
         return False
     if history.project.is_anonymous and completions.NEAR <= count < most:
@@ -331,14 +340,14 @@ def _started(
     project: Project, respondent: Respondent, at: datetime, seed: int | None
 ) -> tuple[LoadedConversation, bool]:
     """A new conversation, saved, and True; or the one that a concurrent request has just begun, and False."""
-    loaded, turn = loading.new(project=project, respondent=respondent, at=at, seed=seed)
+    loaded, turn = saving.new(project=project, respondent=respondent, at=at, seed=seed)
     if turn.completes:  # nothing in the script is shown to this respondent
-        return loading.save(loaded, turn, at=at, is_new=True), True
+        return saving.save(loaded, turn, at=at, is_new=True), True
     if not repository.insert(conversation=loaded.conversation):
         return _begun_elsewhere(loaded), False
     if turn.show is not None and turn.show.action_kind is not None:
         # After the insert: a concurrent request that lost the race has fired no action.
-        loaded = loading.save(loaded, turn, at=at)
+        loaded = saving.save(loaded, turn, at=at)
     return loaded, True
 
 
@@ -351,7 +360,7 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     )
     if history is None or history.conversation is None:
         raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
-    return loading.of(history.conversation)
+    return LoadedConversation.of(history.conversation)
 
 
 def _is_at_another(loaded: LoadedConversation, block_id: int | None) -> bool:
@@ -396,7 +405,7 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
         _refuse_unless_live(loaded.project, at)
     script, state = loaded.script, loaded.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    return view.of_conversation(_passed(loading.save(loaded, turn, at=at), ahead, at), at)
+    return view.of_conversation(_passed(saving.save(loaded, turn, at=at), ahead, at), at)
 
 
 def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
@@ -414,7 +423,7 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
         if turn.completes:
             break
         last = turn
-    return loaded if last is None else loading.save(loaded, last, at=at)
+    return loaded if last is None else saving.save(loaded, last, at=at)
 
 
 def _take(
@@ -439,7 +448,7 @@ def _take(
     if loaded.locked_reply not in (None, reply):
         raise Conflict(_GRADED)
     turn = runner.answer(loaded.script, loaded.state, reply)
-    moved = loading.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
+    moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
     if not turn.feedback:
         moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)

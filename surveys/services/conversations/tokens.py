@@ -19,7 +19,7 @@ from surveys.models import Project
 from surveys.services import anonymity
 from surveys.services.conversations import completions, effects
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import LoadedConversation
+from surveys.services.conversations.loaded import LoadedConversation
 from xp import levels
 from xp.services import standings
 from xp.services.standings import Totals

@@ -21,7 +21,7 @@ from surveys.models import Conversation, Project
 from surveys.services import metadata
 from surveys.services.conversations import tokens
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.loading import LoadedConversation
+from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
 from surveys.services.scripts import editing as scripts
 from xp.services.standings import Totals

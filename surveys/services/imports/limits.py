@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from communities.errors import Conflict, ViolationJson
 from surveys.engine.script import Violation
 from surveys.models import Project
-from surveys.services.conversations import completions, loading
+from surveys.services.conversations import completions, respondents
 from surveys.services.conversations.completions import Count
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
@@ -20,7 +20,7 @@ def violations(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[ViolationJson]:
     """A violation for each completed response beyond the limit of its person; the later ones are too many."""
-    most = loading.most_completions(project)
+    most = respondents.most_completions(project)
     if most is None or not people:
         return
     keys = {person.respondent for person in people.values()}
@@ -45,7 +45,7 @@ def count_completions(
     if not added:
         return {}
     after = completions.complete_many(project_id=project.pk, numbers=added)
-    most = loading.most_completions(project)
+    most = respondents.most_completions(project)
     if most is not None and any(counted.completions > most for counted in after.values()):
         message = "Somebody whose response this is has just completed the project. Please retry."
         raise Conflict(message, retry_after=1)

@@ -13,7 +13,7 @@ from surveys.engine.walk import answers
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import anonymity
-from surveys.services.conversations import loading
+from surveys.services.conversations import saving
 from surveys.services.conversations.repository import NewResponse, TallyChange
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
@@ -62,7 +62,7 @@ def new_response(
     Removed questions that were skipped are on its path, as they are in responses from before their removal.
     So its state is that of an earlier revision, and is read as theirs.
     """
-    conversation.state = loading.storable_state(script, state, conversation.project)
+    conversation.state = saving.storable_state(script, state, conversation.project)
     removed = [
         each
         for each in dict.fromkeys(skipped_removed)

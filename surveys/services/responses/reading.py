@@ -23,7 +23,8 @@ from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Conversation, Project
 from surveys.services import access
-from surveys.services.conversations import loading, repository
+from surveys.services.conversations import repository
+from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
@@ -103,7 +104,7 @@ def read(
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
     conversation.sealed_respondent = None  # so that nothing below unseals who it is
-    view = of_conversation(loading.of(conversation), at)
+    view = of_conversation(LoadedConversation.of(conversation), at)
     knows_solutions = access.may_read_solutions(actor=actor)
     answered = _answered(view)
     loose = _loose(view, answered)

@@ -1,34 +1,26 @@
-"""A conversation loaded with its script and state, and the writing of its moves."""
+"""The writing of a conversation's moves, and of all that follows from them."""
 
 from __future__ import annotations
 
 import secrets
-import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.errors import Conflict, NotFound
-from communities.models import Identity
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.errors import Conflict
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, counting, runner, scoring
 from surveys.engine.walk.answers import AnswerRow, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
-from surveys.services import access, anonymity, events, metadata
-from surveys.services.anonymity import RememberedRespondent
-from surveys.services.conversations import completions, effects, repository
-from surveys.services.conversations.admission import Missing, NotAdmitted, Respondent, told_provider
+from surveys.services import anonymity, events, metadata
+from surveys.services.conversations import completions, effects, repository, respondents
+from surveys.services.conversations.admission import Respondent, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
+from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
-from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import editing as scripts
-
-NO_CONVERSATION = "There is no such conversation."
 
 
 class LimitReached(Conflict):
@@ -36,49 +28,6 @@ class LimitReached(Conflict):
 
     def __init__(self) -> None:
         super().__init__("This respondent has completed this project as often as it allows.")
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedConversation:
-    """A conversation with all that a move needs.
-
-    `remembered` is the respondent of a running conversation on an anonymous project, decrypted once; None
-    after the end, for nameless respondents and on other projects. `held` is the member who begins it.
-    """
-
-    conversation: Conversation
-    script: Script
-    state: State
-    remembered: RememberedRespondent | None = None
-    held: LockedMember | None = None
-
-    @property
-    def project(self) -> Project:
-        return self.conversation.project
-
-    @property
-    def block(self) -> Block | None:
-        """The block that waits for the respondent; None at the end."""
-        return runner.current_block(self.script, self.state)
-
-    @property
-    def locked_reply(self) -> Reply | None:
-        """The answer to the block that waits, if it was graded and stays; None otherwise."""
-        if not self.project.lock_graded_answers:
-            return None
-        return runner.settled_reply(self.script, self.state)
-
-    @property
-    def is_completed(self) -> bool:
-        return self.conversation.completed_at is not None
-
-    def is_changeable_at(self, at: datetime) -> bool:
-        """Whether a completed vote may still be changed or retracted (decisions 8.9)."""
-        return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
-
-    def can_go_back_at(self, at: datetime) -> bool:
-        is_open = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
-        return is_open and runner.can_go_back(self.state)
 
 
 def new(
@@ -112,63 +61,8 @@ def new(
         started_at=moment,
         updated_at=moment,
     )
-    remembered = _identify(conversation, respondent, at)
+    remembered = respondents.identify(conversation, respondent, at)
     return LoadedConversation(conversation, script, turn.state, remembered, held), turn
-
-
-def locked(*, conversation_id: uuid.UUID, actor: Actor | None = None) -> LoadedConversation:
-    """A conversation under a row lock. An `actor` must be allowed to edit its project; None needs no check.
-
-    Refuses one whose project has changed its privacy since it began, one whose person is deactivated, and a
-    partial imported response; nobody can continue it.
-    """
-    conversation = repository.lock(conversation_id=conversation_id)
-    if conversation is None:
-        raise NotFound(NO_CONVERSATION)
-    if actor is not None:
-        access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
-    if anonymity.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
-        raise Conflict(
-            "The privacy of this project has changed since this conversation began. Begin a new conversation."
-        )
-    if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
-        raise Conflict("This response was imported: it takes no further answers.")
-    loaded = of(conversation)
-    require_active(loaded)
-    return loaded
-
-
-def require_active(loaded: LoadedConversation) -> None:
-    """Refuse a conversation whose person was deactivated since it began (decisions 18.17).
-
-    Raises NotAdmitted. An anonymous conversation that has forgotten its person cannot be refused.
-    """
-    remembered = loaded.remembered
-    user_id = remembered.user_id if remembered else None
-    is_deactivated = loaded.conversation.is_of_deactivated
-    if is_deactivated or (user_id is not None and members.is_deactivated(user_id=user_id)):
-        raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
-
-
-def of(conversation: Conversation) -> LoadedConversation:
-    """The conversation with its script and state. If the script has changed since, the state is realigned."""
-    project = conversation.project
-    cached = script_cache.get(project.pk, project.revision)
-    script, state = cached.script, State.from_json(conversation.state)
-    # A reader holds no lock, so the script may have changed after the project's row was read.
-    project.revision = cached.stored.revision
-    remembered = _unsealed(conversation)
-    if conversation.state.get("revision") == project.revision:
-        return LoadedConversation(conversation, script, state, remembered)
-    is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
-    if is_over:
-        state = runner.completed_state(script, state)
-    else:
-        state = runner.realign(script, state)
-        is_past_the_end = runner.current_block(script, state) is None and conversation.completed_at is None
-        if is_past_the_end and runner.can_go_back(state):  # only a move of the respondent may complete it
-            state = runner.back(script, state).state
-    return LoadedConversation(conversation, script, state, remembered)
 
 
 def save(
@@ -200,7 +94,9 @@ def save(
         state = replace(state, replies=state.counted, left=frozenset())
     earner, recipient = None, None
     if reached or completes:
-        earner, recipient = recipient_of(conversation, remembered=loaded.remembered, held=loaded.held, at=at)
+        earner, recipient = respondents.recipient_of(
+            conversation, remembered=loaded.remembered, held=loaded.held, at=at
+        )
     if recipient is not None:
         state = effects.reach(recipient, script, state, reached)
     if completes:
@@ -239,48 +135,6 @@ def save(
 def _derived(conversation: Conversation) -> tuple[object, object]:
     """The stored scores and results of calculated blocks, which analyses count too."""
     return conversation.state.get("scores"), conversation.state.get("results")
-
-
-def recipient_of(
-    conversation: Conversation,
-    *,
-    remembered: RememberedRespondent | None = None,
-    held: LockedMember | None = None,
-    at: datetime,
-) -> tuple[Earner | None, Recipient | None]:
-    """Who answers, if they are a user, and the member who receives what a move gives, if they are one.
-
-    `held` is the member, if they are locked already.
-    """
-    earner = _earner(conversation, remembered)
-    if earner is None:
-        return None, None
-    earner, held = effects.lock_earner(conversation.project, earner, held)
-    return earner, effects.recipient_of(conversation=conversation, earner=earner, held=held, at=at)
-
-
-def _earner(conversation: Conversation, remembered: RememberedRespondent | None) -> Earner | None:
-    """The user who may earn something by this conversation: a respondent admitted as a member.
-
-    An anonymous conversation knows its respondent only while it runs. A respondent named by an `external_id`
-    has a user too, but responds on the web and earns nothing. An imported response says whether it earns.
-    """
-    if remembered is not None:
-        if remembered.user_id is None:
-            return None
-        return Earner(remembered.user_id, remembered.respondent)
-    is_external = conversation.provider == Identity.Provider.WEB and conversation.platform_id is not None
-    earns = conversation.state.get("earns", True) and not is_external
-    if conversation.user_id is None or conversation.respondent is None or not earns:
-        return None
-    return Earner(conversation.user_id, conversation.respondent)
-
-
-def most_completions(project: Project) -> int | None:
-    """How often one respondent may complete; None for no limit. Changeable votes are never repeated."""
-    if project.is_poll and project.change_poll and not project.is_anonymous:
-        return 1
-    return project.max_completes_per_user
 
 
 def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
@@ -330,7 +184,7 @@ def _complete(
         return state
     gifts = effects.due_at_end(recipient, loaded.script, state) if recipient else []
     due = [(gift.action, gift.scope) for gift in gifts]
-    limit = most_completions(project)
+    limit = respondents.most_completions(project)
     if project.is_anonymous:
         completed = completions.complete_anonymously(
             project_id=project.pk,
@@ -361,7 +215,9 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
     conversation.updated_at = anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:
         remembered = loaded.remembered
-        conversation.sealed_respondent = remembered and _sealed(conversation, replace(remembered, seen_at=at))
+        conversation.sealed_respondent = remembered and respondents.sealed(
+            conversation, replace(remembered, seen_at=at)
+        )
 
 
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
@@ -376,40 +232,3 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written
-
-
-def _identify(
-    conversation: Conversation, respondent: Respondent, at: datetime
-) -> RememberedRespondent | None:
-    """Store who responds. On anonymous projects only sealed, and without a row about the person."""
-    project, identity = conversation.project, respondent.who
-    key = anonymity.respondent_hash(project_id=project.pk, who=identity) if identity else None
-    if project.is_anonymous:
-        if key is None:
-            return None
-        remembered = RememberedRespondent(key, respondent.user_id, at)
-        conversation.sealed_respondent = _sealed(conversation, remembered)
-        return remembered
-    conversation.respondent = key
-    conversation.platform_id = respondent.platform_id
-    conversation.user_id = respondent.user_id
-    if respondent.external_id is not None:
-        conversation.user_id = members.user_for_external_id(
-            community_id=project.community_id, external_id=respondent.external_id
-        )
-    return None
-
-
-def _sealed(conversation: Conversation, remembered: RememberedRespondent) -> bytes:
-    return anonymity.seal(
-        project_id=conversation.project_id, conversation_id=conversation.pk, remembered=remembered
-    )
-
-
-def _unsealed(conversation: Conversation) -> RememberedRespondent | None:
-    sealed = conversation.sealed_respondent
-    if sealed is None:
-        return None
-    return anonymity.unseal(
-        project_id=conversation.project_id, conversation_id=conversation.pk, sealed=bytes(sealed)
-    )

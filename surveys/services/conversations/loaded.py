@@ -1,0 +1,125 @@
+"""A conversation with its script and state."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from communities.actors import Actor
+from communities.errors import Conflict, NotFound
+from communities.services import members
+from communities.services.members import LockedMember
+from surveys.engine.script import Block, Script
+from surveys.engine.walk import runner
+from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.runner import State
+from surveys.models import Conversation, Project
+from surveys.services import access, anonymity
+from surveys.services.anonymity import RememberedRespondent
+from surveys.services.conversations import repository, respondents
+from surveys.services.conversations.admission import Missing, NotAdmitted
+from surveys.services.scripts import cache as script_cache
+
+NO_CONVERSATION = "There is no such conversation."
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConversation:
+    """A conversation with all that a move needs.
+
+    `remembered` is the respondent of a running conversation on an anonymous project, decrypted once; None
+    after the end, for nameless respondents and on other projects. `held` is the member who begins it.
+    """
+
+    conversation: Conversation
+    script: Script
+    state: State
+    remembered: RememberedRespondent | None = None
+    held: LockedMember | None = None
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> Self:
+        """The conversation with its script and state, which is realigned if the script has changed since."""
+        project = conversation.project
+        cached = script_cache.get(project.pk, project.revision)
+        script, state = cached.script, State.from_json(conversation.state)
+        # A reader holds no lock, so the script may have changed after the project's row was read.
+        project.revision = cached.stored.revision
+        remembered = respondents.unsealed(conversation)
+        if conversation.state.get("revision") == project.revision:
+            return cls(conversation, script, state, remembered)
+        is_over = conversation.completed_at is not None and not (project.is_poll and project.change_poll)
+        if is_over:
+            state = runner.completed_state(script, state)
+        else:
+            state = runner.realign(script, state)
+            is_past_the_end = (
+                runner.current_block(script, state) is None and conversation.completed_at is None
+            )
+            if is_past_the_end and runner.can_go_back(state):  # only a move of the respondent may complete it
+                state = runner.back(script, state).state
+        return cls(conversation, script, state, remembered)
+
+    @classmethod
+    def locked(cls, *, conversation_id: uuid.UUID, actor: Actor | None = None) -> Self:
+        """A conversation under a row lock. An `actor` must be allowed to edit its project.
+
+        Refuses one whose project has changed its privacy since it began, one whose person is deactivated, and
+        a partial imported response; nobody can continue it.
+        """
+        conversation = repository.lock(conversation_id=conversation_id)
+        if conversation is None:
+            raise NotFound(NO_CONVERSATION)
+        if actor is not None:
+            access.require_editor(actor=actor, project=conversation.project, missing=NO_CONVERSATION)
+        if anonymity.is_anonymous(conversation.pk) != conversation.project.is_anonymous:
+            raise Conflict(
+                "The privacy of this project has changed since this conversation began. "
+                "Begin a new conversation."
+            )
+        if conversation.provider == Conversation.Provider.IMPORT and conversation.completed_at is None:
+            raise Conflict("This response was imported: it takes no further answers.")
+        loaded = cls.of(conversation)
+        loaded.require_active()
+        return loaded
+
+    @property
+    def project(self) -> Project:
+        return self.conversation.project
+
+    @property
+    def block(self) -> Block | None:
+        """The block that waits for the respondent; None at the end."""
+        return runner.current_block(self.script, self.state)
+
+    @property
+    def locked_reply(self) -> Reply | None:
+        """The answer to the block that waits, if it was graded and stays; None otherwise."""
+        if not self.project.lock_graded_answers:
+            return None
+        return runner.settled_reply(self.script, self.state)
+
+    @property
+    def is_completed(self) -> bool:
+        return self.conversation.completed_at is not None
+
+    def is_changeable_at(self, at: datetime) -> bool:
+        """Whether a completed vote may still be changed or retracted (decisions 8.9)."""
+        return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
+
+    def can_go_back_at(self, at: datetime) -> bool:
+        is_open = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
+        return is_open and runner.can_go_back(self.state)
+
+    def require_active(self) -> None:
+        """Refuse a conversation whose person was deactivated since it began (decisions 18.17).
+
+        Raises NotAdmitted. An anonymous conversation that has forgotten its person cannot be refused.
+        """
+        remembered = self.remembered
+        user_id = remembered.user_id if remembered else None
+        is_deactivated = self.conversation.is_of_deactivated
+        if is_deactivated or (user_id is not None and members.is_deactivated(user_id=user_id)):
+            raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
