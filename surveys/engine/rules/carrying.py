@@ -167,11 +167,12 @@ def rename_violations(
 class _NewValues:
     """The new values of the options of one block, by the old ones and by the forms in which these compare.
 
-    The options are read once. A script may compare them with a hundred thousand values.
+    The options are read once, and so is each value: a script may compare them with a hundred thousand.
     """
 
     def __init__(self, new_by_old: Mapping[str, str]) -> None:
         self._new_by_old = new_by_old
+        self._found: dict[tuple[type, Value], str | None] = {}
         self._by_form: dict[Decimal | str, tuple[int, str]] = {}
         for place, old in enumerate(new_by_old):
             for form in Operand(old).forms:
@@ -179,6 +180,12 @@ class _NewValues:
 
     def instead_of(self, value: Value) -> str | None:
         """The new value of the first option whose old value equals this one; None if it is the same."""
+        key = type(value), value  # 1 and true are equal in Python
+        if key not in self._found:
+            self._found[key] = self._search(value)
+        return self._found[key]
+
+    def _search(self, value: Value) -> str | None:
         old = logic_values.text(value)
         if old not in self._new_by_old:
             alike = [self._by_form[form] for form in Operand(value).forms if form in self._by_form]

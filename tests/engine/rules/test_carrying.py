@@ -229,8 +229,18 @@ def test_options_and_names_are_read_once_for_all_comparisons(monkeypatch: pytest
     assert (asked.precondition or "").startswith('color in ["red", "x0"')
     assert (shown.precondition or "").startswith('NOT((color in ["red", "x0"')
     assert (result.calculated_formula or "").startswith('if [color] == "red" or [color] == "x0"')
-    assert len(read) == 100 + 4 * 4 * 49  # a condition is read as its expression and as it was written
+    assert len(read) == 100 + 49
     assert resolved == ["color"]
+
+
+def test_true_is_not_the_number_1() -> None:
+    asked = Block("open_text", id=3, name="why", precondition='color in [1, true, 1.0, "1", "true"]')
+    before = replace(COLOR, options=options("1", "true"))
+    after = replace(COLOR, options=options("2", "yes"))
+
+    _, now = carry(Script((before, asked)), (after, asked))
+
+    assert now.precondition == 'color in [2, "yes", 2, "2", "yes"]'
 
 
 def test_long_values_make_no_text_that_is_much_longer_than_a_valid_one() -> None:
