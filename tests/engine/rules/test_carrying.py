@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from communities.sent_text import sent_text
 from surveys.engine.language import conditions, expressions, formulas, references, values
 from surveys.engine.rules.carrying import carry
 from surveys.engine.script import Block, Option, Script
@@ -210,9 +211,9 @@ def of_each_kind(listed: list[str]) -> tuple[Block, ...]:
 def test_options_and_names_are_read_once_for_all_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     resolved: list[str] = []
-    form, resolve = values.sent_text, references.resolve
+    form, resolve = sent_text, references.resolve
 
-    def sent_text(text: str) -> str:
+    def counted(text: str) -> str:
         read.append(text)
         return form(text)
 
@@ -220,7 +221,7 @@ def test_options_and_names_are_read_once_for_all_comparisons(monkeypatch: pytest
         resolved.append(name)
         return resolve(name, script)
 
-    monkeypatch.setattr(values, "sent_text", sent_text)
+    monkeypatch.setattr(values, "sent_text", counted)
     monkeypatch.setattr(references, "resolve", resolve_name)
     blocks = of_each_kind(["o0", *(f"x{n}" for n in range(49))]) * 4
 
