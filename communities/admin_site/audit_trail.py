@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 
 from communities import spreadsheets
 from communities.actors import Actor
@@ -51,6 +51,8 @@ COLUMNS = (
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
+MAX_BYTES = 800_000  # of the differences of one entry in a page, which has less than 1 MB (decisions 18.9)
+_ROW = 500  # bytes of a difference beside its texts
 # Changes of a few fields each. Those of scripts are large, and their fields say little without their block.
 SHORT = frozenset(value for value in Action.values if value.endswith(".updated")) - {Action.SCRIPT_UPDATED}
 
@@ -65,12 +67,23 @@ class Difference:
     part: str = ""
 
 
-DifferenceSource = Callable[[AuditEntry], Sequence[Difference] | None]
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """The differences of one entry, as many as a page shows. `are_all` is false if there are more."""
+
+    rows: Sequence[Difference]
+    are_all: bool
+
+
+DifferenceSource = Callable[[AuditEntry], Iterable[Difference] | None]
 _sources: list[DifferenceSource] = []
 
 
 def add_differences(source: DifferenceSource) -> DifferenceSource:
-    """Register a function that puts one kind of entry in words, and returns None for others. A decorator."""
+    """Register a function that puts one kind of entry in words, and returns None for others. A decorator.
+
+    What it returns is read as far as a page shows it.
+    """
     _sources.append(source)
     return source
 
@@ -172,13 +185,32 @@ def who(entry: AuditEntry) -> str:
     return f"{name}, API key {entry.key_prefix}…" if entry.key_prefix else name
 
 
-def differences(entry: AuditEntry) -> list[Difference]:
-    """The fields that changed. Those of kinds that no app puts in words are listed by their path."""
+def differences(entry: AuditEntry) -> Differences:
+    """The fields that changed, in at most MAX_BYTES of a page. Those after them are not put in words.
+
+    The fields of kinds that no app puts in words are listed by their path.
+    """
+    rows: list[Difference] = []
+    size = 0
+    for each in _all_differences(entry):
+        row = replace(each, before=value_words(each.before), after=value_words(each.after))
+        size += _ROW + sum(map(_bytes_in_page, (row.field, row.before, row.after, row.part)))
+        if size > MAX_BYTES:
+            return Differences(rows, are_all=False)
+        rows.append(row)
+    return Differences(rows, are_all=True)
+
+
+def _all_differences(entry: AuditEntry) -> Iterable[Difference]:
     for source in _sources:
         found = source(entry)
         if found is not None:
-            return list(found)
+            return found
     return plain_differences(entry.before, entry.after)
+
+
+def _bytes_in_page(text: str) -> int:
+    return len(escape(text).encode(errors="surrogatepass"))
 
 
 def plain_differences(before: Any, after: Any, *, part: str = "") -> list[Difference]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from communities.admin_site import audit_trail
@@ -54,11 +54,11 @@ _MISSING = Catalogue(Script(()), {}, {})
 
 
 @audit_trail.add_differences
-def differences(entry: AuditEntry) -> Sequence[Difference] | None:
+def differences(entry: AuditEntry) -> Iterator[Difference] | None:
     """The blocks that a write of the script added, removed and changed; None for other entries."""
     if entry.action != Action.SCRIPT_UPDATED:
         return None
-    return list(_Words(entry).differences())
+    return _Words(entry).differences()
 
 
 class _Words:
@@ -134,14 +134,17 @@ class _Words:
         return ", ".join(map(value_words, value)) if isinstance(value, list) else value_words(value)
 
     def _condition(self, text: str) -> str:
-        """A condition as the flow of the script says it, with the names that blocks have now."""
+        """A condition as the flow of the script says it, with the names that blocks have now.
+
+        A long one ends after as many characters as the history shows of a value.
+        """
         try:
             tree = expressions.parse(text).tree
         except ParseError:  # written by an earlier version
             return text
         if isinstance(tree, Negation):
-            return f"Shown when {self.wording.words(tree.part)}"
-        return f"Hidden when {self.wording.words(tree)}"
+            return f"Shown when {self.wording.words(tree.part, most=audit_trail.MAX_SHOWN)}"
+        return f"Hidden when {self.wording.words(tree, most=audit_trail.MAX_SHOWN)}"
 
     def _called(self, key: int, *sides: Json) -> str:
         """A block by its name or text then, or else now, and its place now."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import html
 import io
+import uuid
+from collections.abc import Iterator
 
 import orjson
 import pytest
@@ -12,6 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from communities.admin_site import audit_trail
+from communities.admin_site.audit_trail import Difference
 from communities.models import AuditEntry
 from tests.support.caller import TEXT, Caller
 from tests.support.staff import client_of, signed_in
@@ -147,10 +150,43 @@ def test_nested_changes_are_told_by_the_words_of_their_path() -> None:
         after={"settings": {"max_completes_per_user": None}, "is_cloneable": True, "events": ["a", "b"]},
     )
 
-    found = [(each.field, each.before, each.after) for each in audit_trail.differences(entry)]
+    found = [(each.field, each.before, each.after) for each in audit_trail.differences(entry).rows]
 
     assert found == [
         ("Events", "a", "a, b"),
         ("Is cloneable", "No", "Yes"),
         ("Settings · Max completes per user", "1", ""),
     ]
+
+
+def test_an_entry_shows_no_more_than_fits_in_a_page(admin: Client, caller: Caller) -> None:
+    entry = renaming()
+    quotes = '"' * 3_000
+    entry.before = {f"{n:03}": quotes for n in range(100)}
+    entry.after = {key: f"x{value}" for key, value in entry.before.items()}
+    entry.pk = uuid.uuid4()
+    entry.save(force_insert=True)
+
+    page = admin.get(f"{LIST}{entry.pk}/change/")
+
+    cut = f"<del>{'&quot;' * audit_trail.MAX_SHOWN}…</del>".encode()
+    assert 500_000 < len(page.content) < 1_000_000
+    assert 20 < page.content.count(cut) < 100
+    assert b"Download the history to read the others." in page.content
+
+
+def test_differences_that_no_page_can_show_are_not_put_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def source(entry: AuditEntry) -> Iterator[Difference]:
+        for n in range(1_000_000):
+            made.append(n)
+            yield Difference("Text", "", "é" * 100_000, "Block")
+
+    monkeypatch.setattr(audit_trail, "_sources", [source])
+
+    found = audit_trail.differences(AuditEntry())
+
+    assert not found.are_all
+    assert {len(each.after) for each in found.rows} == {audit_trail.MAX_SHOWN + 1}
+    assert len(made) == len(found.rows) + 1 < audit_trail.MAX_BYTES / 4_000

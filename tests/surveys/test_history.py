@@ -10,6 +10,9 @@ import pytest
 from communities.actors import Actor
 from communities.admin_site import audit_trail
 from communities.models import AuditEntry
+from surveys.engine.flow import wording
+from surveys.engine.language import values
+from surveys.engine.language.values import Value
 from surveys.models import Project
 from surveys.services.projects import opening, removal, schedule, sharing
 from surveys.services.responses import service as responses
@@ -98,7 +101,7 @@ class TestScripts:
         why |= {"show_when": None, "precondition": None, "prompt": "Why?"}
         written(caller, project, [colour, why, TEXT | {"prompt": "Anything else?"}])
 
-        found = audit_trail.differences(newest())
+        found = audit_trail.differences(newest()).rows
 
         assert [(each.part, each.field, each.before, each.after) for each in found] == [
             ("Which colour? · Block 1", "Option red · Label", "", "Crimson"),
@@ -107,6 +110,43 @@ class TestScripts:
             ("Anything else? · Block 3", "Block added", "", "Text"),
             ("Anything else? · Block 3", "Text", "", "Anything else?"),
         ]
+
+    def test_a_condition_is_put_in_words_no_further_than_a_value_is_shown(
+        self, caller: Caller, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        labels = [{"value": str(n), "label": f"{n}" + '"' * 300} for n in range(3)]
+        asked = {**TEXT, "precondition": f"colour in [{', '.join(['1'] * 600)}]"}
+        project = caller.make({**CHOICE, "name": "colour", "options": labels}, asked)
+        colour, why = blocks_of(caller, project)
+        entry = written(
+            caller, project, [colour, why | {"precondition": asked["precondition"].replace("1", "2")}]
+        )
+        read: list[Value] = []
+
+        def spelled(value: Value) -> str:
+            read.append(value)
+            return values.text(value)
+
+        monkeypatch.setattr(wording, "text", spelled)
+
+        (found,) = audit_trail.differences(entry).rows
+
+        assert (found.field, len(found.before), len(found.after)) == ("Condition", 2_001, 2_001)
+        assert found.before.startswith("Hidden when colour is one of 1" + '"' * 300 + ', 1""')
+        assert len(read) == 2 * 7
+
+    def test_long_lists_of_one_field_are_shown_in_part(self, caller: Caller) -> None:
+        options = [{"value": f"{n:02}" + "x" * 200} for n in range(30)]
+        project = caller.make({**CHOICE, "options": options})
+        (block,) = blocks_of(caller, project)
+        turned = [{"id": each["id"], "value": each["value"]} for each in reversed(block["options"])]
+
+        entry = written(caller, project, [{**block, "options": turned}])
+
+        found = [
+            (each.field, len(each.before), len(each.after)) for each in audit_trail.differences(entry).rows
+        ]
+        assert ("Order of the options", 2_001, 2_001) in found
 
     def test_another_order_is_told_by_names(self, caller: Caller) -> None:
         project = caller.make({**CHOICE, "name": "colour"}, {**TEXT, "name": "why"})

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from surveys.engine.flow.graph import END, MAX_WORDS, NEVER_REACHED, Edge, Flow, Node, Run
+from surveys.engine.flow.graph import END, NEVER_REACHED, Edge, Flow, Node, Run
+from surveys.engine.flow.wording import MAX_WORDS
 
 WIDTH = 640
 _LEFT, _BOX_WIDTH, _BOX_HEIGHT = 20, 300, 56

@@ -23,13 +23,12 @@ from surveys.engine.script import Block, Script
 FAULT = "its condition is not valid"
 NEVER_REACHED = "never reached"
 END = "End"
-MAX_WORDS = 300  # characters of a condition in words that are drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """A block. `shown` is its condition in words, such as `when membership is Member`, if it has one.
-    Words that have more than MAX_WORDS characters end early.
+    Words that have more than `wording.MAX_WORDS` characters end early.
 
     `title` is the name that somebody chose for it, or else the beginning of its text.
     """
@@ -125,9 +124,9 @@ def _conditions(text: str | None, wording: Wording) -> tuple[str | None, str | N
     except ParseError:
         return FAULT, FAULT
     if isinstance(tree, Negation):
-        condition = wording.words(tree.part, most=MAX_WORDS)
+        condition = wording.words(tree.part)
         return f"when {condition}", f"unless {condition}"
-    condition = wording.words(tree, most=MAX_WORDS)
+    condition = wording.words(tree)
     return f"unless {condition}", f"when {condition}"
 
 

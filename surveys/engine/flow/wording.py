@@ -12,6 +12,7 @@ from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunct
 from surveys.engine.language.values import Value, is_true, text
 from surveys.engine.script import Script
 
+MAX_WORDS = 300  # characters of a condition in words
 _OPERATORS = {sign: op for op, sign in conditions.OPERATORS.items()}
 _COMPOUND = (Conjunction, Disjunction)
 
@@ -33,17 +34,18 @@ class Wording:
         self._labels: dict[str, Mapping[str, str]] = {}
         self._subjects: dict[str, str] = {}
 
-    def words(self, node: ExpressionNode, *, most: int | None = None) -> str:
+    def words(self, node: ExpressionNode, *, most: int = MAX_WORDS) -> str:
         """An expression in words, with the names of blocks and the labels of options.
 
-        The words end early once they have more than `most` characters.
+        The words end early once they have more than `most` characters: each of a thousand values in a short
+        expression may have a long label.
         """
         taken: list[str] = []
         length = 0
         for part in self._words(node):
             taken.append(part)
             length += len(part)
-            if most is not None and length > most:
+            if length > most:
                 break
         return "".join(taken)
 

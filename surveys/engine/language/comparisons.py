@@ -17,13 +17,14 @@ from surveys.engine.language.formula_tree import (
     TextLiteral,
     Variable,
 )
-from surveys.engine.language.lexer import quoted
+from surveys.engine.language.lexer import MAX_LENGTH, quoted
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value
 
 AnyNode: TypeAlias = ExpressionNode | FormulaNode
 Place: TypeAlias = tuple[int, int]  # from and to in the text, counted from 0
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_MUCH_TOO_LONG = 10 * MAX_LENGTH
 
 
 def of_tree(node: AnyNode) -> Iterator[Comparison[Any]]:
@@ -53,15 +54,19 @@ def with_values(text: str, tree: AnyNode, new_value: Callable[[str, Value], str 
     """The text with other values in its comparisons, and everything else as it is.
 
     `new_value` takes a name, as the text writes it, and a value that it is compared with, and returns the
-    value as the text shall write it; None if it stays.
+    value as the text shall write it; None if it stays. A text that becomes much longer than a valid one keeps
+    the values at its end, because many long values in many texts would fill the memory.
     """
     pieces: list[str] = []
-    at = 0
+    at = length = 0
     for name, value, (start, end) in sorted(_compared(tree, text), key=lambda each: each[2]):
         new = new_value(name, value)
         if new is not None:
             pieces += [text[at:start], new]
+            length += start - at + len(new)
             at = end
+        if length > _MUCH_TOO_LONG:
+            break
     return "".join([*pieces, text[at:]])
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -16,6 +17,10 @@ from surveys.engine.script import STATEMENTS, Block, Script, title_case
 
 TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
+MAX_COMPARED = (
+    10  # names that are compared in full for one suggestion; the time grows with their length squared
+)
+_SIMILAR = 0.6  # of the letters of both names, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,5 +225,26 @@ def _nearest(name: str, script: Script, at: int, *, others: Collection[str] = ()
         if block.name and block.type not in STATEMENTS and not names.is_reserved(block.name)
     }
     known |= {title_case(variable): variable for variable in (*variables(script), *sorted(others))}
-    nearest = difflib.get_close_matches(title_case(name), known, n=1)
-    return known[nearest[0]] if nearest else None
+    nearest = _most_similar(title_case(name), known)
+    return None if nearest is None else known[nearest]
+
+
+def _most_similar(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most similar; None if none is similar.
+
+    The letters of two names, in whatever order, say quickly how similar they can be at most. Only those that
+    can be the most similar are compared in full, and no more than MAX_COMPARED.
+    """
+    matcher = difflib.SequenceMatcher(b=name)
+    possible: list[tuple[float, str]] = []
+    for each in known:
+        matcher.set_seq1(each)
+        if matcher.real_quick_ratio() >= _SIMILAR and (most := matcher.quick_ratio()) >= _SIMILAR:
+            possible.append((most, each))
+    nearest = (_SIMILAR, "")
+    for most, each in heapq.nlargest(MAX_COMPARED, possible):
+        if most < nearest[0]:
+            break
+        matcher.set_seq1(each)
+        nearest = max(nearest, (matcher.ratio(), each))
+    return nearest[1] or None

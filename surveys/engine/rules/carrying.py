@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
@@ -19,7 +20,7 @@ from surveys.engine.intake.fields import MAX_PROMPT
 from surveys.engine.language import comparisons, conditions, expressions, formulas, names, piping, references
 from surveys.engine.language import values as logic_values
 from surveys.engine.language.lexer import ParseError, quoted
-from surveys.engine.language.values import Value
+from surveys.engine.language.values import Operand, Value
 from surveys.engine.rules import block_words
 from surveys.engine.script import WITH_ITEMS, Block, Script, Violation, title_case
 
@@ -165,6 +166,36 @@ def rename_violations(
 # --- Values ---------------------------------------------------------------------------------------
 
 
+class _NewValues:
+    """The new values of the options of one block, by the old ones and by the forms in which these compare.
+
+    The options are read once, and so is each value: a script may compare them with a hundred thousand.
+    """
+
+    def __init__(self, new_by_old: Mapping[str, str]) -> None:
+        self._new_by_old = new_by_old
+        self._found: dict[tuple[type, Value], str | None] = {}
+        self._by_form: dict[Decimal | str, tuple[int, str]] = {}
+        for place, old in enumerate(new_by_old):
+            for form in Operand(old).forms:
+                self._by_form.setdefault(form, (place, old))
+
+    def instead_of(self, value: Value) -> str | None:
+        """The new value of the first option whose old value equals this one; None if it is the same."""
+        key = type(value), value  # 1 and true are equal in Python
+        if key not in self._found:
+            self._found[key] = self._search(value)
+        return self._found[key]
+
+    def _search(self, value: Value) -> str | None:
+        old = logic_values.text(value)
+        if old not in self._new_by_old:
+            alike = [self._by_form[form] for form in Operand(value).forms if form in self._by_form]
+            old = min(alike)[1] if alike else old
+        new = self._new_by_old.get(old, old)
+        return None if new == old else new
+
+
 @dataclass(frozen=True)
 class _Changes:
     """What a write changes that other texts of the script may use."""
@@ -181,10 +212,10 @@ class _Changes:
         return references.variables(self.before)
 
     @cached_property
-    def revalued(self) -> Mapping[int, Mapping[str, str]]:
-        """Index of a block with changed values → old value of each of its options that remain → new value."""
+    def revalued(self) -> Mapping[int, _NewValues]:
+        """The blocks with changed values by their index, and the new values of the options that remain."""
         now = {block.id: block for block in self.after if block.id is not None and block.type in WITH_ITEMS}
-        changed: dict[int, Mapping[str, str]] = {}
+        changed: dict[int, _NewValues] = {}
         for n, was in enumerate(self.before.blocks):
             block = now.get(was.id or 0) if was.type in WITH_ITEMS else None
             if block is None or block.options == was.options:
@@ -195,22 +226,28 @@ class _Changes:
                 if option.id is not None and option.id in block.option_by_id
             }
             if any(old != new for old, new in pairs.items()):
-                changed[n] = pairs
+                changed[n] = _NewValues(pairs)
         return changed
+
+    @cached_property
+    def _meanings(self) -> dict[str, int | str | None]:
+        """A cache of `meaning`."""
+        return {}
+
+    def meaning(self, name: str) -> int | str | None:
+        """What a name meant before the write (`references.resolve`)."""
+        if name not in self._meanings:
+            self._meanings[name] = references.resolve(name, self.before)
+        return self._meanings[name]
 
     def new_value(self, name: str, value: Value) -> str | None:
         """The new value of the option that a comparison of this name with this value means; None if none."""
-        meaning = references.resolve(name, self.before)
+        meaning = self.meaning(name)
         if not isinstance(meaning, int) or meaning not in self.revalued:
             return None
         if names.is_position(name) and not self._still_at(meaning):
             return None  # the position is that of another block now
-        pairs = self.revalued[meaning]
-        old = logic_values.text(value)
-        if old not in pairs:
-            old = next((each for each in pairs if logic_values.equal(each, value)), old)
-        new = pairs.get(old, old)
-        return None if new == old else new
+        return self.revalued[meaning].instead_of(value)
 
     def _still_at(self, n: int) -> bool:
         return n < len(self.after) and self.after[n].id == self.before.blocks[n].id

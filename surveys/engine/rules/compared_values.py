@@ -14,10 +14,10 @@ A path begins at the block. In a formula a missing answer counts as 0, and so do
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 from surveys.engine.language import (
@@ -33,121 +33,20 @@ from surveys.engine.language.expression_tree import Literal, Name
 from surveys.engine.language.formula_tree import Negative, NumberLiteral, TextLiteral, Variable
 from surveys.engine.language.lexer import ParseError, quoted
 from surveys.engine.language.values import Value
-from surveys.engine.script import SCALES, WITH_ITEMS, Block, Option, Script
+from surveys.engine.rules.answer_values import AnswerValues, ListedValues, NumberValues
+from surveys.engine.script import SCALES, WITH_ITEMS, Block, Script
 
 Finding = tuple[str, str, str]
+_Judged = tuple[str, AnswerValues, type, str]  # a path and a subject; a value by its type and text
 
 MOST = 10  # of one condition or formula
+MAX_SEARCHES = 2_000  # of different parts in the options, by all `in` of a script
 _SHOWN_OPTIONS = 5
 _SHOWN_LENGTH = 40
 _ORDERINGS = frozenset({"<", "<=", ">", ">="})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _IS_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
-_PART_OF_NUMBER = re.compile(r"[-.0-9]*").fullmatch
-_BETWEEN = "\0"  # which no text of a script contains
 _ZERO = Decimal(0)
-_VAST = Decimal("1e1000")  # more than any answer
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """The values that answers to a block can have: of a choice, a ranking or a scale."""
-
-    block: Block
-
-    @property
-    def name(self) -> str:
-        return self.block.name or ""
-
-    @property
-    def are_lists(self) -> bool:
-        return self.block.type in ("multi_punch", "ranking")
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        if self.block.type not in SCALES:
-            return tuple(option.value for option in self.block.options)
-        low, high = self.block.points
-        return tuple(map(str, range(low, high + 1)))
-
-    @cached_property
-    def numbers(self) -> tuple[Decimal, ...]:
-        """Those that orderings can compare: a list never is a number."""
-        if self.are_lists:
-            return ()
-        return tuple(number for text in self.texts if (number := values.number(text)) is not None)
-
-    @cached_property
-    def _known(self) -> frozenset[str | Decimal]:
-        return frozenset(map(_key, self.texts))
-
-    def has(self, value: Value) -> bool:
-        return _key(value) in self._known
-
-    def has_part(self, part: str) -> bool:
-        return _BETWEEN not in part and part in self._joined
-
-    @cached_property
-    def _joined(self) -> str:
-        """All texts in one, which is searched faster than each."""
-        return _BETWEEN.join(self.texts)
-
-    def has_within(self, whole: str) -> bool:
-        return any(text in whole for text in self.texts)
-
-    def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
-        """Whether an answer, or one of `others`, compares so with the number."""
-        numbers = [*others, *self._extremes]
-        return any(expressions.COMPARISONS[sign](each, number) for each in numbers)
-
-    @cached_property
-    def _extremes(self) -> tuple[Decimal, ...]:
-        return (min(self.numbers), max(self.numbers)) if self.numbers else ()
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The values of a question about a number, within its range, or of a score variable."""
-
-    name: str
-    least: int | None = None
-    most: int | None = None
-
-    are_lists = False
-
-    def has(self, value: Value) -> bool:
-        if isinstance(value, tuple):  # a list of one equals its element
-            return len(value) == 1 and self.has(value[0])
-        number = values.number(value)
-        if number is None:
-            return False
-        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
-
-    def has_part(self, part: str) -> bool:
-        return _PART_OF_NUMBER(part) is not None
-
-    def has_within(self, whole: str) -> bool:
-        return any(each in whole for each in "0123456789")
-
-    def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
-        least = -_VAST if self.least is None else Decimal(self.least)
-        most = _VAST if self.most is None else Decimal(self.most)
-        return any(expressions.COMPARISONS[sign](each, number) for each in (*others, least, most))
-
-    @property
-    def range(self) -> str:
-        """Which numbers these are; empty if they are any."""
-        if self.least is not None and self.most is not None:
-            return f"{self.least} to {self.most}"
-        if self.least is not None:
-            return f"at least {self.least}"
-        return "" if self.most is None else f"at most {self.most}"
-
-
-def _key(value: Value) -> str | Decimal:
-    """Equal for two values that compare as equal."""
-    number = values.number(value)
-    return values.text(value) if number is None else number
 
 
 # --- What is compared -----------------------------------------------------------------------------
@@ -171,14 +70,15 @@ class Comparisons:
     def __init__(self, script: Script) -> None:
         self.script = script
         self._meanings: dict[str, int | str | None] = {}
-        self._answers: dict[int, _Answers] = {}
+        self._answers: dict[int, ListedValues] = {}
+        self._parts: dict[tuple[AnswerValues, str], bool] = {}
 
     def findings(self, n: int) -> Iterator[Finding]:
         """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
         block = self.script.blocks[n]
         for compared in (_in_condition(block), _in_formula(block)):
-            found: set[Finding] = set()
-            for finding in (each for one in compared for each in _Check(self, n, one).findings()):
+            found, judged = set[Finding](), set[_Judged]()
+            for finding in (each for one in compared for each in _Check(self, n, one, judged).findings()):
                 if finding not in found:
                     yield finding
                     found.add(finding)
@@ -191,11 +91,20 @@ class Comparisons:
             self._meanings[name] = references.resolve(name, self.script)
         return self._meanings[name]
 
-    def answers_to(self, index: int) -> _Answers:
+    def answers_to(self, index: int) -> ListedValues:
         """The values of a choice, a ranking or a scale."""
         if index not in self._answers:
-            self._answers[index] = _Answers(self.script.blocks[index])
+            self._answers[index] = ListedValues(self.script.blocks[index])
         return self._answers[index]
+
+    def has_part(self, answers: AnswerValues, part: str) -> bool:
+        """Whether an answer may contain this text; true for texts that come after MAX_SEARCHES others."""
+        key = answers, part
+        if key not in self._parts:
+            if len(self._parts) == MAX_SEARCHES:
+                return True
+            self._parts[key] = answers.has_part(part)
+        return self._parts[key]
 
 
 def _in_condition(block: Block) -> Iterator[_Compared]:
@@ -246,10 +155,14 @@ def _plain(node: Any) -> Any:
 
 
 class _Check:
-    """One comparison in the script, at block `at`."""
+    """One comparison in the script, at block `at`.
 
-    def __init__(self, within: Comparisons, at: int, compared: _Compared) -> None:
-        self.within, self.at, self.compared = within, at, compared
+    `judged` are the unknown values of the comparisons before it, in the same condition or formula. They need
+    no message again.
+    """
+
+    def __init__(self, within: Comparisons, at: int, compared: _Compared, judged: set[_Judged]) -> None:
+        self.within, self.at, self.compared, self.judged = within, at, compared, judged
 
     def findings(self) -> Iterator[Finding]:
         sign, left, right = self.compared.sign, self.compared.left, self.compared.right
@@ -265,8 +178,16 @@ class _Check:
         for subject, other, test in ((left, right, self.is_left), (right, left, self.is_right)):
             answers = self.answers_of(subject)
             if answers is not None and isinstance(other, Literal):
-                for value in test(answers, other.value):
+                for value in filter(partial(self.is_new, answers), test(answers, other.value)):
                     yield self.finding("unknown_value", self.unknown(answers, value))
+
+    def is_new(self, answers: AnswerValues, value: Value) -> bool:
+        """Whether this unknown value is the first of its kind, and so gets a message."""
+        judged = self.compared.path, answers, type(value), values.text(value)
+        if judged in self.judged:
+            return False
+        self.judged.add(judged)
+        return True
 
     def finding(self, code: str, message: str) -> Finding:
         return self.compared.path, code, message
@@ -279,22 +200,22 @@ class _Check:
         meaning = self.meaning(node)
         return self.within.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
 
-    def items_of(self, node: Any) -> _Answers | None:
+    def items_of(self, node: Any) -> ListedValues | None:
         """The values of the earlier choice, ranking or scale that a side names."""
         block, meaning = self.block_of(node), self.meaning(node)
         if block is None or not isinstance(meaning, int) or block.type not in WITH_ITEMS | SCALES:
             return None
         return self.within.answers_to(meaning)
 
-    def answers_of(self, node: Any) -> _Answers | _Numbers | None:
+    def answers_of(self, node: Any) -> AnswerValues | None:
         """The values of what a side names, as far as they are known: of an earlier block, or of a score."""
         block = self.block_of(node)
         if block is not None:
             if block.type == "open_numeric":
-                return _Numbers(block.name or "", block.min, block.max)
+                return NumberValues(block.name or "", block.min, block.max)
             return self.items_of(node)
         meaning = self.meaning(node)
-        return _Numbers(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
+        return NumberValues(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
 
     def is_empty(self, side: Any, other: Any) -> bool:
         """Whether one side is a list that has no element in common with the other, because it has none."""
@@ -303,24 +224,24 @@ class _Check:
         if self.compared.sign == "in":
             return True
         block = self.block_of(other)
-        return self.compared.sign == "=" and block is not None and not _Answers(block).are_lists
+        return self.compared.sign == "=" and block is not None and not ListedValues(block).are_lists
 
     # Equality and `in`: the values that no answer has.
 
-    def is_left(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
+    def is_left(self, answers: AnswerValues, value: Value) -> Sequence[Value]:
         """The name is on the left: `game = "chess"`, `game in ["chess", "go"]`, `game in "chess, go"`."""
         if self.compared.sign == "in" and not isinstance(value, tuple):
             return () if answers.has_within(values.text(value)) else (value,)
         return self.unknown_of(answers, value)
 
-    def is_right(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
+    def is_right(self, answers: AnswerValues, value: Value) -> Sequence[Value]:
         """The name is on the right: `"chess" = game`, `"chess" in games`, `"che" in game`."""
         if self.compared.sign == "in" and not answers.are_lists:
             elements = value if isinstance(value, tuple) else (value,)
-            return [each for each in elements if not answers.has_part(values.text(each))]
+            return [each for each in elements if not self.within.has_part(answers, values.text(each))]
         return self.unknown_of(answers, value)
 
-    def unknown_of(self, answers: _Answers | _Numbers, value: Value) -> Sequence[Value]:
+    def unknown_of(self, answers: AnswerValues, value: Value) -> Sequence[Value]:
         is_list = isinstance(value, tuple) and not (self.compared.sign != "in" and not answers.are_lists)
         elements = value if isinstance(value, tuple) and is_list else (value,)
         unknown = [each for each in elements if not answers.has(each)]
@@ -328,8 +249,8 @@ class _Check:
             return [each for each in unknown if values.number(each) != 0]
         return unknown
 
-    def unknown(self, answers: _Answers | _Numbers, value: Value) -> str:
-        if isinstance(answers, _Numbers):
+    def unknown(self, answers: AnswerValues, value: Value) -> str:
+        if isinstance(answers, NumberValues):
             between = f", {answers.range}" if answers.range else ""
             start = f"`{self.compared.field}` compares {answers.name} with {_shown(value)}"
             return f"{start}, and its values are numbers{between}."
@@ -340,7 +261,7 @@ class _Check:
             message = f"{start}, and its points are {low} to {high}."
         else:
             message = f"{start}, which is the value of none of its options."
-        meant = _meant(block, value)
+        meant = answers.meant(value)
         if meant is not None:
             return f"{message} Did you mean the value {_shown(meant.value)}?"
         return message if block.type in SCALES else f"{message} {_list_of(block)}".rstrip()
@@ -370,7 +291,7 @@ class _Check:
         number = values.number(value)
         return _ZERO if number is None and self.compared.is_formula else number
 
-    def can_satisfy(self, answers: _Answers | _Numbers, sign: str, number: Decimal) -> bool:
+    def can_satisfy(self, answers: AnswerValues, sign: str, number: Decimal) -> bool:
         return answers.can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
 
     def no_number(self, side: Any, other: Any) -> str | None:
@@ -404,17 +325,6 @@ def _shown(value: Value) -> str:
     return quoted(text) if isinstance(value, str) else text
 
 
-def _meant(block: Block, value: Value) -> Option | None:
-    """The option whose label was written in place of its value, or whose value differs by its case only."""
-    wanted = values.text(value).strip().casefold()
-    spellings: Sequence[Callable[[Option], str]] = (lambda each: each.label or "", lambda each: each.value)
-    for spelling in spellings:
-        for option in block.options:
-            if spelling(option).strip().casefold() == wanted:
-                return option
-    return None
-
-
 def _list_of(block: Block) -> str:
     shown = [_shown(option.value) for option in block.options[:_SHOWN_OPTIONS]]
     if not shown:
@@ -423,11 +333,11 @@ def _list_of(block: Block) -> str:
     return f"Its values are {', '.join(shown)}{more}."
 
 
-def _range(answers: _Answers | _Numbers) -> str:
-    if isinstance(answers, _Numbers):
+def _range(answers: AnswerValues) -> str:
+    if isinstance(answers, NumberValues):
         return f"Its numbers are {answers.range}."
-    numbers = answers.numbers
-    if not numbers:
+    if not answers.extremes:
         return ""
+    least, most = map(values.text, answers.extremes)
     what = "points" if answers.block.type in SCALES else "values that are numbers"
-    return f"Its {what} are {values.text(min(numbers))} to {values.text(max(numbers))}."
+    return f"Its {what} are {least} to {most}."

@@ -11,8 +11,9 @@ respondent, who may change it. With `skips`, questions that are answered ahead a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from communities.sent_text import sent_text
 from surveys.engine.script import SCALES, Block, Script
@@ -51,28 +52,44 @@ def parse(block: Block, texts: Sequence[str]) -> Reply | None:
     Several options are several texts, or one with commas where no option has a comma. Where only one text
     makes sense, the last one counts.
     """
-    named = [_as_written(block, text) for text in texts]
-    value: object = _names(block, named) if block.type in _SEVERAL else named[-1]
+    names = _Names(block)
+    named = list(map(names.value_of, texts))
+    value: object = names.several(named) if block.type in _SEVERAL else named[-1]
     if not value or (isinstance(value, str) and not sent_text(value)):
         return None
     return answers.parse(block, {"value": value})
 
 
-def _names(block: Block, texts: Sequence[str]) -> list[str]:
-    """The options that the texts name."""
-    has_commas = any("," in option.value or "," in option.display_text for option in block.options)
-    parts = [sent_text(part) for text in texts for part in ([text] if has_commas else text.split(","))]
-    return [_as_written(block, part) for part in parts if part]
+class _Names:
+    """The values and the labels of a block's options, read once for all texts."""
 
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._values = {
+            name: option.value for option in block.options for name in (option.value, option.display_text)
+        }
 
-def _as_written(block: Block, text: str) -> str:
-    """The value of the one option that differs from the text in capital letters alone; else the text."""
-    text = sent_text(text)
-    names = {name: option.value for option in block.options for name in (option.value, option.display_text)}
-    if text in names or block.type in SCALES:
-        return text
-    alike = {value for name, value in names.items() if name.casefold() == text.casefold()}
-    return alike.pop() if len(alike) == 1 else text
+    def several(self, texts: Sequence[str]) -> list[str]:
+        """The options that the texts name."""
+        has_commas = any("," in name for name in self._values)
+        parts = [sent_text(part) for text in texts for part in ([text] if has_commas else text.split(","))]
+        return [self.value_of(part) for part in parts if part]
+
+    def value_of(self, text: str) -> str:
+        """The value of the one option that differs from the text in capital letters alone; else the text."""
+        text = sent_text(text)
+        if text in self._values or self.block.type in SCALES:
+            return text
+        alike = self._alike.get(text.casefold(), ())
+        return next(iter(alike)) if len(alike) == 1 else text
+
+    @cached_property
+    def _alike(self) -> Mapping[str, Set[str]]:
+        """The values of the options that have a name, by that name without case."""
+        alike: dict[str, set[str]] = {}
+        for name, value in self._values.items():
+            alike.setdefault(name.casefold(), set()).add(value)
+        return alike
 
 
 def passed(script: Script, state: State, prefill: Prefill) -> State:

@@ -30,7 +30,7 @@ from surveys.services import metadata
 from surveys.services.scripts import editing as scripts
 
 SKIP = "skip"
-MAX_BYTES = 2_000  # of all values together, so that a cookie can keep them
+MAX_BYTES = 2_000  # of all values together, so that a cookie can keep them; those that do not fit count too
 _COST = 12  # bytes that each value takes beside its text
 Query = Mapping[str, Sequence[str]]
 
@@ -74,36 +74,50 @@ def of_address(*, project: Project, query: Query, language: str) -> Prefill:
     if not named:
         return NOTHING
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    blocks, texts, left = questions(project, script), dict[int, list[str]](), MAX_BYTES
-    for name in named:
-        block = blocks.get(title_case(name))
+    found = _read(script, questions(project, script), query, language)
+    texts = {each.block.id or 0: each.texts for each in found if each.use == Use.FILLED}
+    return Prefill(texts, skips=_skips(project, query)) if texts else NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What becomes of the texts that a parameter has for a question."""
+
+    name: str
+    block: Block
+    texts: Sequence[str]
+    use: Use
+    reason: str = ""
+
+
+def _read(script: Script, blocks: Mapping[str, Block], query: Query, language: str) -> Iterator[_Reading]:
+    """The parameters that name a question. Values that do not fit take their part of MAX_BYTES too.
+
+    Without that, an address of many such values would take long to read.
+    """
+    left = MAX_BYTES
+    for name in query:
+        block = None if name in names.PAGE_PARAMETERS else blocks.get(title_case(name))
         if block is None:
             continue
-        typed, cost = _typed(block, query[name], language)
-        if cost > left or prefill.reply_to(script, block, Prefill({block.id or 0: typed})) is None:
+        texts, cost = _typed(block, query[name], language)
+        if cost > left:
+            yield _Reading(name, block, texts, Use.TOO_LONG)
             continue
         left -= cost
-        texts[block.id or 0] = typed
-    return Prefill(texts, skips=bool(texts) and _skips(project, query)) if texts else NOTHING
+        reason = _fault(script, block, texts)
+        yield _Reading(name, block, texts, Use.INVALID if reason else Use.FILLED, reason)
 
 
 def explain(*, project: Project, query: Query, language: str) -> list[Parameter]:
     """What becomes of each parameter of an address, in their order."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     blocks = questions(project, script)
-    taken = of_address(project=project, query=query, language=language).texts
-    return [_explained(project, script, blocks, taken, name, query[name], language) for name in query]
+    read = {each.name: each for each in _read(script, blocks, query, language)}
+    return [_explained(project, read.get(name), name, query[name]) for name in query]
 
 
-def _explained(
-    project: Project,
-    script: Script,
-    blocks: Mapping[str, Block],
-    taken: Mapping[int, Sequence[str]],
-    name: str,
-    texts: Sequence[str],
-    language: str,
-) -> Parameter:
+def _explained(project: Project, reading: _Reading | None, name: str, texts: Sequence[str]) -> Parameter:
     text = ", ".join(texts)
     if name in project.hidden_fields:
         is_taken = name in metadata.from_address(project, {name: texts[-1]})
@@ -112,14 +126,9 @@ def _explained(
         return Parameter(name, text, Use.SKIPS if _skips(project, {name: texts}) else Use.PAGE)
     if name in names.PAGE_PARAMETERS:
         return Parameter(name, text, Use.PAGE)
-    block = blocks.get(title_case(name))
-    if block is None:
+    if reading is None:
         return Parameter(name, text, Use.UNKNOWN)
-    if block.id in taken:
-        return Parameter(name, text, Use.FILLED, block)
-    if reason := _fault(script, block, _typed(block, texts, language)[0]):
-        return Parameter(name, text, Use.INVALID, block, reason)
-    return Parameter(name, text, Use.TOO_LONG, block)
+    return Parameter(name, text, reading.use, reading.block, reading.reason)
 
 
 def _field_reason(is_taken: bool) -> str:

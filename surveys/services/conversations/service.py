@@ -317,13 +317,13 @@ def _respondent_keys(project_id: int, respondent: Respondent) -> list[str]:
     return [anonymity.respondent_hash(project_id=project_id, who=name) for name in respondent.names]
 
 
-def _is_at_limit(history: RespondentHistory, respondents: Sequence[str]) -> bool:
+def _is_at_limit(history: RespondentHistory, keys: Sequence[str]) -> bool:
     most, count = respondents.most_completions(history.project), history.completions
-    if most is None or not respondents:
+    if most is None or not keys:
         return False
     if history.project.is_anonymous and completions.NEAR <= count < most:
         count = sum(
-            completions.sessions(project_id=history.project.pk, respondent=each) for each in respondents
+            completions.sessions(project_id=history.project.pk, respondent=each) for each in keys
         )
     return count >= most
 

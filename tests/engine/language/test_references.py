@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surveys.engine.language.expressions import parse
 from surveys.engine.language.names import VARIABLES
-from surveys.engine.language.references import ReferenceProblem, check, resolve, variables
-from surveys.engine.script import Block, Bucket, Script
+from surveys.engine.language.references import MAX_COMPARED, ReferenceProblem, check, resolve, variables
+from surveys.engine.script import Block, Bucket, Script, title_case
+from tests.support.effort import examples
+
+NAMES = st.from_regex("[a-d][a-d_]{0,11}", fullmatch=True)
 
 SCRIPT = Script(
     blocks=(
@@ -218,3 +225,39 @@ def test_a_script_without_blocks_has_no_positions() -> None:
     problems = check(parse("q1"), script=Script(blocks=()), at=0)
 
     assert [problem.message for problem in problems] == ["q1 is a position, and the script has no blocks."]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(name=NAMES, known=st.lists(NAMES, max_size=MAX_COMPARED, unique_by=title_case))
+def test_the_most_similar_name_is_suggested(name: str, known: list[str]) -> None:
+    script = Script(blocks=tuple(Block("open_text", name=each) for each in known))
+    titles = [block.title for block in script.blocks]
+
+    problems = check(parse(f"{name} = 1"), script=script, at=len(known))
+
+    nearest = difflib.get_close_matches(title_case(name), titles, n=1)
+    expected = [f" Did you mean {known[titles.index(each)]}?" for each in nearest] or [""]
+    assert [problem.message.partition(".")[2] for problem in problems] in (expected, [])
+    assert bool(problems) == (title_case(name) not in titles)
+
+
+def test_few_names_are_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    ratio = difflib.SequenceMatcher.ratio
+
+    def counted(matcher: difflib.SequenceMatcher[str]) -> float:
+        compared.append(1)
+        return ratio(matcher)
+
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", counted)
+    letters = random.Random(7)
+    alike = ["A" + "".join(letters.sample("a" * 32 + "b" * 31, 63)) for _ in range(101)]
+    blocks = [Block("open_text", name=each) for each in (*alike[:100], "question_number_seven")]
+    script = Script(blocks=tuple(blocks))
+
+    problems = [
+        check(parse(f"{name} = 1"), script=script, at=101) for name in (alike[100], "qestion_numbr_seven")
+    ]
+
+    assert ["Did you mean" in problem.message for (problem,) in problems] == [True, True]
+    assert len(compared) == MAX_COMPARED + 1

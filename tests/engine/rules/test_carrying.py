@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surveys.engine.language import conditions, expressions, formulas
+from communities.sent_text import sent_text
+from surveys.engine.language import conditions, expressions, formulas, references, values
 from surveys.engine.rules.carrying import carry
 from surveys.engine.script import Block, Option, Script
 from tests.support.effort import examples
@@ -188,3 +189,76 @@ def test_a_script_decides_the_same_after_its_options_have_other_values(
         for each, answer in zip((text, now.precondition), answers, strict=True)
     ]
     assert decisions[0] == decisions[1]
+
+
+# --- Work -----------------------------------------------------------------------------------------
+
+MANY = replace(COLOR, options=tuple(Option(f"o{n}", id=100 + n) for n in range(100)))
+REVALUED = replace(MANY, options=(Option("red", id=100), *MANY.options[1:]))
+
+
+def of_each_kind(listed: list[str]) -> tuple[Block, ...]:
+    """A precondition, a condition and a formula that compare `color` with these values, in texts of each."""
+    quoted = [f'"{value}"' for value in listed]
+    asked = Block("open_text", id=3, name="why", precondition=f"color in [{', '.join(quoted)}]")
+    leaf = {"block": "color", "op": "in", "value": listed}
+    shown = replace(asked, id=4, show_when=leaf, precondition=conditions.compile(leaf, hide=False))
+    either = " or ".join(f"[color] == {value}" for value in quoted)
+    result = Block("calculated_block", id=5, calculated_formula=f"if {either} then 1 else 0")
+    return asked, shown, result
+
+
+def test_options_and_names_are_read_once_for_all_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    resolved: list[str] = []
+    form, resolve = sent_text, references.resolve
+
+    def counted(text: str) -> str:
+        read.append(text)
+        return form(text)
+
+    def resolve_name(name: str, script: Script) -> int | str | None:
+        resolved.append(name)
+        return resolve(name, script)
+
+    monkeypatch.setattr(values, "sent_text", counted)
+    monkeypatch.setattr(references, "resolve", resolve_name)
+    blocks = of_each_kind(["o0", *(f"x{n}" for n in range(49))]) * 4
+
+    asked, shown, result, *_ = carry(Script((MANY, *blocks)), (REVALUED, *blocks))[1:]
+
+    assert (asked.precondition or "").startswith('color in ["red", "x0"')
+    assert (shown.precondition or "").startswith('NOT((color in ["red", "x0"')
+    assert (result.calculated_formula or "").startswith('if [color] == "red" or [color] == "x0"')
+    assert len(read) == 100 + 49
+    assert resolved == ["color"]
+
+
+def test_true_is_not_the_number_1() -> None:
+    asked = Block("open_text", id=3, name="why", precondition='color in [1, true, 1.0, "1", "true"]')
+    before = replace(COLOR, options=options("1", "true"))
+    after = replace(COLOR, options=options("2", "yes"))
+
+    _, now = carry(Script((before, asked)), (after, asked))
+
+    assert now.precondition == 'color in [2, "yes", 2, "2", "yes"]'
+
+
+def test_long_values_make_no_text_that_is_much_longer_than_a_valid_one() -> None:
+    blocks = of_each_kind(["o0"] * 60)
+    long = replace(REVALUED, options=(Option("é" * 500, id=100), *MANY.options[1:]))
+
+    carried = carry(Script((MANY, *blocks)), (long, *blocks))[1:]
+
+    texts = [*(block.precondition or "" for block in carried[:2]), carried[2].calculated_formula or ""]
+    assert [2_000 < len(text) < 23_000 and '"o0"' in text for text in texts] == [True] * 3
+
+
+def test_a_text_that_is_too_long_only_for_now_is_carried_as_a_whole() -> None:
+    blocks = of_each_kind(["o0", "o1"] * 20)
+    both = replace(MANY, options=(Option("é" * 500, id=100), Option("green", id=101), *MANY.options[2:]))
+
+    carried = carry(Script((MANY, *blocks)), (both, *blocks))[1:]
+
+    texts = [*(block.precondition or "" for block in carried[:2]), carried[2].calculated_formula or ""]
+    assert [(text.count("é" * 500), text.count("green")) for text in texts] == [(20, 20)] * 3

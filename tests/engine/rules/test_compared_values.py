@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from surveys.engine.language import values
+from surveys.engine.rules import answer_values, compared_values
+from surveys.engine.rules.answer_values import ListedValues
 from surveys.engine.rules.compared_values import MOST, Comparisons
 from surveys.engine.script import Bucket
 from tests.support.engine.script_builder import script
@@ -274,3 +276,98 @@ def test_the_values_of_a_choice_are_read_once_for_all_conditions(monkeypatch: py
 
     assert [each for n in range(21) for each in comparisons.findings(n)] == []
     assert len(read) == 100 + 20 * 100
+
+
+# --- Work -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def made_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The values in the messages about unknown ones, one for each message that is made."""
+    made: list[str] = []
+    unknown = compared_values._Check.unknown
+
+    def counted(check: Any, answers: Any, value: Any) -> str:
+        made.append(values.text(value))
+        return unknown(check, answers, value)
+
+    monkeypatch.setattr(compared_values._Check, "unknown", counted)
+    return made
+
+
+SAME = {
+    "list": {"precondition": f"game in [{', '.join(['7'] * 600)}]"},
+    "reversed": {"precondition": f"[{', '.join(['7'] * 600)}] in game"},
+    "comparisons": {"precondition": " OR ".join(["game = 7"] * 150)},
+    "condition": {"show_when": {"block": "game", "op": "in", "value": [7] * 300}, "precondition": "x"},
+    "formula": {"calculated_formula": f"if {' or '.join(['[game] == 7'] * 100)} then 1 else 0"},
+}
+
+
+@pytest.mark.parametrize("block", SAME.values(), ids=SAME)
+def test_a_value_that_a_condition_repeats_needs_one_message(
+    block: dict[str, Any], made_messages: list[str]
+) -> None:
+    kind = "calculated_block" if "calculated_formula" in block else "open_text"
+
+    assert len(found({"type": kind, **block})) == 1
+    assert made_messages == ["7"]
+
+
+def test_a_number_a_text_and_a_boolean_are_told_apart(made_messages: list[str]) -> None:
+    comparisons = 'game = 1 OR game = "1" OR game = true OR game = "true" OR game = 1.0 OR q3 = 1'
+
+    assert len(found({"precondition": comparisons})) == 5
+    assert made_messages == ["1", "1", "true", "true", "1"]
+
+
+def test_the_spellings_of_options_are_read_once_for_all_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    spelling = answer_values._spelling
+
+    def counted(text: str) -> str:
+        read.append(text)
+        return spelling(text)
+
+    monkeypatch.setattr(answer_values, "_spelling", counted)
+    choice = CHOICE | {"options": [{"value": f"o{n}", "label": f"Label {n}"} for n in range(100)]}
+    condition = {"type": "content_block", "precondition": 'game in ["O7", "label 9", "x"]'}
+    made = script(choice, *[condition] * 20)
+    comparisons = Comparisons(made)
+
+    messages = [text for n in range(21) for _, _, text in comparisons.findings(n)]
+
+    assert [text.rpartition("Did")[2] for text in messages[:2]] == [
+        ' you mean the value "o7"?',
+        ' you mean the value "o9"?',
+    ]
+    assert len(messages) == 20 * 3
+    assert len(read) == 2 * 100 + 20 * 3
+
+
+def test_parts_of_options_are_looked_for_once_each_and_so_many_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sought: list[str] = []
+    has_part = ListedValues.has_part
+
+    def counted(answers: ListedValues, part: str) -> bool:
+        sought.append(part)
+        return has_part(answers, part)
+
+    monkeypatch.setattr(ListedValues, "has_part", counted)
+    monkeypatch.setattr(compared_values, "MAX_SEARCHES", 50)
+    known = {"type": "content_block", "precondition": '["chess", "go", "fish"] in game'}
+    parts = ", ".join(f'"{n} no"' for n in range(5))
+    unknown = {"type": "content_block", "precondition": f"[{parts}] in game"}
+    many = [
+        {"type": "content_block", "precondition": '["{0}", "{0} s"] in game'.format("h" * n)}
+        for n in range(1, 41)
+    ]
+    made = script(CHOICE, *[known] * 20, *[unknown] * 2, *many)
+    comparisons = Comparisons(made)
+
+    findings = [list(comparisons.findings(n)) for n in range(len(made.blocks))]
+
+    assert [len(each) for each in findings] == [0] * 21 + [5] * 2 + [1] + [2] * 20 + [0] * 19
+    assert len(sought) == len(set(sought)) == 50

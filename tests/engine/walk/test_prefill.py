@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from surveys.engine.script import Option
 from surveys.engine.walk import prefill, runner
 from surveys.engine.walk.prefill import Prefill
 from tests.support.engine import script_builder
@@ -143,3 +144,22 @@ def test_a_hidden_question_is_not_asked_and_its_value_counts_for_nothing() -> No
     script = script_builder.script(CHOICE, hidden, TEXT, TEXT)
 
     assert passed(script, b1="red", b2="x", b3="y") == (1, 3)
+
+
+def test_the_names_of_options_are_read_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    shown = Option.display_text.fget  # type: ignore[attr-defined]
+
+    def display_text(option: Option) -> str:
+        read.append(option.value)
+        return shown(option)
+
+    several = {**SEVERAL, "options": [f"o{n}" for n in range(50)]}
+    everything = ",".join(f"O{n}" for n in range(50))
+    unknown = ",".join("x" for _ in range(500))
+    monkeypatch.setattr(Option, "display_text", property(display_text))
+
+    replies = [reply(several, everything), reply(several, unknown)]
+
+    assert replies == [{"option_ids": list(range(10, 60))}, None]
+    assert len(read) == 2 * 50

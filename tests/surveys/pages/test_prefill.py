@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
@@ -10,8 +13,12 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from surveys.engine.script import Block
+from surveys.engine.walk import prefill
+from surveys.engine.walk.answers import Reply
 from surveys.models import Answer, Conversation, Project
 from surveys.pages.respondent import prefilled
+from surveys.services.conversations.prefill import MAX_BYTES, Use, explain, of_address
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
@@ -209,6 +216,33 @@ def test_a_form_of_another_page_fills_in_nothing() -> None:
     visiting.send(value="x").send("back")
 
     assert "ahead" not in visiting.hidden
+
+
+def test_values_that_do_not_fit_take_their_part_of_the_address_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    parse = prefill.parse
+
+    def counted(block: Block, texts: Sequence[str]) -> Reply | None:
+        read.extend(texts)
+        return parse(block, texts)
+
+    monkeypatch.setattr(prefill, "parse", counted)
+    made = survey({**COLOUR, "name": "coloured"}, NAME)
+    spellings = ["".join(each) for each in product(*((letter, letter.upper()) for letter in "coloured"))]
+    query = {"first_name": ["Ann"], **{name: ["x"] for name in spellings}}
+
+    filled = of_address(project=made, query=query, language="en")
+    taken = len(read)
+    explained = explain(project=made, query=query, language="en")
+
+    assert list(filled.texts.values()) == [["Ann"]]
+    assert taken == MAX_BYTES // 13 < len(spellings)  # each x takes 12 bytes more
+    assert Counter(each.use for each in explained) == {
+        Use.FILLED: 1,
+        Use.INVALID: taken - 1,
+        Use.TOO_LONG: len(query) - taken,
+    }
+    assert len(read) == 2 * taken
 
 
 # --- Skipping -------------------------------------------------------------------------------------------
