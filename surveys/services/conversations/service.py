@@ -322,9 +322,7 @@ def _is_at_limit(history: RespondentHistory, keys: Sequence[str]) -> bool:
     if most is None or not keys:
         return False
     if history.project.is_anonymous and completions.NEAR <= count < most:
-        count = sum(
-            completions.sessions(project_id=history.project.pk, respondent=each) for each in keys
-        )
+        count = sum(completions.sessions(project_id=history.project.pk, respondent=each) for each in keys)
     return count >= most
 
 
