@@ -1,4 +1,4 @@
-"""What the READMEs say is true: settings, files, make targets, and the five minutes as they stand."""
+"""What the documents say is true: settings, files, make targets, and the five minutes as they stand."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ READMES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.
     f"{app}/README.md": (ROOT / app / "README.md").read_text(encoding="utf-8")
     for app in ("communities", "surveys", "webhooks", "xp")
 }
+DOCUMENTS = READMES | {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted([ROOT / ".github/CONTRIBUTING.md", *(ROOT / "config/docs").glob("*.md")])
+}
 ANYTHING = "…"
 WORKERS = 3
 
@@ -45,20 +49,20 @@ def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> 
     assert sorted(described) == sorted(set(settings))
 
 
-@pytest.mark.parametrize("name", READMES)
-def test_every_make_target_of_a_readme_exists(name: str) -> None:
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_make_target_of_a_document_exists(name: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
-    named = set(re.findall(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)", READMES[name]))
+    named = set(re.findall(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)", DOCUMENTS[name]))
 
     assert named <= targets
 
 
-@pytest.mark.parametrize("name", READMES)
-def test_every_file_that_a_readme_shows_or_names_exists(name: str) -> None:
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_file_that_a_document_shows_or_names_exists(name: str) -> None:
     folder = (ROOT / name).parent
-    links = [(folder, link) for link in re.findall(r"\]\(([^)#:]+)\)", READMES[name])]
-    links += [(ROOT, path) for path in re.findall(r"`((?:config|tests|\.ci)/[^` ]+)`", READMES[name])]
+    links = [(folder, link) for link in re.findall(r"\]\(([^)#:]+)\)", DOCUMENTS[name])]
+    links += [(ROOT, path) for path in re.findall(r"`((?:config|tests|\.ci)/[^` ]+)`", DOCUMENTS[name])]
 
     assert [link for base, link in links if not (base / link).exists()] == []
 
