@@ -58,7 +58,7 @@ class Actor:
 
     @property
     def sees_drafts(self) -> bool:
-        """Whether they see projects that are not active (decisions 2.2)."""
+        """Whether they see projects that are not active (rule 1.27)."""
         return not self.is_member
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol
 
 from communities.words import plural, shortened
 
-MAX_VIOLATIONS = 100  # of a refusal (decisions 18.11)
+MAX_VIOLATIONS = 100  # of a refusal (rule 11.8)
 ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # with this many, collecting can stop: a refusal lists fewer
 MAX_PATH = 300  # characters of a violation's `field`, which may contain names that the caller chose
 MAX_MESSAGE = 1_000  # characters
@@ -26,7 +26,7 @@ class AsJson(Protocol):
 class Refusal(Exception):
     """An expected error: the request was understood and is refused. It is never logged as a fault.
 
-    `violations` name the fields that are wrong (decisions 1.5): the first `MAX_VIOLATIONS` of them, and
+    `violations` name the fields that are wrong (rule 11.6): the first `MAX_VIOLATIONS` of them, and
     `has_more` says whether that leaves any out. Long names and messages are cut.
     """
 

@@ -1,4 +1,4 @@
-"""The text that was sent: the one form in which texts of people are stored and compared (decisions 17.2).
+"""The text that was sent: the one form in which texts of people are stored and compared (rules 1.6 and 1.7).
 
 Plain Python, so that the engine of surveys uses it too. Tokens, secrets, passwords and web addresses are not
 texts: they stay as they were sent.

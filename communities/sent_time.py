@@ -1,4 +1,4 @@
-"""The times and days that can be sent: from 1970 on, up to 9999 (decisions 17.7)."""
+"""The times and days that can be sent: from 1970 on, up to 9999 (rule 1.5)."""
 
 from __future__ import annotations
 

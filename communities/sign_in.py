@@ -91,7 +91,7 @@ def forget_attempts(request: HttpRequest, account: str) -> None:
     """After a success, forget the attempts from this address for this account.
 
     The success does not count against the address, so a hall of people behind one address can sign in
-    (decisions 18.18). Failures of other accounts stay counted: somebody who guesses wins nothing by signing
+    (rule 12.11). Failures of other accounts stay counted: somebody who guesses wins nothing by signing
     in to their own account in between.
     """
     address = throttling.hashed(throttling.address_of(request))

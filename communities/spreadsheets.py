@@ -25,7 +25,7 @@ def csv_line(cells: Sequence[str | None]) -> bytes:
 def neutralise(text: str) -> str:
     """The text, with an apostrophe in front if a spreadsheet could read it as a formula.
 
-    Nothing after the beginning of a cell is changed (decisions 17.5).
+    Nothing after the beginning of a cell is changed (rule 6.65).
     """
     return f"'{text}" if _FORMULA.match(text) else text
 

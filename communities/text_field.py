@@ -10,7 +10,7 @@ from communities.sent_text import sent_text
 
 
 class TextField(forms.CharField):
-    """A text as `sent_text` returns it, which is also the text that is measured (decisions 17.2)."""
+    """A text as `sent_text` returns it, which is also the text that is measured (rules 1.6 and 1.7)."""
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)

@@ -1,4 +1,4 @@
-"""The rate limit and the features of each tier (interface 5.6 and 8)."""
+"""The rate limit and the features of each tier (rules 1.45, 1.46 and 11.15)."""
 
 from __future__ import annotations
 

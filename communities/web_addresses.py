@@ -60,7 +60,7 @@ class Endpoint:
 
 
 def check_url(url: str, *, allow_http: bool, allow_private: bool) -> None:
-    """Raise BadAddress if this URL is refused (decisions 10.8, 14.3). Does not resolve the host."""
+    """Raise BadAddress if this URL is refused (rules 9.2, 9.13 and 9.15). Does not resolve the host."""
     target = parse_url(url)
     if target.scheme == "http" and not allow_http:
         raise BadAddress("must begin with https://.", code="not_allowed")

@@ -7,7 +7,7 @@ _RENDERED_AS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS | orjson.OPT_NON_
 
 
 def render(value: object) -> bytes:
-    """Return JSON in UTF-8, with times in UTC without microseconds (decisions 1.1)."""
+    """Return JSON in UTF-8, with times in UTC without microseconds (rules 1.3 and 11.1)."""
     return orjson.dumps(value, default=_as_text, option=_RENDERED_AS)
 
 

@@ -19,7 +19,7 @@ import psycopg
 from environs import Env, EnvValidationError, ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
-from communities.sources.platforms import SignInSource
+from communities.sources import SignInSource
 
 DEVELOPMENT_KEY = "django-insecure-only-for-development-with-debug-on"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -11,7 +11,7 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 class EmailBackend(FileBackend):
-    """Django's files of mails with `FILE_MODE` in a folder with `FOLDER_MODE` (decisions 18.16).
+    """Django's files of mails with `FILE_MODE` in a folder with `FOLDER_MODE` (rule 12.9).
 
     Both are narrowed if they were made with wider ones before.
     """

@@ -1,4 +1,4 @@
-"""Django's cache in Redis, as JSON: unpickling could run whatever somebody planted (decisions 18.16)."""
+"""Django's cache in Redis, as JSON: unpickling could run whatever somebody planted (rule 12.8)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The sweep: asks for every address and every action in every role, by tables that are written by hand.
 
 A new address, action, table of the database, or id in a body or query fails until it has a row. All who ask
-have objects of their own. For those of another community they get what absent ones give (decisions 1.5), and
-in the admin 403 or 404, with POST also 405 (decisions 18.20); no answer holds a word of that community; and
+have objects of their own. For those of another community they get what absent ones give (rule 11.10), and
+in the admin 403 or 404, with POST also 405 (rule 1.36); no answer holds a word of that community; and
 no row of it changes. Each test lists all deviations.
 """
 
@@ -118,7 +118,7 @@ def _ids_in(schema: Mapping[str, Any], path: str = "", within: tuple[str, ...] =
 
 
 def test_rows_give_staff_of_another_community_nothing_of_this_one() -> None:
-    """Decisions 18.20. The columns of those without a role here."""
+    """Rule 1.36. The columns of those without a role here."""
     wrong = []
     for route, (get, post) in TABLE.items():
         if route.startswith("admin/") and arguments_of(route):
@@ -405,7 +405,7 @@ def _compared(here: TwoCommunities, action: str, foreign: Any, absent: Any) -> l
 
 
 def test_another_communitys_objects_look_exactly_like_absent_ones(here: TwoCommunities) -> None:
-    """Decisions 1.5, for each id in each path: below the other community, and below one's own."""
+    """Rule 11.10, for each id in each path: below the other community, and below one's own."""
     wrong: list[Any] = []
     for action, row in api_rows.TABLE.items():
         routed, body = ACTIONS[action], _filled(row.body, here.other.ids)

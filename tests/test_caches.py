@@ -1,4 +1,4 @@
-"""What stays in memory between requests has a bound, or a key that no caller can vary (decisions 18.10)."""
+"""What stays in memory between requests has a bound, or a key that no caller can vary (rule 11.27)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Somebody who acts is erased meanwhile: the change waits for the erasure or the erasure for the change.
 
-Afterwards nothing names them (decisions 18.12). See also `test_every_write_is_recorded`, which sends every
+Afterwards nothing names them (rule 7.20). See also `test_every_write_is_recorded`, which sends every
 write of the interface after its caller was erased.
 """
 

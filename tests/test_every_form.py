@@ -1,4 +1,4 @@
-"""Every form takes texts in one form, and only possible times (decisions 17.2 and 17.7)."""
+"""Every form takes texts in one form, and only possible times (rules 1.5 to 1.8)."""
 
 from __future__ import annotations
 

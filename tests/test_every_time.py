@@ -1,4 +1,4 @@
-"""Times before 1970 and after 9999 are refused by their field's name, everywhere (decisions 17.7)."""
+"""Times before 1970 and after 9999 are refused by their field's name, everywhere (rule 1.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No write without @once: a retried request must never be done twice (decisions 2.4)."""
+"""No write without @once: a retried request must never be done twice (rules 11.21 to 11.24)."""
 
 from __future__ import annotations
 

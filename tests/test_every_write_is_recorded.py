@@ -333,7 +333,7 @@ def _column(sql: str) -> list[Any]:
         return [row[0] for row in cursor.fetchall()]
 
 
-# --- What writes of projects announce (decisions 17.8) ---------------------------------------------
+# --- What writes of projects announce (rules 1.41 and 9.6) ---------------------------------------------
 
 # What each write of a project or its script announces.
 ANNOUNCED = {

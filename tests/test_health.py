@@ -1,4 +1,7 @@
-"""What an installation answers before anybody signs in: its health checks and its documentation."""
+"""What an installation answers before anybody signs in: its health checks and its documentation.
+
+Rule 12.6.
+"""
 
 import json
 import subprocess

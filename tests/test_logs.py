@@ -1,4 +1,7 @@
-"""The log: one JSON object a line that names the request, short lines on a terminal, no personal data."""
+"""The log: one JSON object a line that names the request, short lines on a terminal, no personal data.
+
+Rule 12.7.
+"""
 
 import io
 import json

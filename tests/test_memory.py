@@ -1,4 +1,4 @@
-"""No request leaves anything in a web process that depends on what its caller chose (decisions 18.10).
+"""No request leaves anything in a web process that depends on what its caller chose (rules 11.27 and 11.28).
 
 The tests count the blocks of Python's allocator, one for each object of up to 512 bytes. A leak adds blocks
 in every round of requests. What is loaded or compiled only once adds none in later rounds.

@@ -1,4 +1,4 @@
-"""What is in Redis: JSON, numbers and our own marks. Nothing that is read from there is unpickled (18.16)."""
+"""What is in Redis: JSON, numbers and our own marks. Nothing read from there is unpickled (rule 12.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings come from the environment, and each wrong value stops the start with a sentence."""
+"""Settings come from the environment, and each wrong value stops the start with a sentence (rule 12.1)."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""Sizes before elements: every list and free map of a request has a limit, which is checked first (18.11)."""
+"""Sizes before elements: every list and free map of a request has a limit, checked first (rule 11.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of events (interface 6, decisions 10.2)."""
+"""Types of events (rule 9.5)."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""Signatures by the Standard Webhooks scheme (decisions 10.4), over event id, time and raw body."""
+"""Signatures by the Standard Webhooks scheme (rule 9.12), over event id, time and raw body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels, computed from a member's total XP (decisions 9.2).
+"""Levels, computed from a member's total XP (rules 8.7 and 8.8).
 
 Level n needs 50 * n * (n + 1) XP in total: 100 for level 1, 300 for level 2, 600 for level 3. Everybody
 starts at level 0. The arithmetic uses integers only, so it is exact for any total.

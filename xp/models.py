@@ -40,9 +40,9 @@ class Standing(models.Model):
 
 
 class XpEntry(models.Model):
-    """One change of a member's XP (interface 2.9). A database trigger refuses updates and deletes.
+    """One change of a member's XP (rule 8.1). A database trigger refuses updates and deletes.
 
-    The one change that it allows: when the giver is erased, a pseudonym replaces their id (decisions 18.12).
+    The one change that it allows: when the giver is erased, a pseudonym replaces their id (rule 7.20).
 
     `delta` is the actual change: a deduction stops at a balance of 0. A second trigger checks that
     `balance_after` equals the previous balance plus `delta`.

@@ -1,4 +1,4 @@
-"""Serializers and examples for members and XP, used by the APIs of xp and surveys (interface 2.8, 2.9)."""
+"""Serializers and examples for members and XP, used by the APIs of xp and surveys (rules 1.13 and 8.1)."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def count(request: HttpRequest, url_name: str) -> None:
 
 
 def give_back(request: HttpRequest) -> None:
-    """After a proof that is right, take back what it counted against its address (decisions 18.18)."""
+    """After a proof that is right, take back what it counted against its address (rule 12.11)."""
     url_name = (request.resolver_match and request.resolver_match.url_name) or ""
     if url_name not in OF_A_SIGN_IN:
         return

@@ -192,7 +192,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """How a user signs in, their sessions and second factors are for superusers (decisions 18.7)."""
+        """How a user signs in, their sessions and second factors are for superusers (rule 7.29)."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets

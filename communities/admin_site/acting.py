@@ -1,6 +1,6 @@
 """Who acts in the admin, and in which community.
 
-A staff user acts in a community as the member they are there, by the rules of decisions 2.2, as API keys do.
+A staff user acts in a community as the member they are there, by rules 1.26 to 1.31, as API keys do.
 Superusers act as admins of every community. Lists show the *current* community, which the switcher chooses;
 the page of an object makes its community the current one.
 """

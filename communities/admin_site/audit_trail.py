@@ -51,7 +51,7 @@ COLUMNS = (
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
-MAX_BYTES = 800_000  # of the differences of one entry in a page, which has less than 1 MB (decisions 18.9)
+MAX_BYTES = 800_000  # of the differences of one entry in a page, which has less than 1 MB (rule 3.38)
 _ROW = 500  # bytes of a difference beside its texts
 # Changes of a few fields each. Those of scripts are large, and their fields say little without their block.
 SHORT = frozenset(value for value in Action.values if value.endswith(".updated")) - {Action.SCRIPT_UPDATED}

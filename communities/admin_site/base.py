@@ -144,7 +144,7 @@ class CommunityModelAdmin(OwnPages[M]):
     def actor_of(self, request: HttpRequest, object_id: str) -> Actor:
         """The user as an actor in the community of a row, which may be a deleted one.
 
-        Raises Http404 where the user has no role, or too low a one (decisions 18.20).
+        Raises Http404 where the user has no role, or too low a one (rule 1.36).
         """
         return acting.require_actor(request, self._community_of(object_id), least=self.least_role)
 

@@ -52,7 +52,7 @@ class Site(AdminSite):
         super().register(model_or_iterable, admin_class, **options)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Staff sign in in the account area (decisions 16.2), which leads back to where they wanted to go."""
+        """Staff sign in in the account area (rule 12.10), which leads back to where they wanted to go."""
         wanted = request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
         if self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))

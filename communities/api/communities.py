@@ -1,4 +1,4 @@
-"""The key's community (interface 2.1)."""
+"""The key's community (rule 1.10)."""
 
 from __future__ import annotations
 

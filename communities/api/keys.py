@@ -1,4 +1,4 @@
-"""API keys (decisions 14.2)."""
+"""API keys (rule 1.20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A community's settings (interface 2.2)."""
+"""A community's settings (rules 1.11 and 1.12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The community's verified sources (decisions 13.2)."""
+"""The community's verified sources (rules 1.18 and 1.19)."""
 
 from __future__ import annotations
 

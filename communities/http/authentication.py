@@ -1,4 +1,4 @@
-"""From the X-API-Key header to the caller: the key, and its maker's role in its community (decisions 2.1).
+"""From the X-API-Key header to the caller: the key, and its maker's role in its community (rule 1.23).
 
 Callers are kept in memory for some seconds, and a request takes its caller from there (`authenticate`). The
 round trip to Redis that counts the request also tells whether anything about the community's keys has changed

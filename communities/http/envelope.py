@@ -1,4 +1,4 @@
-"""Error responses: one form for all, and one table from error codes to HTTP statuses (decisions 1.5)."""
+"""Error responses: one form for all, and one table from error codes to HTTP statuses (rule 11.6)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MESSAGES = {
     503: ("unavailable", "The service cannot answer at the moment. Please retry shortly."),
 }
 RETRY_AFTER_OUTAGE = 5  # seconds
-MAX_BYTES_OF_VIOLATIONS = 60_000  # so that a whole refusal has less than 64 KiB (decisions 18.11)
+MAX_BYTES_OF_VIOLATIONS = 60_000  # so that a whole refusal has less than 64 KiB (rule 11.8)
 
 log = structlog.get_logger("colloquy.requests")
 
@@ -108,7 +108,7 @@ def status_response(status: int) -> HttpResponse:
 def _refusal_response(refusal: Refusal) -> HttpResponse:
     status = BODY_ERROR_STATUS.get(type(refusal)) or STATUS[refusal.code]
     retry_after: int | None = getattr(refusal, "retry_after", None)
-    if isinstance(refusal, RateLimited):  # the interface has exactly these two fields (section 7)
+    if isinstance(refusal, RateLimited):  # the interface has exactly these two fields (rule 11.18)
         return _response({"error": refusal.code, "retry_after": retry_after}, status, retry_after)
     body: dict[str, object] = {"error": refusal.code, "message": refusal.message}
     if refusal.violations:

@@ -1,4 +1,4 @@
-"""Revisions as entity tags: `"7"` is revision 7 (decisions 6.14)."""
+"""Revisions as entity tags: `"7"` is revision 7 (rule 3.33)."""
 
 from __future__ import annotations
 

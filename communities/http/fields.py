@@ -44,7 +44,7 @@ class StrictStringField(serializers.CharField):
 
 
 class StrictTextField(StrictStringField):
-    """A text as `sent_text` returns it, which is also the text that is measured (decisions 17.2)."""
+    """A text as `sent_text` returns it, which is also the text that is measured (rules 1.6 and 1.7)."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(sent_text(data) if isinstance(data, str) else data)
@@ -92,7 +92,7 @@ class FlagField(serializers.BooleanField):
 
 
 class StrictListField(serializers.ListField):
-    """A list whose length is checked before its elements (decisions 18.11).
+    """A list whose length is checked before its elements (rule 11.9).
 
     It stops at an element as soon as enough elements are wrong for a refusal.
     """

@@ -1,4 +1,4 @@
-"""Idempotent writes: each is done once for an Idempotency-Key (decisions 2.4).
+"""Idempotent writes: each is done once for an Idempotency-Key (rules 11.21 to 11.24).
 
 The claim on the key, the work and the stored response commit in one transaction. A process that is killed
 leaves all of them or none, and the claim is free again once PostgreSQL notices. A second request under the
@@ -139,7 +139,7 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
 
 
 def _hash(*parts: bytes) -> str:
-    """A keyed hash, so that an anonymous answer cannot be guessed from it (decisions 8.8)."""
+    """A keyed hash, so that an anonymous answer cannot be guessed from it (rule 11.26)."""
     return hmac.new(_secret(), b"\0".join(parts), hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Pages of lists, with page, per_page, total and has_more (decisions 1.2)."""
+"""Pages of lists, with page, per_page, total and has_more (rules 11.3 and 11.4)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PageOrAfterIn(PageIn):
 
 
 class KeysetIn(PageOrAfterIn):
-    """Query parameters of a list of objects that may change while it is read (decisions 17.8).
+    """Query parameters of a list of objects that may change while it is read (rule 1.16).
 
     Subclasses add `sort`, without a default, and name the order that is meant without it.
     """

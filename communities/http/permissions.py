@@ -1,4 +1,4 @@
-"""Who may perform an action, by role alone (decisions 2.2 and 14.16).
+"""Who may perform an action, by role alone (rules 1.26 to 1.31).
 
 Each viewset declares the least role for each of its actions. Services decide what depends on the object, such
 as whether a project is the actor's own.

@@ -3,7 +3,7 @@
 For API keys the same round trip reads the version of the community's keys (`communities.key_versions`).
 
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
-down, requests are let through (decisions 2.5), and Redis is not tried again for some seconds, so that
+down, requests are let through (rule 11.20), and Redis is not tried again for some seconds, so that
 requests do not wait for it.
 """
 

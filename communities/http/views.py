@@ -200,7 +200,7 @@ class CommunityViewSet(viewsets.ViewSet):
         return parse(self.raw_body, most=most)
 
     def query(self, shape: Shape) -> dict[str, Any]:
-        """Validate the query parameters. Refuses unknown and repeated ones (decisions 1.2)."""
+        """Validate the query parameters. Refuses unknown and repeated ones (rule 11.4)."""
         self._query_is_read = True
         sent = self.request.GET
         serializer = bound_serializer(shape, sent.dict())

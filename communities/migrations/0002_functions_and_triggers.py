@@ -46,7 +46,7 @@ CREATE TRIGGER audit_entry_stays_as_it_is BEFORE UPDATE OR DELETE ON communities
 """
 
 # An account that nobody has signed in with holds in one community, and its user has no way to sign in
-# (decisions 18.1 and 18.4). Two transactions may store the account and the way to sign in at the same moment.
+# (rules 7.22 and 7.26). Two transactions may store the account and the way to sign in at the same moment.
 # So a transaction that stores an account locks its user, as the change of a password does.
 UNPROVEN_ACCOUNTS = """
 CREATE FUNCTION communities_refuse_unproven_account(who bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -111,7 +111,7 @@ CREATE TRIGGER factor_is_for_proven_accounts
 # An invitation of a known member is accepted for a reader only while that member has no account. The reader is
 # given the member's user, or the member. An account that its owner proves at the same moment would be the
 # reader's, with everything that other communities wrote about it. So accepting the invitation and proving an
-# account lock the same user (decisions 18.1 and 18.3). Members who are signed in accept their own invitation with
+# account lock the same user (rules 7.22 and 7.25). Members who are signed in accept their own invitation with
 # the account that they have.
 INVITATIONS = """
 CREATE FUNCTION communities_check_accepted_invitation() RETURNS trigger LANGUAGE plpgsql AS $$

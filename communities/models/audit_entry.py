@@ -15,7 +15,7 @@ class AuditEntry(models.Model):
 
     A database trigger refuses updates and deletes, with two exceptions: erasing a person removes their name
     and what refers to them, and entries are deleted when they are old enough. The entries of erased staff get
-    a pseudonym in the same update, or the trigger refuses it (decisions 18.12). `before` and `after` hold the
+    a pseudonym in the same update, or the trigger refuses it (rule 7.20). `before` and `after` hold the
     fields that changed, never an answer or a secret. Users, keys and objects are referred to without foreign
     keys, since entries outlive them.
     """

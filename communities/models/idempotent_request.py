@@ -10,7 +10,7 @@ class IdempotentRequest(models.Model):
     """A write that was done once for an Idempotency-Key, with its response.
 
     `claim` and `fingerprint` are keyed hashes, so that an anonymous answer cannot be guessed from the table
-    (decisions 8.8). `expires_at` is a full hour for the same reason.
+    (rules 7.8 and 11.26). `expires_at` is a full hour for the same reason.
     """
 
     claim = models.CharField(

@@ -13,7 +13,7 @@ class Identity(models.Model):
     """An account that a platform knows a user by. Its id is unique within the platform only.
 
     Without a `community` the user has signed in with the account. With one, the identity holds in that
-    community alone (decisions 18.1): the `external_id` of a respondent (provider `web`), or an account that
+    community alone (rule 7.22): the `external_id` of a respondent (provider `web`), or an account that
     the community wrote down or that acted in its chat. Of the latter, no user has a way to sign in: triggers
     refuse it.
     """

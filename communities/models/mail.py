@@ -67,7 +67,7 @@ class Mail(models.Model):
 
 
 class MailRefusal(models.Model):
-    """An address that gets no more mails of a community. This holds for any later member with it (18.13).
+    """An address that gets no more mails of a community, also if another member has it later (rule 7.32).
 
     The address itself is not kept, and the refusal outlives the erasure of the member whose address it was.
     """

@@ -18,7 +18,7 @@ def random_name() -> str:
 
 
 class Picture(models.Model):
-    """The picture at one address, for one community. Pages show our copy and never the address (18.14).
+    """The picture at one address, for one community. Pages show our copy and never the address (rule 7.15).
 
     The row is written with the address; a worker fetches the copy (`services.pictures`). `name` is random and
     stands in the address of the copy. Another copy gets another name, so browsers may keep each for ever.

@@ -1,4 +1,4 @@
-"""A community's credits for AI: spent before the work, and returned if it fails (decisions 11.4)."""
+"""A community's credits for AI: spent before the work, and returned if it fails (rules 10.3 and 10.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Whose an account on another platform is: signing in with it, connecting it, disconnecting it.
 
 What a community writes about an account, and what its chat shows of one, holds in that community alone, on a
-user of that community's (decisions 18.1). The owner's first sign-in makes the account theirs everywhere, and
+user of that community's (rule 7.22). The owner's first sign-in makes the account theirs everywhere, and
 joins to them what all communities wrote (`join_written`).
 
 A user is locked before their accounts, several users in the order of their ids (`lock_owners`). Proving an
@@ -195,7 +195,7 @@ def leave_unproven(*, user_id: int, community_id: int | None = None) -> None:
     """Take from a user the accounts that communities, or only this one, wrote down.
 
     Call it before the user gets a way to sign in, in the same transaction. Otherwise a person with that way
-    to sign in would count as the account's owner (decisions 18.3).
+    to sign in would count as the account's owner (rule 7.25).
     """
     lock_owners(user_id)
     with prepared() as cursor:
@@ -219,7 +219,7 @@ def has_acted(*, user_id: int) -> bool:
 
 
 def known_to(*, community_id: int) -> Q:
-    """The identities of its members that a community may know (decisions 18.7).
+    """The identities of its members that a community may know (rule 7.29).
 
     These are what the community wrote itself, external ids among it, and the accounts with which people sign
     in on the platforms that it asks about.

@@ -1,4 +1,4 @@
-"""Creating, rotating and revoking API keys. A secret is shown once and never stored (decisions 2.1, 14.2)."""
+"""Creating, rotating and revoking API keys. A secret is shown once and never stored (rules 1.20 to 1.23)."""
 
 from __future__ import annotations
 

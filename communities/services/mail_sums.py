@@ -1,4 +1,4 @@
-"""How many mails a community may still write today to addresses that nobody has confirmed (decisions 18.13).
+"""How many mails a community may still write today to addresses that nobody has confirmed (rule 7.33).
 
     take(…)   a number of mails, or a refusal
     left(…)   how many are left, to show it

@@ -1,6 +1,6 @@
 """Mails: written as rows in the transaction of what they tell of, and sent by the worker after the commit.
 
-Each kind of mail is declared with the `Consent` by which it may go to its address (decisions 18.13).
+Each kind of mail is declared with the `Consent` by which it may go to its address (rules 7.31 to 7.33).
 """
 
 from __future__ import annotations

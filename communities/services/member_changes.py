@@ -1,4 +1,4 @@
-"""Members who have changed, announced as events (decisions 17.8).
+"""Members who have changed, announced as events (rules 1.41 and 9.6).
 
 The database notes in the transaction of a change that a member has changed, whoever makes the change: see
 `CHANGES_OF_MEMBERS` in the migrations. Services that change members call `announce` in the same transaction.

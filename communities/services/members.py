@@ -270,7 +270,7 @@ def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[in
     """Return the names of users in a community, of those who are staff or its members, present or not.
 
     Other users have no name here, even if other communities know them, so an erased member stays erased.
-    Nobody learns a user name, by which people sign in (decisions 18.7).
+    Nobody learns a user name, by which people sign in (rule 7.29).
     """
     if not user_ids:
         return {}

@@ -1,8 +1,8 @@
-"""Adding members by hand, and changing what they may do (decisions 4 and 15.24).
+"""Adding members by hand, and changing what they may do (rule 1.15).
 
 An account on the chat platform that staff write down is a claim. It holds in their community alone, on a
-user of its own, until the account's owner signs in with it or acts there (`identities`, decisions 18.1).
-Whether the account is known elsewhere changes nothing here, and nobody learns it (decisions 18.8).
+user of its own, until the account's owner signs in with it or acts there (`identities`, rule 7.22).
+Whether the account is known elsewhere changes nothing here, and nobody learns it (rule 7.30).
 """
 
 from __future__ import annotations

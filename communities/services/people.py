@@ -1,4 +1,4 @@
-"""A person's data in a community: exporting it and erasing it (decisions 4).
+"""A person's data in a community: exporting it and erasing it (rules 7.17 and 7.18).
 
 Each app exports and erases its own data about a person. `surveys.services.people` puts them together.
 """
@@ -117,7 +117,7 @@ def _person(
 def export_data(*, person: Person) -> Json:
     """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember.
 
-    A community reads them. They do not contain how and when the person signs in (decisions 18.7).
+    A community reads them. They do not contain how and when the person signs in (rule 7.29).
     """
     of_user = {"user_id": person.user_id}
     member = Member.objects.filter(pk=person.member_id or 0).select_related("user").first()
@@ -183,7 +183,7 @@ def lock(*, community_id: int, member_id: int) -> None:
 def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
     """Remove a person from the audit trail of their community, and return their pseudonym in it.
 
-    It is blank for people who never were staff there (decisions 18.12): neither the trail shows that, nor
+    It is blank for people who never were staff there (rule 7.20): neither the trail shows that, nor
     does the caller say so by `acted_as_staff`. Call it before `erase_member`.
     """
     community_id, member_id = person.community_id, person.member_id

@@ -200,7 +200,7 @@ class _Asked:
 
 
 def proven_accounts(community_id: int | OuterRef, user_id: int | OuterRef) -> QuerySet[Identity]:
-    """The accounts by which the platform may be asked about somebody (decisions 18.5).
+    """The accounts by which the platform may be asked about somebody (rule 7.27).
 
     They have signed in with these, or have acted with them in this community's chat.
     """

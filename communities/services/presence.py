@@ -3,7 +3,7 @@
 A request keeps the Actor that it read at its beginning, and the actor may be erased before the request
 writes. A statement that writes the actor's name or id therefore locks the actor's membership, or the user
 of a superuser without membership. An erasure locks the same row before it removes the name: it waits for
-changes in progress. Later changes find no row, and are refused (decisions 18.12).
+changes in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
 
 The lock is `FOR KEY SHARE`. It waits for erasures and merges alone, and not for changes of the row
 (`FOR NO KEY UPDATE`), so that two admins may change each other at the same time.

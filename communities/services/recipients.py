@@ -2,7 +2,7 @@
 
 The address is the one that the member's account has proven, else the one that staff wrote down. A signed
 text in each mail lets its reader unsubscribe without signing in. It holds a keyed hash of the address: the
-refusal holds for the address, also if another member has it later (decisions 18.13).
+refusal holds for the address, also if another member has it later (rule 7.32).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recipient:
 
     `email` and `address_hash` are empty if nobody knows an address. `is_proven` says whether the member's
     account has proven it. Staff may read `written`, the address that they wrote down, but not that of the
-    member's account (decisions 18.7).
+    member's account (rule 7.29).
     """
 
     member_id: int

@@ -1,6 +1,6 @@
 """Verified sources: rules about accounts on other platforms that respondents may have to meet.
 
-    add, change, remove     kept by staff in the admin (decisions 13.2)
+    add, change, remove     kept by staff in the admin (rules 1.18 and 1.19)
     first_met               what a person meets, by what the platforms said last
     ask                     asks the platforms; never call it inside a transaction
 

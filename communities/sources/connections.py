@@ -1,6 +1,6 @@
 """HTTP connections to the platforms, and to hosts of pictures: the only module here with outgoing sockets.
 
-As for webhooks (decisions 10.8): only https and only public addresses. The host is resolved once for each
+As for webhooks (rule 9.14): only https and only public addresses. The host is resolved once for each
 connection, every address is checked, and a checked one is connected to. Redirects are not followed, proxies
 of the environment are not used. The host of a BASE_URL may be anywhere.
 """

@@ -27,7 +27,7 @@ FORMATS = {
     "json": "JSON",
     "ndjson": "NDJSON",
 }
-# How each is offered at one press: sheets that people read mark missing answers (decisions 17.5).
+# How each is offered at one press: sheets that people read mark missing answers (rules 6.63 to 6.65).
 AS_OFFERED = {"csv": "&missing=marked&bom=1", "xlsx": "&missing=marked"}
 TABLES = ("csv", "xlsx", "parquet", "sav")  # which may have codes, and all but SPSS a row for each answer
 _LONG_SPSS = "An SPSS file has one response in a row. Choose another file for one answer in a row."

@@ -28,7 +28,7 @@ from surveys.models import Project
 from surveys.services import access, lookup
 from surveys.services.anonymity import rounding_of
 
-# In the order in which they stand above a project (decisions 16.6).
+# In the order in which they stand above a project (rule 12.15).
 TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")
 
 

@@ -25,7 +25,7 @@ from surveys.services.results import steps
 class Figures:
     """The counts of a project that a member of staff may see; None for those that they may not.
 
-    On anonymous projects of others `completed` changes in steps (decisions 15.19), and is all they see.
+    On anonymous projects of others `completed` changes in steps (rule 7.12), and is all they see.
     """
 
     responses: int | None

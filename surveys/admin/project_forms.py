@@ -1,6 +1,6 @@
 """The base of the forms with which staff change a project.
 
-A form's fields are fields of the contract, by their paths (interface 2.3). What was sent is compared with
+A form's fields are fields of the contract, by their paths (rule 1.37). What was sent is compared with
 what its sender saw, and only what they changed is written: two people who change different fields do not
 overwrite each other. Values have the API's own rules (`ProjectIn`), and the API's service writes them.
 """

@@ -286,7 +286,7 @@ def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
 
 
 def _consequences(project: Project, row: Conversation) -> list[str]:
-    """What follows from deleting a response (decisions 8.10)."""
+    """What follows from deleting a response (rule 6.50)."""
     noun = noun_of(project)
     follows = [
         f"The {noun} leaves this list at once. Results, exports and the API count it until then.",

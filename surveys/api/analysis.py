@@ -1,4 +1,4 @@
-"""Analyses: jobs that read all responses, and their results (interface 4, row 7; decisions 11)."""
+"""Analyses: jobs that read all responses, and their results (chapter 10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures for a block's answers, in the same shape in results and in analyses (interface 2.11)."""
+"""The figures for a block's answers, in the same shape in results and in analyses (rule 6.54)."""
 
 from __future__ import annotations
 

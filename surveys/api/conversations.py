@@ -1,4 +1,4 @@
-"""Endpoints for conversations, for callers that render their own pages (decisions 8.2)."""
+"""Endpoints for conversations, for callers that render their own pages (rules 6.7 and 6.8)."""
 
 from __future__ import annotations
 

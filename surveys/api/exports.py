@@ -1,4 +1,4 @@
-"""Exports: all responses of a project as one file (decisions 8.15)."""
+"""Exports: all responses of a project as one file (rule 6.60)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints for personal links: made, listed, exported and revoked (decisions 13.3)."""
+"""Endpoints for personal links: made, listed, exported and revoked (rule 6.4)."""
 
 from __future__ import annotations
 

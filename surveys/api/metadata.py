@@ -1,4 +1,4 @@
-"""Metadata of conversations and responses, as it is sent (decisions 15.11)."""
+"""Metadata of conversations and responses, as it is sent (rules 6.10 to 6.12)."""
 
 from __future__ import annotations
 

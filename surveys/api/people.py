@@ -1,4 +1,4 @@
-"""Endpoints to read and to erase the personal data of a member (decisions 4, 8.8 and 14.16)."""
+"""Endpoints to read and to erase the personal data of a member (rules 1.32, 7.5, 7.17 and 7.18)."""
 
 from __future__ import annotations
 

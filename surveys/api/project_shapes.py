@@ -1,4 +1,4 @@
-"""Serializers for projects in requests and responses (interface 2.3)."""
+"""Serializers for projects in requests and responses (rule 1.37)."""
 
 from __future__ import annotations
 

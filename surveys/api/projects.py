@@ -1,4 +1,4 @@
-"""Endpoints for surveys and polls: list, create, change, open, close and copy (interface 4, decisions 5)."""
+"""Endpoints for surveys and polls: list, create, change, open, close and copy (chapter 2)."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
 
 
 class OwnWorkViewSet(CommunityViewSet):
-    """Base of project endpoints. Creators may change their own projects, admins any (decisions 2.2)."""
+    """Base of project endpoints. Creators may change their own projects, admins any (rule 1.28)."""
 
     def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
-        """Raise NotFound for every operation on a project that the actor may not see (decisions 2.2)."""
+        """Raise NotFound for every operation on a project that the actor may not see (rule 1.33)."""
         if project_id is not None:
             lookup.one(self.visible(), project_id)
 

@@ -1,4 +1,4 @@
-"""Responses: listed, imported, read and deleted (interface 2.7, decisions 8.4 and 15.20)."""
+"""Responses: listed, imported, read and deleted (rules 6.46 to 6.48, 6.67 and 6.68)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results: figures over the answers as they are now (interface 2.11, decisions 11.7)."""
+"""Results: figures over the answers as they are now (rules 6.54 and 6.55)."""
 
 from __future__ import annotations
 

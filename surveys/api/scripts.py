@@ -1,4 +1,4 @@
-"""Endpoints for scripts: read with a revision, replace, or change one block (decisions 6)."""
+"""Endpoints for scripts: read with a revision, replace, or change one block (chapter 3)."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _post(project: Project, row: PublicMessage, content: Content, task: ChatTask
 
 
 def _note_deleted(row: PublicMessage) -> None:
-    """The message was deleted on the platform, and stays deleted (decisions 17.19).
+    """The message was deleted on the platform, and stays deleted (rule 6.43).
 
     If somebody has asked for a post since the row was read, a new message is posted.
     """

@@ -91,7 +91,7 @@ def _colour(text: object) -> int | None:
 
 
 def _colour_of_block(block: Block, project: Project) -> int | None:
-    """A block's own colour, where the community's tier draws it (interface 5.6)."""
+    """A block's own colour, where the community's tier draws it (rule 1.46)."""
     colour = _colour(block.color)
     if colour is None:
         return None

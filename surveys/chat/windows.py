@@ -14,7 +14,7 @@ from surveys.engine.walk import defaults
 from surveys.services.conversations import drafting
 from surveys.services.conversations.view import ConversationView
 
-_LONGEST_NUMBER = 120  # digits, with decimals (decisions 15.5) and some room for mistakes
+_LONGEST_NUMBER = 120  # digits, with decimals (rule 6.25) and some room for mistakes
 
 
 def draw(view: ConversationView, *, platform_id: str) -> Window:

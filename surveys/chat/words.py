@@ -59,7 +59,7 @@ def escape(text: str) -> str:
 def shown(text: str) -> str:
     """A name or label of an author, as the platform shows it: server emoji are drawn, all else is no markup.
 
-    Buttons show the same text without markup (decisions 17.19).
+    Buttons show the same text without markup (rule 6.45).
     """
     pieces, end = list[str](), 0
     for match in SERVER_EMOJI.finditer(text):

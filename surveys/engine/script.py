@@ -38,7 +38,7 @@ ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 class Option:
     """One choice, ranking item or scale point. `id` is None until the database has given one.
 
-    `code` is its number in exports, which it keeps (decisions 17.5); None until it is first stored.
+    `code` is its number in exports, which it keeps (rules 3.17 and 6.63); None until it is first stored.
     """
 
     value: str
@@ -64,7 +64,7 @@ class Bucket:
 
     @property
     def key(self) -> str:
-        """The name in lower case with `_` for spaces (interface 2.3), in Unicode form NFC."""
+        """The name in lower case with `_` for spaces (rule 5.5), in Unicode form NFC."""
         return composed(self.name.lower().replace(" ", "_"))
 
 
@@ -104,7 +104,7 @@ PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
 
 @dataclass(frozen=True)
 class Block:
-    """One step of a script. Field meanings are those of the interface, section 2.4.
+    """One step of a script. Fields are defined by chapter 3.
 
     `name` is as its author wrote it; names are compared by `title`. `show_when` and `hide_when` keep the
     condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
@@ -147,7 +147,7 @@ class Block:
 
     @cached_property
     def title(self) -> str:
-        """The name in the form in which names are compared (decisions 6.1)."""
+        """The name in the form in which names are compared (rule 3.7)."""
         return title_case(self.name or "")
 
     @property
@@ -157,7 +157,7 @@ class Block:
 
     @cached_property
     def points(self) -> tuple[int, int]:
-        """The lowest and highest point of a scale, with its type's defaults (interface 2.4)."""
+        """The lowest and highest point of a scale, with its type's defaults (rule 3.21)."""
         lowest, highest = {"rating": (1, 5), "opinion_scale": (0, 10), "nps": (0, 10)}[self.type]
         return (
             lowest if self.min is None else self.min,
@@ -184,7 +184,7 @@ class Script:
     """The blocks that a respondent walks, in order: intro, then main. Outro blocks are separate.
 
     `is_scored` is false if scoring was enabled after the script was written: then every bucket scores 0,
-    and score tokens are not filled in (interface 2.3, rule 1).
+    and score tokens are not filled in (rule 5.1).
     """
 
     blocks: tuple[Block, ...]
@@ -224,7 +224,7 @@ def title_case(name: str) -> str:
     """The form in which names are compared: each word capitalised (`favGame`, `FAVGAME` → `Favgame`).
 
     Words are separated by a space, `-` or `_`. All three are equal in comparison, because an expression
-    can only write `_` (decisions 6.1). An accented letter may be one code point or two.
+    can only write `_` (rule 4.6). An accented letter may be one code point or two.
     """
     words = composed(name).strip().replace("-", "_").replace(" ", "_").split("_")
     return "_".join(word.capitalize() for word in words)

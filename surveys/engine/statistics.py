@@ -1,4 +1,4 @@
-"""Counts of answers → the statistics of a block (interface 2.11): percentages, means, ranks, NPS.
+"""Counts of answers → the statistics of a block (rule 6.54): percentages, means, ranks, NPS.
 
     summarize(block, removed, groups)                   the statistics of all answers to a block
     summarize(block, removed, groups, all_groups=...)   the statistics of one segment

@@ -168,9 +168,9 @@ class Completion(models.Model):
     """How often a respondent completed a project, stored apart from their answers.
 
     `respondent` is a hash, keyed with a secret that is not in the database. The table has no times and no
-    sequence (decisions 8.8). `completions` is compared with the limit; `last_session` never decreases.
+    sequence (rules 7.5 and 7.6). `completions` is compared with the limit; `last_session` never decreases.
 
-    On anonymous projects it is a hash of one completion, and there is a row for each (decisions 15.7), beside
+    On anonymous projects it is a hash of one completion, and there is a row for each (rule 7.10), beside
     a row of the respondent for those from before they were kept so.
     """
 
@@ -185,11 +185,11 @@ class Completion(models.Model):
 
 
 class FiredAction(models.Model):
-    """An action that has fired, so that it does not fire again (decisions 9.3).
+    """An action that has fired, so that it does not fire again (rules 8.11 and 8.12).
 
     `action` is `block:<id>`, or the project's `vote`, `xp`, `achievement` or `role`. `scope` is a keyed
     hash of the respondent or of one conversation; on anonymous projects a different one for each action. The
-    table has no times (decisions 8.8).
+    table has no times (rules 7.5 and 7.6).
     """
 
     pk = models.CompositePrimaryKey("project_id", "action", "scope")
@@ -202,7 +202,7 @@ class FiredAction(models.Model):
 
 
 class SealedGifts(models.Model):
-    """What a move on an anonymous project gives somebody, until its hour is over (decisions 15.7).
+    """What a move on an anonymous project gives somebody, until its hour is over (rules 7.10 and 7.11).
 
     The transaction of the answer writes the row, so its content is encrypted. `due_at` is the end of the hour
     or day. There are no foreign keys: gifts are also given if the project was deleted in the meantime.

@@ -1,6 +1,6 @@
 """Who may change and read what in a community: every rule in one place.
 
-The rules are decisions 2.2, 8.9, 14.16, 15.4, 15.17, 15.18 and 18.19.
+See rules 1.26 to 1.32, 1.34, 1.35, 2.16, 3.39 and 6.33.
 
 `may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not even know that the
 object exists, and Forbidden if they may know but not touch it.
@@ -41,7 +41,7 @@ def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT)
 def xp_limit(*, actor: Actor | None) -> int | None:
     """The most XP that `give_xp` blocks may give in one completion, in a script that this actor writes.
 
-    None, for admins, is no limit (decisions 18.19). Without an actor the service writes, for somebody
+    None, for admins, is no limit (rule 3.39). Without an actor the service writes, for somebody
     who may be a creator.
     """
     return None if actor is not None and actor.is_admin else settings.XP_PER_COMPLETION_BY_CREATORS
@@ -57,7 +57,7 @@ def require_premium(*, actor: Actor, after: Group | None, before: Group | None) 
 
 
 def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> list[Violation]:
-    """A post disturbs everybody with a role, so only admins list roles that it notifies (decisions 17.19).
+    """A post disturbs everybody with a role, so only admins list roles that it notifies (rule 6.44).
 
     What an admin listed can be sent back by creators, and removed.
     """
@@ -71,7 +71,7 @@ def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> l
 def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
     """Whether the actor may copy this project: their community's, and cloneable ones that are public already.
 
-    Drafts and private projects of other communities stay out of reach, whatever their flag says (15.17).
+    Drafts and private projects of other communities stay out of reach, whatever their flag says (rule 2.16).
     """
     is_own = project.community_id == actor.community_id
     return is_own or (project.is_cloneable and project.is_public_at(at))
@@ -80,7 +80,7 @@ def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
 def may_read_solutions(*, actor: Actor) -> bool:
     """Whether the actor may read the correct answers, points, feedback and formulas of scripts they see.
 
-    A member may be asked to answer, and knows no more than any respondent (decisions 15.18).
+    A member may be asked to answer, and knows no more than any respondent (rule 1.35).
     """
     return not actor.is_member
 
@@ -113,14 +113,14 @@ def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> N
 
 
 def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: str) -> None:
-    """Refuse a project of another community, and to a member one that is not active (decisions 15.4)."""
+    """Refuse a project of another community, and to a member one that is not active (rule 1.34)."""
     is_active = actor.sees_drafts or project.is_live_at(at)
     if project.community_id != actor.community_id or not is_active:
         raise NotFound(missing)
 
 
 def _require_visible_poll(*, actor: Actor, project: Project) -> None:
-    """Refuse a member who may not see the results of a poll that is still open (decisions 8.9).
+    """Refuse a member who may not see the results of a poll that is still open (rule 6.33).
 
     For members a poll that they see at all is open: `_require_visible` hides the others.
     """

@@ -1,4 +1,4 @@
-"""The rules of anonymous projects: what is stored beside an answer, and what is shown (decisions 8.8, 8.14).
+"""The rules of anonymous projects: what is stored beside an answer, and what is shown (chapter 7).
 
 Stored: not even the whole database joins answers to a person. Limits are counted under keyed hashes, another
 one for each completion; a running conversation keeps its respondent encrypted with a key that is not in the

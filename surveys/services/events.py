@@ -1,4 +1,4 @@
-"""Events of projects, responses, analyses and members, in the transaction of the change (decisions 10)."""
+"""Events of projects, responses, analyses and members, in the transaction of the change (chapter 9)."""
 
 from __future__ import annotations
 

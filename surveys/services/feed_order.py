@@ -1,4 +1,4 @@
-"""The order in which readers of the feed are told what has changed (decisions 15.9).
+"""The order in which readers of the feed are told what has changed (rules 6.51 and 6.52).
 
 The position of a change is the number of the transaction that wrote it. Transactions commit out of this
 order, so a reader goes only as far as the oldest transaction that is still open: all below has been decided,

@@ -115,7 +115,7 @@ def pinged_roles(delivery: Group | None) -> list[str]:
 
 
 def premium_fields_changed(after: Group | None, before: Group | None) -> list[str]:
-    """Paths of premium invitation fields that are newly given a value (decisions 14.11)."""
+    """Paths of premium invitation fields that are newly given a value (rule 1.45)."""
     new = (after and after["invitation"]) or {}
     old = (before and before["invitation"]) or {}
     return [

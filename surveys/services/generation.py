@@ -1,4 +1,4 @@
-"""Scripts that AI writes from an intent (decisions 11.2 to 11.4).
+"""Scripts that AI writes from an intent (rules 10.3 to 10.7).
 
     prepare         plan the project, begin, wait                the request, before its transaction
       begin         a paid row, and a worker woken               in a short transaction
@@ -394,7 +394,7 @@ def _clear(at: datetime) -> None:
 
 
 def _as_json(status: str, generation: Generation) -> dict[str, object]:
-    """The project's `generation` (decisions 14.7)."""
+    """The project's `generation` (rules 10.6 and 10.8)."""
     return {
         "status": status,
         "generated_by": generation.generated_by or settings.AI_PROVIDER,

@@ -5,7 +5,7 @@
     record(…)                           an entry about a project
 
 On anonymous projects nothing is recorded that names a response, or that tells when exactly something happened
-beside one (decisions 8.8).
+beside one (rule 7.5).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jobs of a worker: taken under a lease, and ended once (decisions 11.3 and 11.4).
+"""Jobs of a worker: taken under a lease, and ended once (rules 10.3, 10.4, 10.6 and 10.7).
 
     job = take(Analysis, pk, at=…)         None if it is done or another worker has it
     renew(job, at=…)                       before each long step: extends the lease

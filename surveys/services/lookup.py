@@ -12,7 +12,7 @@ from surveys.services import access
 
 
 def visible(*, actor: Actor, at: datetime) -> ProjectQuerySet:
-    """The projects of a community that the actor may see: all of them, or the active ones (decisions 2.2)."""
+    """The projects of a community that the actor may see: all of them, or the active ones (rule 1.26)."""
     projects: ProjectQuerySet = Project.objects.in_community(actor.community_id)
     return projects if actor.sees_drafts else projects.live_at(at)
 

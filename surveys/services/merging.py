@@ -230,7 +230,7 @@ def _move_answers(
     """Responses, limits on completions, and what fired, under the kept user's keyed hashes.
 
     Rows of anonymous projects stay as they are, and so do running conversations there: this transaction also
-    writes rows about the person (decisions 15.7). They are found by the kept user's `merged_ids`.
+    writes rows about the person (rules 7.10 and 7.11). They are found by the kept user's `merged_ids`.
     """
     project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
     hashes = _Hashes(keep_id, drop_id, project_ids)
@@ -302,7 +302,7 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
 def _move_accounts(keep: User, drop: User) -> None:
     """Accounts of other platforms and e-mail addresses. The kept user's primary address stays that.
 
-    Accounts that only a community wrote down do not come along (decisions 18.3).
+    Accounts that only a community wrote down do not come along (rule 7.25).
     """
     identities.leave_unproven(user_id=drop.pk)
     Identity.objects.filter(user=drop).update(user=keep)

@@ -1,4 +1,4 @@
-"""Metadata: texts that are sent along when a conversation begins (decisions 15.11, 15.27).
+"""Metadata: texts that are sent along when a conversation begins (rules 6.10 to 6.12 and 6.14).
 
 Over the interface a caller may send any. A web address may carry those that the project declares in its
 `hidden_fields`. On anonymous projects a text could name the respondent, so a declaration lists the values of

@@ -1,11 +1,11 @@
-"""The data that one community stores about a person: read, and erased (decisions 4 and 8.8).
+"""The data that one community stores about a person: read, and erased (rules 7.5, 7.17 and 7.18).
 
 A person is a member, present or not, with their user. Data of the same user in other communities is not
 shown and not erased; the user itself is erased with the last community.
 
 The answers of an erased person stay, as those of a nameless respondent: nothing in a conversation leads to
 the person any more, but the answers are still listed and counted, texts included. XP that they gave to
-others stays in the others' ledgers, under the pseudonym that the audit trail has for them (decisions 18.12).
+others stays in the others' ledgers, under the pseudonym that the audit trail has for them (rule 7.20).
 
 Of anonymous projects an erasure writes and deletes nothing: whoever compared the database before and after it
 would see whose rows they were. What stays there leads to nobody: keyed hashes of an id that no user has any
@@ -129,7 +129,7 @@ _WITH_FIELDS = """
     WHERE id = ANY(%s) AND state ? 'fields' ORDER BY project_id
 """
 # The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
-# removed, because it shows that a member answered. The rows move in the feed (decisions 15.22).
+# removed, because it shows that a member answered. The rows move in the feed (rule 6.53).
 _MAKE_NAMELESS = f"""
     UPDATE surveys_conversation
     SET updated_at = %s, changed_in = {feed_order.moved(is_anonymous=False)},

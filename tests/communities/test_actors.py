@@ -1,4 +1,4 @@
-"""The claims of an actor by role and tier (decisions 2.2 and interface 5.6)."""
+"""The claims of an actor by role and tier (rules 1.26 to 1.31, 1.45 and 1.46)."""
 
 from __future__ import annotations
 

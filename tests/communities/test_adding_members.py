@@ -1,4 +1,4 @@
-"""Adding and changing members over the interface (decisions 15.12, 15.24)."""
+"""Adding and changing members over the interface (rules 1.14 and 1.15)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""From the header to the caller (rules 1.22, 1.23 and 11.11)."""
+
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Request bodies: what is accepted, and how other bodies are refused (decisions 1.5, 14.8)."""
+"""Request bodies: what is accepted, and how other bodies are refused (rules 1.9, 11.6 and 11.12)."""
 
 from io import BytesIO
 from typing import Any

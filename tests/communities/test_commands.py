@@ -1,3 +1,5 @@
+"""Commands that create communities, keys and members (rule 12.3)."""
+
 import json
 from io import StringIO
 

@@ -1,3 +1,5 @@
+"""The key's community and its settings (rules 1.10 and 1.11)."""
+
 from datetime import UTC, datetime
 
 import pytest

@@ -1,4 +1,7 @@
-"""A write with an Idempotency-Key is done once. Here it creates an API key, which is easy to count."""
+"""A write with an Idempotency-Key is done once. Here it creates an API key, which is easy to count.
+
+Rules 11.21 to 11.24.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,3 +1,5 @@
+"""API keys over the interface (rules 1.20, 1.21, 1.24 and 1.25)."""
+
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

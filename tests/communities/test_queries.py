@@ -1,4 +1,4 @@
-"""Reading with an unknown query parameter is refused (decisions 1.2)."""
+"""Reading with an unknown query parameter is refused (rule 11.4)."""
 
 from __future__ import annotations
 

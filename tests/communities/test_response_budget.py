@@ -1,4 +1,4 @@
-"""The bytes of responses that are kept for the Idempotency-Keys of one API key are limited."""
+"""The bytes of responses that are kept for the Idempotency-Keys of one API key are limited (rule 11.25)."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Times rounded to the hour or the day."""
+"""Times rounded to the hour or the day (rule 7.8)."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

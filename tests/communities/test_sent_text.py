@@ -1,4 +1,4 @@
-"""The one form of texts (decisions 17.2)."""
+"""The one form of texts (rules 1.6 and 1.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Signing in with a password: what is refused before a password is hashed, and who is never locked out."""
+"""Signing in with a password: what is refused before a password is hashed, and who is never locked out.
+
+Rule 12.11.
+"""
 
 from functools import partial
 from threading import Event, Lock

@@ -1,3 +1,5 @@
+"""Rate limits (rules 11.15, 11.16, 11.18 and 11.19)."""
+
 import math
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The page under mails to members: no more of them, without signing in and without cookies."""
+"""The page under mails to members: no more of them, without signing in and without cookies (rule 7.32)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Violations in the interface's form, and unknown fields by their paths."""
+"""Violations in the interface's form, and unknown fields by their paths (rules 11.2 and 11.7)."""
 
 from typing import Any
 

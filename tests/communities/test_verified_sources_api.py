@@ -1,4 +1,4 @@
-"""GET .../verified_sources (decisions 13.2 and 14.16)."""
+"""GET .../verified_sources (rules 1.18, 1.19 and 1.32)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses webhooks and pictures may have (decisions 10.8, 14.3): by their text, and by their IP."""
+"""Which addresses webhooks and pictures may have (rules 9.2 and 9.13): by their text, and by their IP."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a community writes about an account is a claim, until the account's owner proves it (decisions 18)."""
+"""What a community writes about an account is a claim, until the account's owner proves it (rule 7.22)."""
 
 from __future__ import annotations
 

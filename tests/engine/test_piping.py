@@ -1,4 +1,4 @@
-"""Tokens in prompts are found, filled in and renamed."""
+"""Tokens in prompts are found, filled in and renamed (rules 4.27, 4.28 and 4.31)."""
 
 from __future__ import annotations
 

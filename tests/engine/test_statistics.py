@@ -1,3 +1,5 @@
+"""Statistics of a block's answers (rules 6.54 and 6.55)."""
+
 from decimal import Decimal
 
 import pytest

@@ -1,4 +1,4 @@
-"""Somebody who is deactivated answers on no channel (decisions 18.17)."""
+"""Somebody who is deactivated answers on no channel (rule 6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks are told of erasures at once: nothing of an anonymous answer is written with them."""
+"""Webhooks are told of erasures at once: nothing of an anonymous answer is written with them (rule 7.19)."""
 
 from __future__ import annotations
 

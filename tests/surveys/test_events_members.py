@@ -1,4 +1,4 @@
-"""When a member last changed, and who is told: kept by the database, whoever writes (decisions 17.8)."""
+"""When a member last changed, and who is told: kept by the database, whoever writes (rules 1.41 and 9.6)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LISTED = GuildMember(role_ids=(), nick="Marit", avatar_url=None, joined_at=NOON)
 SHOWN = {"user", "access", "nick", "avatar_url", "joined_at", "left_at"}
 HIDDEN = {
     *("id", "community", "updated_at", "role_ids", "roles_told_at", "roles_asked_at", "left_server"),
-    *("email", "mail_refused_at"),  # no community is told of addresses (decisions 18.7)
+    *("email", "mail_refused_at"),  # no community is told of addresses (rule 7.29)
 }
 # Of what the interface returns, what members earn: it changes without an event.
 EARNED = {"rank", "xp_total", "xp_monthly", "level", "participation", "achievements"}

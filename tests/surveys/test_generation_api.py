@@ -1,4 +1,4 @@
-"""A project from an intent, over the interface, with a worker beside it (decisions 11.2 to 11.4, 14.7)."""
+"""A project from an intent, over the interface, with a worker beside it (rules 10.2 to 10.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work behind an intent: done by one worker, found again when that dies, paid once (decisions 11)."""
+"""The work behind an intent: done by one worker, found again when that dies, paid once (chapter 10)."""
 
 from __future__ import annotations
 

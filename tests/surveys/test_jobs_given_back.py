@@ -1,4 +1,4 @@
-"""Jobs of a worker that is being stopped: other workers continue them at once (decisions 12.6)."""
+"""Jobs of a worker that is being stopped: other workers continue them at once (rule 12.5)."""
 
 from __future__ import annotations
 

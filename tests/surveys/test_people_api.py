@@ -1,4 +1,4 @@
-"""GET and DELETE of everything held about a person, over HTTP."""
+"""GET and DELETE of everything held about a person, over HTTP (rules 7.17 and 7.18)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_nobody_who_holds_the_whole_database_finds_who_was_erased() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_an_erasure_writes_locks_and_deletes_nothing_of_an_anonymous_answer() -> None:
-    """Else whoever compares the database before and after it sees which answers were theirs (8.8, 15.7)."""
+    """Else whoever compares the database before and after it sees which answers were theirs (rule 7.10)."""
     caller = Caller()
     member = a_member(caller)
     made = caller.make_open(

@@ -79,7 +79,7 @@ def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
             *("surveys_sealedgifts", "webhooks_event"),
         }
         assert traces(row for table in changed - {STANDING} for row in after[table]) == []
-    # That a member took part somewhere is told (decisions 8.8), but neither where nor when.
+    # That a member took part somewhere is told (rules 7.5 and 7.8), but neither where nor when.
     assert over[STANDING] == set()
     assert settled[STANDING] == ({repr([MEMBER_ID, 0, None, 0, 1, 1])} if respondent.is_member else set())
     row = Conversation.objects.values().get()

@@ -1,4 +1,4 @@
-"""At every step of an anonymous answer nothing in the live database joins it to its giver (decisions 15.7).
+"""At every step of an anonymous answer nothing in the live database joins it to its giver (rule 7.10).
 
 Looks at all tables: at which transaction wrote or locked each row, and at rows about the person.
 """

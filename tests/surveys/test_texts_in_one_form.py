@@ -1,4 +1,4 @@
-"""A text means the same however it is typed: in answers, logic, imports and addresses (decisions 17.2)."""
+"""A text means the same however it is typed: in answers, logic, imports and addresses (rules 1.6 to 1.8)."""
 
 from __future__ import annotations
 

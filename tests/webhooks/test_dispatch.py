@@ -1,4 +1,4 @@
-"""The effect of an attempt on a delivery and its webhook, with a real HTTP endpoint."""
+"""The effect of an attempt on a delivery and its webhook, with a real HTTP endpoint (rules 9.17 and 9.20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Deliveries about anonymous responses store no exact time, and are retried in time nevertheless."""
+"""Deliveries about anonymous responses store no exact time, and are retried in time nevertheless.
+
+Rule 9.23.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending many deliveries again, their attempts, and webhooks of some projects (decisions 15.23)."""
+"""Sending many deliveries again, their attempts, and webhooks of some projects (rules 9.4 and 9.22)."""
 
 from __future__ import annotations
 

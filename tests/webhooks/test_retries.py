@@ -1,3 +1,5 @@
+"""The schedule of retries (rule 9.18)."""
+
 from __future__ import annotations
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The sender's requests, and how it reads valid and invalid responses (decision 10.6)."""
+"""The sender's requests, and how it reads valid and invalid responses (rule 9.19)."""
 
 import contextlib
 import socket

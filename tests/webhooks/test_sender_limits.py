@@ -1,4 +1,4 @@
-"""No endpoint takes longer than the timeout or more memory than the limit (decision 10.6)."""
+"""No endpoint takes longer than the timeout or more memory than the limit (rule 9.19)."""
 
 import contextlib
 import threading

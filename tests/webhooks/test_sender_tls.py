@@ -1,4 +1,4 @@
-"""Certificates: the sender trusts only the host that the webhook's URL names (decision 10.8)."""
+"""Certificates: the sender trusts only the host that the webhook's URL names (rule 9.14)."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""Signatures, verified by the official packages for receivers."""
+"""Signatures, verified by the official packages for receivers (rule 9.12)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Webhooks over the interface (rules 9.1 to 9.3)."""
+
 from __future__ import annotations
 
 import base64

@@ -1,3 +1,5 @@
+"""Awards by hand (rule 8.6)."""
+
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from uuid import uuid4

@@ -1,3 +1,5 @@
+"""The leaderboard (rules 8.9 and 8.10)."""
+
 from datetime import date
 
 import pytest

@@ -1,4 +1,4 @@
-"""The ledger adds up, stops at 0, and is append-only."""
+"""The ledger adds up, stops at 0, and is append-only (rules 8.2 to 8.4)."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,3 +1,5 @@
+"""The ledger over the interface (rules 8.1 and 8.5)."""
+
 from datetime import timedelta
 
 import pytest

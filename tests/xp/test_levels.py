@@ -1,4 +1,4 @@
-"""Levels against their definition: level n begins at 50 * n * (n + 1)."""
+"""Levels against their definition: level n begins at 50 * n * (n + 1) (rule 8.7)."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The list of members read from one on, and by their last change, while they change (decisions 17.8)."""
+"""The list of members read from one on, and by their last change, while they change (rule 1.16)."""
 
 from __future__ import annotations
 

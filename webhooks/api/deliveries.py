@@ -1,4 +1,4 @@
-"""The API of deliveries: listing, reading and delivering again (interface 2.10, decisions 10)."""
+"""The API of deliveries: listing, reading and delivering again (chapter 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API of events: what was emitted, whether a webhook listened or not (decisions 15.23)."""
+"""The API of events: what was emitted, whether a webhook listened or not (rule 9.11)."""
 
 from __future__ import annotations
 

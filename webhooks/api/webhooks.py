@@ -1,4 +1,4 @@
-"""The API of webhooks (interface 2.10, decisions 10)."""
+"""The API of webhooks (chapter 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deliveries: their status, and delivering again (interface 2.10, decisions 10.6)."""
+"""Deliveries: their status, and delivering again (rules 9.1 and 9.17 to 9.20)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_READ = 5_000  # deliveries of a range: an event may have several
 
 
 def as_json(delivery: Delivery) -> dict[str, object]:
-    """A delivery as the interface shows it (interface 2.10), and its error. Needs its event loaded."""
+    """A delivery as the interface shows it (rule 9.1), and its error. Needs its event loaded."""
     is_retried = delivery.status == Delivery.Status.FAILED
     return {
         "id": str(delivery.pk),

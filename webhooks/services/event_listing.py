@@ -1,4 +1,4 @@
-"""Events as they were emitted, listed page by page, whether a webhook listens or not (decisions 15.23)."""
+"""Events as they were emitted, listed page by page, whether a webhook listens or not (rule 9.11)."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def emit_to(
 
 
 def _event(community_id: int, type: EventType, data: Mapping[str, object], at: datetime) -> dict[str, Any]:
-    """The body that every attempt sends (decisions 10.3)."""
+    """The body that every attempt sends (rules 9.8 and 9.9)."""
     return {
         "id": str(uuid.uuid4()),
         "type": type.value,

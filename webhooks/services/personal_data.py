@@ -1,4 +1,4 @@
-"""Personal data in the outbox, for one person in one community: disclosure and erasure (decisions 4).
+"""Personal data in the outbox, for one person in one community: disclosure and erasure (rule 7.17).
 
 Events about anonymous responses name nobody, so they are never part of it.
 """

@@ -1,4 +1,4 @@
-"""Retries that come sooner than the due time on their rows (decisions 8.8).
+"""Retries that come sooner than the due time on their rows (rule 9.23).
 
 A delivery about an anonymous response stores the end of an hour or a day as its due time, but its first
 retries are due after seconds or minutes. Only the memory of the process that made the failed attempt holds

@@ -1,4 +1,4 @@
-"""Webhooks: registering, changing and deleting them, their secrets, and pings (decisions 10, 14.3)."""
+"""Webhooks: registering, changing and deleting them, their secrets, and pings (chapter 9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DELETED = ("deleted_at", "updated_at", "was_active", "is_active")
 
 
 def as_json(webhook: Webhook) -> dict[str, object]:
-    """A webhook as the interface shows it (interface 2.10), and why the service disabled it."""
+    """A webhook as the interface shows it (rule 9.1), and why the service disabled it."""
     return {
         "id": str(webhook.pk),
         "community_id": str(webhook.community_id),

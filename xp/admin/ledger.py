@@ -34,7 +34,7 @@ KINDS = {
 
 
 def may_read(actor: Actor, member: Member) -> bool:
-    """Whether the actor may read this ledger: their own, and admins any (decisions 2.2)."""
+    """Whether the actor may read this ledger: their own, and admins any (rule 8.5)."""
     return actor.is_admin or member.user_id == actor.user_id
 
 

@@ -30,7 +30,7 @@ PRESENCE = [("present", "Present"), ("left", "Left")]
 
 @admin.register(Member)
 class MemberAdmin(CommunityModelAdmin[Member]):
-    """Everybody in the community may read its members (decisions 2.2)."""
+    """Everybody in the community may read its members (rule 1.26)."""
 
     nav = Nav("Members", "people", 20)
     least_role = Role.MEMBER

@@ -1,4 +1,4 @@
-"""A member's XP ledger, and awards that admins make by hand (interface 2.9, decisions 4 and 9)."""
+"""A member's XP ledger, and awards that admins make by hand (chapter 8)."""
 
 from __future__ import annotations
 

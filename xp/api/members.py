@@ -1,4 +1,4 @@
-"""The members of a community, and the leaderboard (interface 2.8, decisions 4)."""
+"""The members of a community, and the leaderboard (rules 1.13 and 8.10)."""
 
 from __future__ import annotations
 

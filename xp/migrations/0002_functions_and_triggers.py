@@ -4,7 +4,7 @@ from django.db import migrations
 
 # The ledger is only added to, whoever writes to it; TRUNCATE, which tests need, is no row's trigger. A pseudonym
 # replaces the giver of an entry, and nothing else of it, in a transaction that names the givers who are erased
-# (decisions 18.12).
+# (rules 7.20 and 7.21).
 LEDGER = """
 CREATE FUNCTION xp_refuse_change_of_entry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

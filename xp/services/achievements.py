@@ -134,7 +134,7 @@ def grant(
 
 
 def as_json(earned: EarnedAchievement) -> dict[str, Any]:
-    """A member's achievement in the shape of the API (decisions 4)."""
+    """A member's achievement in the shape of the API (rule 1.17)."""
     return {
         "id": str(earned.number),
         "name": earned.name,

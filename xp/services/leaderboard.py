@@ -1,4 +1,4 @@
-"""The leaderboard: present members with XP, most XP first (decisions 4)."""
+"""The leaderboard: present members with XP, most XP first (rule 8.10)."""
 
 from __future__ import annotations
 

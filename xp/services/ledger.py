@@ -1,4 +1,4 @@
-"""The XP ledger: every change adds an entry and updates the member's totals with it (decisions 9.1).
+"""The XP ledger: every change adds an entry and updates the member's totals with it (rules 8.2 to 8.4).
 
 Each change locks the member's row against deletion (`FOR KEY SHARE`) before it locks the standing. Erasing a
 person takes `FOR UPDATE`: it waits for awards in progress, and later awards find no member.
@@ -178,7 +178,7 @@ def communities_of_giver(*, user_ids: Collection[int]) -> list[int]:
 
 @in_transaction
 def erase_giver(*, community_id: int, user_ids: Collection[int], pseudonym: str) -> None:
-    """Replace a person by a pseudonym in what they gave or took by hand in a community (decisions 18.12).
+    """Replace a person by a pseudonym in what they gave or took by hand in a community (rule 7.20).
 
     This is the only way to change entries. `user_ids` are the person's user and those merged into it.
     """
@@ -193,7 +193,7 @@ def erase_giver(*, community_id: int, user_ids: Collection[int], pseudonym: str)
 
 
 def refuse_unless_readable(*, community_id: int, member_id: int, role: str, user_id: int) -> None:
-    """Raise `Forbidden` unless the ledger is the user's own or the role is admin (decisions 2.2)."""
+    """Raise `Forbidden` unless the ledger is the user's own or the role is admin (rule 8.5)."""
     member = members.get_membership(community_id=community_id, member_id=member_id)
     if role != "admin" and member.user_id != user_id:
         raise Forbidden("Only admins may read another member's XP ledger.")
@@ -216,7 +216,7 @@ def page(offset: int, length: int, *, community_id: int, member_id: int) -> list
 
 
 def entries_as_json(rows: Collection[XpEntry], *, community_id: int) -> list[EntryJson]:
-    """Entries in the shape of the API (interface 2.9), with the current names of the users who made them."""
+    """Entries in the shape of the API (rule 8.1), with the current names of the users who made them."""
     actors = {entry.actor_id for entry in rows if entry.actor_id is not None}
     names = members.display_names(community_id=community_id, user_ids=actors)
     return [_as_json(entry, names) for entry in rows]

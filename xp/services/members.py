@@ -1,4 +1,4 @@
-"""Members with their XP in the shape of the API (interface 2.8), sorted, filtered and ranked. Read only.
+"""Members with their XP in the shape of the API (rule 1.13), sorted, filtered and ranked. Read only.
 
 The statements are written by hand and join tables of `communities`: a list is sorted by columns of both apps.
 A page takes the same number of statements in a community of 100,000 members as in a community of one.

@@ -1,4 +1,4 @@
-"""A member's personal data in this app: to hand out, and to erase (decisions 4).
+"""A member's personal data in this app: to hand out, and to erase (rules 7.17 and 7.18).
 
 Callers look up the member first, and hold the member's row lock to erase (see
 communities/services/people.py).

@@ -155,7 +155,7 @@ def _sign_in(
     signing_in = SocialLogin(user=None, account=account, provider=provider)
     signing_in.state = {"process": "login", "next": state.get("next")}
     response: HttpResponse = complete_social_login(request, signing_in)
-    if request.user.is_authenticated:  # a sign-in does not count against its address (decisions 18.18)
+    if request.user.is_authenticated:  # a sign-in does not count against its address (rule 12.11)
         throttling.give_back(_limited_as(request))
     return response
 

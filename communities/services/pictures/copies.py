@@ -64,7 +64,7 @@ class Copy:
 
 
 def check_address(address: str) -> None:
-    """Raise BadAddress if no picture may have this address (decisions 10.8). Does not resolve the host."""
+    """Raise BadAddress if no picture may have this address (rule 9.13). Does not resolve the host."""
     web_addresses.check_url(
         address.partition("#")[0], allow_http=False, allow_private=settings.PICTURES_ALLOW_PRIVATE_NETWORKS
     )

@@ -86,7 +86,7 @@ def _refused(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _require_method(request: HttpRequest, methods: tuple[str, ...]) -> None:
-    """Comes after the project was opened: to others it is absent with any method (decisions 18.20)."""
+    """Comes after the project was opened: to others it is absent with any method (rule 1.36)."""
     if request.method not in methods and not (request.method == "HEAD" and "GET" in methods):
         raise MethodNotAllowed(list(methods))
 

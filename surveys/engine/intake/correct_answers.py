@@ -13,7 +13,7 @@ def resolve(values: dict[str, object], block_path: BlockPath) -> list[Violation]
 
     Changes `values`: `correct_answer_ids` becomes a tuple if the option has an id, and
     `correct_answer_index` the option's index in display order. An index that is sent counts in the array
-    sent, and is ignored beside ids (decisions 15.2): a block that was read can be sent back with its options
+    sent, and is ignored beside ids (rule 3.26): a block that was read can be sent back with its options
     in another order. `correct_answer_id` and `correct_answer_ids` must name the same option.
     """
     options: tuple[Option, ...] = values.get("options", ())  # type: ignore[assignment]

@@ -115,7 +115,7 @@ class ListType:
 
 @dataclass(frozen=True, slots=True)
 class ConditionType:
-    """A Condition (interface 2.5): stored as it was sent; `conditions` compiles it."""
+    """A Condition (rule 4.17): stored as it was sent; `conditions` compiles it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The table of a block's fields (interface 2.4), with each field's type and bounds.
+"""The table of a block's fields (chapter 3), with each field's type and bounds.
 
 `reader` reads raw JSON by this table, and `surveys/api/blocks.py` generates the OpenAPI schemas from it.
 Limits of a single field are here; those that depend on other fields, such as the block's type, are in
@@ -40,7 +40,7 @@ MAX_OPTIONS = 100
 MAX_PROMPT = 4_000
 MAX_VALUE = 500
 MAX_LABEL = 500
-MAX_NUMBER = 10**15  # of answers too (decisions 14.8)
+MAX_NUMBER = 10**15  # of answers too (rule 6.25)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300

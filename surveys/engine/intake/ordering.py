@@ -3,8 +3,8 @@
     order_blocks(parsed, before=stored)     a whole script was sent
     order_patch(parsed, before=stored)      one block was sent; the others stay as they are
 
-Order (decisions 14.12): intro before main; then by `position`, or by the index in the array for a block
-without one; ties keep the array's order. Automatic names (6.1) count intro blocks and take the next free
+Order (rule 3.16): intro before main; then by `position`, or by the index in the array for a block
+without one; ties keep the array's order. Automatic names (rule 3.8) count intro blocks and take the next
 number. A block sent with its id but without a name keeps its name.
 """
 

@@ -62,7 +62,7 @@ from surveys.engine.script import (
 MAX_BLOCKS = 200
 MAX_OUTRO_BLOCKS = 4
 MAX_IGNORED = 1_000  # paths of unknown fields that are collected
-# Word for word as interface 2.4 gives it, without the full stop of our other messages.
+# Word for word as rule 3.28 gives it, without the full stop of our other messages.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
 # The type of a block whose type cannot be read: anything may refer to such a block, and it needs nothing.
 _UNREADABLE = "open_text"

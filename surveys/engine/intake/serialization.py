@@ -1,4 +1,4 @@
-"""The engine's classes → JSON, as reads return it: with every key of interface 2.4, null if empty.
+"""The engine's classes → JSON, as reads return it: with every key of chapter 3, null if empty.
 
 The result can be sent back: `reader` reads it into the same block, without a violation.
 """

@@ -1,4 +1,4 @@
-"""Conditions (`show_when`, `hide_when`) → the text of a precondition (decisions 6.8)."""
+"""Conditions (`show_when`, `hide_when`) → the text of a precondition (rules 4.15 to 4.17)."""
 
 from __future__ import annotations
 

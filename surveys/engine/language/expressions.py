@@ -1,4 +1,4 @@
-"""Skip logic: parse an expression, list its names, evaluate it (decisions 6.3 to 6.8 and 14.13)."""
+"""Skip logic: parse an expression, list its names, evaluate it (rules 4.2 to 4.4 and 4.9 to 4.11)."""
 
 from __future__ import annotations
 

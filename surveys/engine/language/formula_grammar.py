@@ -1,4 +1,4 @@
-"""The text of a formula → its tree (decisions 6.9 and 14.20), or an error that says what to write instead.
+"""The text of a formula → its tree (rules 4.22 to 4.24), or an error that says what to write instead.
 
     formula    = if | or                         without a comparison or text as the outcome
     if         = IF or THEN value ELSE (if | value)

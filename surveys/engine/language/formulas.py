@@ -1,4 +1,4 @@
-"""The formulas of calculated blocks: parse, list the names, evaluate (decisions 6.9 and 14.20).
+"""The formulas of calculated blocks: parse, list the names, evaluate (rules 4.22 to 4.24).
 
 Evaluation never fails; what cannot be computed is 0:
 

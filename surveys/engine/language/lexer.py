@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 
 import regex
 
-# A block's name as its author writes it (decisions 6.1): letters of any language. \p{M} are combining vowel
+# A block's name as its author writes it (rule 3.6): letters of any language. \p{M} are combining vowel
 # and accent signs, which many languages need.
 NAME_PATTERN = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}_ \-]{0,63}")
 
-# A name that was sent along when the conversation began (decisions 15.21).
+# A name that was sent along when the conversation began (rule 4.21).
 FIELD_PATTERN = r"field\.[a-z0-9_]++"
 _NAME = rf"(?:{FIELD_PATTERN}|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_]*+)"
 _PARTS = (

@@ -29,7 +29,7 @@ def is_page_parameter(name: str) -> bool:
 
 
 def is_position(name: str) -> bool:
-    """Whether the name is a lower-case `q` and digits, which always mean a position (decisions 6.1)."""
+    """Whether the name is a lower-case `q` and digits, which always mean a position (rule 3.9)."""
     return _POSITION.fullmatch(name) is not None
 
 
@@ -42,7 +42,7 @@ def index_of_position(name: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def script_variables(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> frozenset[str]:
-    """The variables of a script: always `answer`, the others only if scoring is enabled (decisions 14.13)."""
+    """The variables of a script: always `answer`, the others only if scoring is enabled (rule 4.18)."""
     if not scoring_enabled:
         return frozenset({"answer"})
     return VARIABLES.union(*map(bucket_variables, bucket_keys))
@@ -50,7 +50,7 @@ def script_variables(*, scoring_enabled: bool, bucket_keys: tuple[str, ...]) -> 
 
 @lru_cache(maxsize=1024)
 def bucket_variables(key: str) -> frozenset[str]:
-    """The variables of one bucket. Expressions write a `-` in its key as `_` (decisions 6.1)."""
+    """The variables of one bucket. Expressions write a `-` in its key as `_` (rule 4.6)."""
     return frozenset(f"{score}_{form}" for score in SCORES for form in (key, key.replace("-", "_")))
 
 

@@ -1,4 +1,4 @@
-"""Piping: [tokens] in prompts and feedback → text (decisions 6.10, 14.19, 17.21 and 18.9).
+"""Piping: [tokens] in prompts and feedback → text (rules 4.27 to 4.32).
 
     fill("Thanks, [UserName|friend]!", text_of)     the words after the bar stand in for an empty value
 

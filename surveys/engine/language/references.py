@@ -129,7 +129,7 @@ def fields_in(block: Block) -> frozenset[str]:
 def readings(name: str, script: Script) -> tuple[int | None, int] | None:
     """The two blocks that a name like `q3` may mean: the third one, if there is one, and the one named so.
 
-    None if the name is no position, or if no other block has it (decisions 17.1).
+    None if the name is no position, or if no other block has it (rules 3.9 and 4.20).
     """
     if not names.is_position(name):
         return None
@@ -140,7 +140,7 @@ def readings(name: str, script: Script) -> tuple[int | None, int] | None:
 
 
 def variable_like(block: Block, script: Script) -> str | None:
-    """The variable whose name a block has too, in whatever case; None if there is none (decisions 17.1).
+    """The variable whose name a block has too, in whatever case; None if there is none (rules 3.9 and 4.20).
 
     It may be one of the script, such as `score`, or one of texts alone, such as `username`.
     """

@@ -1,4 +1,4 @@
-"""The values of skip logic and the rules by which they compare (decisions 6.4, 6.5 and 14.13).
+"""The values of skip logic and the rules by which they compare (rules 4.8 to 4.11 and 4.14).
 
 No function here raises, whatever the values: an expression is always true or false.
 
@@ -38,7 +38,7 @@ def number(value: Value) -> Decimal | None:
 
 
 def number_text(value: Decimal) -> str:
-    """A number for people: no exponent, no trailing `.0`, at most 6 decimals (decisions 6.9)."""
+    """A number for people: no exponent, no trailing `.0`, at most 6 decimals (rule 4.26)."""
     if not value.is_finite() or value.adjusted() > _MAX_DIGITS:
         return str(value)
     return plain_digits(value.quantize(_SIX_PLACES, context=_EXACT))

@@ -1,4 +1,4 @@
-"""The buckets that a script derives from the keys of `score_values` if none are declared (decisions 7.1)."""
+"""The buckets that a script derives from the keys of `score_values` if none are declared (rule 5.2)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     blocks      = carry(before, ordered.blocks)                      # before `rules.check`, if not active
     violations += rename_violations(before, after, block_paths=...)
 
-Only texts that the same write did not change are rewritten (decisions 6.13 and 17.3). Blocks and options are
+Only texts that the same write did not change are rewritten (rules 3.30 and 3.31). Blocks and options are
 the same if their ids are.
 """
 
@@ -73,7 +73,7 @@ class _Unchanged:
 
 
 def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
-    """Old title → new name, for every renamed block (decisions 6.13)."""
+    """Old title → new name, for every renamed block (rule 3.30)."""
     titles = {block.id: block.title for block in before.blocks if block.name}
     return {
         titles[block.id]: block.name

@@ -1,4 +1,4 @@
-"""Comparisons that look like slips: unknown values, and orderings that never hold (decisions 17.3).
+"""Comparisons that look like slips: unknown values, and orderings that never hold (rules 3.34 and 3.35).
 
     Comparisons(script).findings(n)    the path, code and message of each, in block `n`
 
@@ -295,7 +295,7 @@ class _Check:
         return answers.can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
 
     def no_number(self, side: Any, other: Any) -> str | None:
-        """Why a side is never a number; None if it may be one. A text can be compared with a date (17.11)."""
+        """Why a side is never a number; None if it may be one. A text can be compared with a date."""
         if isinstance(side, Literal):
             if values.number(side.value) is not None:
                 return None

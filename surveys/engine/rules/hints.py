@@ -73,7 +73,7 @@ def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]
 def _hidden_operands(
     script: Script, n: int, block: Block, path: str, left: Iterator[int]
 ) -> Iterator[ScriptWarning]:
-    """The blocks in a formula that may be hidden where the calculation itself is not (decisions 6.9).
+    """The blocks in a formula that may be hidden where the calculation itself is not (rule 4.25).
 
     A calculation with the same condition is hidden with them, and so counts for nobody who did not see them.
     """

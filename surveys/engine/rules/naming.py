@@ -1,9 +1,9 @@
-"""Names for blocks whose author has given none: words of the prompt, or else `question_4` (decisions 17.1).
+"""Names for blocks whose author has given none: words of the prompt, or else `question_4` (rule 3.11).
 
     from_words("How old are you?", number=4, taken=set())    how_old_are_you
     named(blocks)                                            blocks as JSON, with names that are no positions
 
-A write over the interface names such blocks `q0`, `q1`, ... instead (decisions 6.1).
+A write over the interface names such blocks `q0`, `q1`, ... instead (rule 3.8).
 """
 
 from __future__ import annotations

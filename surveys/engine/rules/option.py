@@ -59,7 +59,7 @@ def scale_options_present_the_points(context: RuleContext) -> Iterator[Violation
 
 
 def options_fit_a_step(context: RuleContext) -> Iterator[Violation]:
-    """Each text of an option has a limit, and so has the sum of a hundred options (decisions 18.9)."""
+    """Each text of an option has a limit, and so has the sum of a hundred options (rule 3.38)."""
     block = context.block
     labels = sum(len(option.display_text) + len(option.emoji or "") for option in block.options)
     if labels > MAX_LABELS:
@@ -86,7 +86,7 @@ RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
 
 
 def fits_chat(context: RuleContext) -> Iterator[Violation]:
-    """The label, or else the value, fits on a button or in a menu of the chat platform (decisions 14.17).
+    """The label, or else the value, fits on a button or in a menu of the chat platform (rule 3.20).
 
     Lengths are counted in code points, as everywhere in the interface. `emoji_only` shows no text.
     """

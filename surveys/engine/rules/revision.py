@@ -29,7 +29,7 @@ from surveys.engine.script import (
     Violation,
 )
 
-# What may change while a project is active (decisions 5 and 14.14). Everything else is structure.
+# What may change while a project is active (rules 2.10 and 2.11). Everything else is structure.
 _WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
 # Compared in another way: order and ids over the whole script, a condition by the precondition to which it
@@ -225,7 +225,7 @@ def _frozen(path: str, what: str) -> Violation:
 def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str]) -> Block:
     """An outro block with its writable fields as they were sent: prompt, pictures and pause.
 
-    Everything else is read-only and ignored (interface 2.4). `sent_keys` are the keys that were sent.
+    Everything else is read-only and ignored (rules 3.27 and 3.29). `sent_keys` are the keys that were sent.
     """
     changes: dict[str, object] = {
         key: getattr(sent, key) for key in ("prompt", *PICTURE_FIELDS) if key in sent_keys

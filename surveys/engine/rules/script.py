@@ -40,7 +40,7 @@ def check(
 
     `chat` is true for projects delivered by chat. `path` is that of the array of blocks. `bucket_keys` are
     the declared buckets to which score values must belong; None if buckets are derived from the keys
-    (decisions 7.1). Whether scores count at all is `script.scoring_enabled`.
+    (rules 5.2 to 5.4). Whether scores count at all is `script.scoring_enabled`.
     """
     contexts = [
         RuleContext(block, block_path, invalid_fields)
@@ -94,7 +94,7 @@ def check_outro(
 def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
     """What the chat platform could not display of a stored script.
 
-    Checked again when delivery is set to chat, and when the project is opened (decisions 14.17).
+    Checked again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
     return [
         violation
@@ -109,7 +109,7 @@ def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation
 
 
 def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """The calculated blocks of a stored script whose formula was left out of a copy (decisions 18.15)."""
+    """The calculated blocks of a stored script whose formula was left out of a copy (rule 2.17)."""
     return [
         violation
         for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
@@ -135,7 +135,7 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
-    """Blocks written one by one have together no more than one body can bring (decisions 18.9)."""
+    """Blocks written one by one have together no more than one body can bring (rule 3.38)."""
     size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:
         message = (

@@ -40,7 +40,7 @@ from surveys.engine.script import CALCULATED, WITH_ITEMS, Block, Option, Script,
 from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
-MAX_BYTES = 60_000  # as JSON, as of violations (decisions 18.11)
+MAX_BYTES = 60_000  # as JSON, as of violations (rule 11.8)
 MAX_UNKNOWN_TOKENS = 10  # for which similar names are looked for, because that is slow
 MAX_TOKENS = 10_000  # in the texts of a script, that are looked at for slips
 CODES = (
@@ -155,7 +155,7 @@ def _found(
 
 
 def _on_the_whole(script: Script) -> Iterator[ScriptWarning]:
-    """If scoring was enabled after the script was written, no bucket counts (interface 2.3, rule 1)."""
+    """If scoring was enabled after the script was written, no bucket counts (rule 5.1)."""
     if script.scoring_enabled and not script.is_scored and script.blocks:
         message = (
             "The script was written before scoring was enabled: every bucket scores 0, and score tokens are "
@@ -300,7 +300,7 @@ def _ambiguous(script: Script) -> frozenset[str]:
 def _ambiguous_names(
     script: Script, block: Block, path: str, ambiguous: Collection[str]
 ) -> Iterator[ScriptWarning]:
-    """Positions and variables in the texts of a block that are names of other blocks too (decisions 17.1).
+    """Positions and variables in the texts of a block that are names of other blocks too (rule 3.10).
 
     `ambiguous` are the names that need a look (`_ambiguous`).
     """
@@ -373,7 +373,7 @@ def _fields(block: Block, path: str, declared: Collection[str]) -> Iterator[Scri
 
 
 def _reserved_name(block: Block, path: str, declared: Collection[str]) -> Iterator[ScriptWarning]:
-    """A question that the page's address cannot fill in (decisions 14)."""
+    """A question that the page's address cannot fill in (rules 6.37 and 6.38)."""
     if not block.asks or not block.name:
         return
     if names.is_page_parameter(block.name):

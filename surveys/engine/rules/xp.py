@@ -1,4 +1,4 @@
-"""The most XP that the `give_xp` blocks of a script can give in one completion (decisions 18.19).
+"""The most XP that the `give_xp` blocks of a script can give in one completion (rule 3.39).
 
     most(script)                               the sum over all blocks
     violations(script, block_paths, limit=…)   the block with which it exceeds a limit

@@ -236,11 +236,11 @@ def is_answer(reply: Reply | None) -> bool:
 
 
 def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
-    """The rows as which a reply is stored (decisions 8.5); none for a skip."""
+    """The rows as which a reply is stored (rule 6.49); none for a skip."""
     if "text" in reply:
         yield AnswerRow(0, str(reply["text"]))
     elif "number" in reply:
-        # A scale's answer is only a number; its distribution has no option ids (interface 2.11).
+        # A scale's answer is only a number; its distribution has no option ids (rule 6.54).
         yield AnswerRow(0, str(reply["number"]), number=float(str(reply["number"])))
     elif "option_ids" in reply:
         for ordinal, option_id in enumerate(_option_ids(reply)):
@@ -251,7 +251,7 @@ def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
 
 
 def value(block: Block, reply: Reply | None) -> Value:
-    """The value of a reply in logic (decisions 6.4); None if there is none."""
+    """The value of a reply in logic (rules 4.9 to 4.11); None if there is none."""
     if reply is None:
         return None
     if "text" in reply:

@@ -1,4 +1,4 @@
-"""Which replies of a conversation count: those whose blocks the other replies do not hide (decisions 17.4).
+"""Which replies of a conversation count: those whose blocks the other replies do not hide (rule 6.29).
 
     settled(script, state)         the state after a move, with `left` as it is now
     looked_ahead(script, state)    the state behind all replies that count, for scores and results

@@ -1,6 +1,6 @@
 """What a step shows where its author left it open: one place for the pages, the chat and the interface.
 
-The texts and signs that nobody chose (interface 2.4): buttons, help under a question, the ends and icons of
+The texts and signs that nobody chose (rule 3.18): buttons, help under a question, the ends and icons of
 scales, and how many options an answer takes.
 """
 

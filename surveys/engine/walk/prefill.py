@@ -1,12 +1,12 @@
-"""Answers that a link fills in ahead, such as `?color=red&skip=1` in the address of a page (decisions 14).
+"""Answers that a link fills in ahead, such as `?color=red&skip=1` in the address of a page (rule 6.37).
 
 A value that does not answer its question counts as absent. What is filled in waits in the control for the
 respondent, who may change it. With `skips`, questions that are answered ahead are passed, but never:
 
 - the last one, and the question of a poll: only the respondent ends a conversation or votes
 - a question that has an answer already, also a skipped one: so a respondent who went back can change it
-- a ranking: its order counts once the respondent touches it or says that it is right (decisions 15.14)
-- a graded question of a quiz: its answer could not be changed afterwards (decisions 15.13)
+- a ranking: its order counts once the respondent touches it or says that it is right (rule 6.26)
+- a graded question of a quiz: its answer could not be changed afterwards (rule 5.15)
 """
 
 from __future__ import annotations

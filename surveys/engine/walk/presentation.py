@@ -1,6 +1,6 @@
 """A block as the respondent sees it: tokens filled in, options shuffled, answers and logic removed.
 
-As JSON a step has less than MAX_STEP bytes (decisions 18.9): the rules of scripts refuse blocks of more than
+As JSON a step has less than MAX_STEP bytes (rule 6.40): the rules of scripts refuse blocks of more than
 MAX_BLOCK bytes, and what tokens add is cut.
 """
 
@@ -25,7 +25,7 @@ _AROUND = (
 )
 _ALWAYS_FITS = 400  # characters of a prompt, beside any block
 
-# Scores, correct answers and logic (decisions 8.2), and the configuration of actions.
+# Scores, correct answers and logic (rules 6.7 and 6.8), and the configuration of actions.
 HIDDEN_KEYS = (
     "precondition",
     "show_when",

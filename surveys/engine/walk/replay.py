@@ -7,7 +7,7 @@ or its name, an option by its id, its value or, in a ranking, its label. So what
 fits a copy of it too, where the ids are others. Nothing is taken that a respondent could not have answered.
 
 A partial response may hold answers behind a question without one: its respondent may have stepped back and
-changed an answer, and a new question waits before those that were answered (decisions 17.4).
+changed an answer, and a new question waits before those that were answered (rule 6.29).
 """
 
 from __future__ import annotations

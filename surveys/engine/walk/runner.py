@@ -4,7 +4,7 @@ The walk goes forward one block at a time. Conditions at a block see only the an
 path to it, so a walk with steps back ends like a straight walk with the final answers. Answers given before
 a step back are kept to be offered again. For conditions and prompts they count only after their block has
 been passed again; for everybody who reads the response they count as long as the other answers do not hide
-their block (decisions 17.4).
+their block (rule 6.29).
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def feedback(script: Script, block: Block, reply: Reply) -> str | None:
 def settled_reply(script: Script, state: State) -> Reply | None:
     """The answer to the current block, if the respondent has seen whether it is right; None otherwise.
 
-    Such an answer stays (decisions 15.13). A block with only one of the two texts says it too: by silence.
+    Such an answer stays (rule 5.15). A block with only one of the two texts says it too: by silence.
     """
     block = current_block(script, state)
     if block is None or not script.scoring_enabled or script.is_poll:
@@ -320,7 +320,7 @@ def path_values(script: Script, state: State) -> PathValues:
 
 
 def score_variables(script: Script, state: State) -> Mapping[str, Decimal]:
-    """The score variables over the blocks shown so far (decisions 7.4)."""
+    """The score variables over the blocks shown so far (rule 5.10)."""
     blocks = (script.blocks[script.index_by_id[block_id]] for block_id in state.path)
     return scoring.variables(script, ((block, state.replies.get(block.id or 0)) for block in blocks))
 
@@ -337,8 +337,8 @@ def fill(
     """A prompt or feedback with its tokens filled in, within the limits of `piping.fill`.
 
     `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
-    token stays as written; the token of an unanswered block is empty (decisions 6.10, 14.19). Score tokens
-    also stay if scoring was enabled after the script was written (interface 2.3, rule 1). `escape` takes the
+    token stays as written; the token of an unanswered block is empty (rules 4.28 and 4.30). Score tokens
+    also stay if scoring was enabled after the script was written (rule 5.1). `escape` takes the
     markup out of each value, where the text is shown as markup. `known` are the values of this state, for
     callers that have them.
     """

@@ -1,11 +1,11 @@
 """Points, maxima and correct answers of the blocks passed so far → the score variables.
 
-    score, max_score                     points earned, and the most that was possible (decisions 7.2)
+    score, max_score                     points earned, and the most that was possible (rules 5.6 and 5.7)
     score_correct, max_score_correct     the same for graded questions, where only correct answers count
     correct_answers, max_correct_answers graded questions answered correctly, and all of them
 
 The first four also exist for each bucket (`score_<bucket>`); without a bucket they are the sums over all
-buckets (decisions 7.3).
+buckets (rule 5.9).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def points_by_bucket(block: Block, reply: Reply | None) -> Mapping[str, Decimal]
 
 
 def max_points(block: Block, bucket: str) -> Decimal:
-    """The most points that any answer to a block can have in a bucket (decisions 7.2).
+    """The most points that any answer to a block can have in a bucket (rules 5.6 and 5.7).
 
     For a multi punch these are its best positive options, as many as may be chosen, and others if more must
     be. For a question that may be skipped it is never below 0.

@@ -80,7 +80,7 @@ class PageRequest:
     def remember(self, view: ConversationView) -> None:
         """Keep the conversation in the browser; of one that is over on an anonymous project only the end.
 
-        A vote that can be changed is not over (decisions 17.17).
+        A vote that can be changed is not over (rule 7.14).
         """
         is_over = view.is_completed and not (
             self.project.is_poll and self.project.change_poll and self.is_live

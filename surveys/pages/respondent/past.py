@@ -9,7 +9,7 @@ from surveys.engine.walk import answers
 from surveys.pages.respondent import rewards, widgets
 from surveys.services.conversations.view import Exchange, WalkView
 
-MAX_PAST_STEPS = 50  # that one page draws (decisions 18.9)
+MAX_PAST_STEPS = 50  # that one page draws (rule 6.40)
 # Of the past steps on one page. Beyond it each prompt and each answer is cut, since the page must stay below
 # 1 MB also where the HTML of each character takes 5 bytes.
 MAX_PAST_CHARACTERS = 50_000

@@ -1,4 +1,4 @@
-"""Coming by a personal link: `/s/<slug>?link=<signed>` (decisions 16.5).
+"""Coming by a personal link: `/s/<slug>?link=<signed>` (rule 6.39).
 
 The address is traded for a cookie, and leads on to the page's own address, which shows no secret. A browser
 that brings no cookie back gets the page at once, and its forms carry the link in their seal.

@@ -1,4 +1,4 @@
-"""Protects open pages against scripts and forged forms, and loses no typed answer (decisions 8.13, 14.21)."""
+"""Protects open pages against scripts and forged forms, and loses no typed answer (rules 6.34 and 6.35)."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
         kept_forms.keep(response, request.POST, slug=slug, path=page_request.page.address)
     elif page_request.visit.conversation_id is not None and kept_forms.COOKIE in request.COOKIES:
         kept_forms.forget(response, path=page_request.page.address)
-    # A browser keeps no page of an anonymous project, not even to go back to it (decisions 17.17).
+    # A browser keeps no page of an anonymous project, not even to go back to it (rule 7.14).
     response["Cache-Control"] = f"private, no-{'store' if page_request.project.is_anonymous else 'cache'}"
     response["Vary"] = "Cookie, HX-Request"
     return response

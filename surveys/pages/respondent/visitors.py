@@ -31,9 +31,7 @@ CONVERSATION = "colloquy_conversation"
 LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
-ANSWERED = uuid.UUID(
-    int=0
-)  # in place of a conversation's id, where the browser keeps no more (decisions 17.17)
+ANSWERED = uuid.UUID(int=0)  # in place of a conversation's id, where the browser keeps no more (rule 7.14)
 
 
 @dataclass(frozen=True, slots=True)

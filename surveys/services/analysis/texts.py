@@ -1,4 +1,4 @@
-"""Answers to open questions: read in batches, and the themes found in them (decisions 11.6).
+"""Answers to open questions: read in batches, and the themes found in them (rules 10.13 to 10.15).
 
 An AI provider names themes and assigns answers to them; counts are computed here. Everything the provider
 returns is checked against the answers: unknown themes and sentiments are dropped, and so are quotes that
@@ -223,7 +223,7 @@ class QuestionThemes:
         ]
 
     def report(self, *, least: int | None) -> dict[str, Any]:
-        """The `open_text` of an AnalysisBlock (decisions 11.5).
+        """The `open_text` of an AnalysisBlock (rules 10.10 to 10.12).
 
         `least` is from `anonymity.least_answers`. Where it is set, nobody is quoted if fewer than that have
         answered, nor if only one of them mentioned the theme.

@@ -1,4 +1,4 @@
-"""Who responds, and whether a project admits them (decisions 13.1 and 13.4).
+"""Who responds, and whether a project admits them (rules 6.1 to 6.3).
 
 `check` decides from what the database knows, in the transaction that begins a conversation. `ask_platforms`
 goes before it, outside of any transaction: it asks anew where somebody would be refused by what is known.
@@ -149,7 +149,7 @@ def visitor(*, visitor_id: str) -> Respondent:
 def check(*, project: Project, respondent: Respondent, at: datetime) -> Respondent:
     """Return the respondent with the account that admits them. Raises NotAdmitted.
 
-    A person who is deactivated is admitted nowhere (decisions 18.17).
+    A person who is deactivated is admitted nowhere (rule 6.5).
     """
     if not respondent.is_active:
         raise NotAdmitted([Missing.ACTIVE_ACCOUNT])
@@ -195,7 +195,7 @@ def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> 
 
 
 def _was_asked_enough(project: Project, person: KnownPerson) -> bool:
-    """Kept in Redis alone: on anonymous projects no row may tell when somebody came (decisions 8.8)."""
+    """Kept in Redis alone: on anonymous projects no row may tell when somebody came (rules 7.5 and 7.8)."""
     name = f"colloquy:asked:{project.community_id}:{person.user_id}"
     return throttling.take_surely(name, MOST_QUESTIONS, seconds=QUESTIONS_PERIOD).is_used_up
 
@@ -234,7 +234,7 @@ def _refresh(about: dict[str, Any]) -> Asked:
 
 
 def told_provider(*, project: Project, respondent: Respondent) -> str:
-    """The source of a Response: that which admitted the respondent (decisions 14.4).
+    """The source of a Response: that which admitted the respondent (rule 6.3).
 
     On anonymous projects it is the same for everybody, as a source that one member alone has would lead to
     them: the verified source if there is a single one, else where the project is answered.

@@ -7,7 +7,7 @@
     sessions               how many sessions a respondent has completed
 
 On anonymous projects each completion and each action is stored under a keyed hash of its own
-(decisions 15.7). An action that fired before the project's privacy changed is known under the other key.
+(rule 7.10). An action that fired before the project's privacy changed is known under the other key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Effects of a move: XP, achievements, roles and participation, each exactly once (decisions 9.3).
+"""Effects of a move: XP, achievements, roles and participation, each exactly once (rules 8.11 and 8.12).
 
     recipient_of(conversation=…, earner=…, at=…)  the member who receives them; None for everybody else
     reach(recipient, script, state, blocks)       fires action blocks that were reached
@@ -226,7 +226,7 @@ def lock_earner(
 
     `held` is the member, if they are locked already. On anonymous projects a running conversation may know
     the earner by a user who has been merged into another one since: it is not rewritten, because the merge's
-    transaction would join it to the person (decisions 15.7). So the earner is looked up here.
+    transaction would join it to the person (rules 7.10 and 7.11). So the earner is looked up here.
     """
     if not project.is_anonymous:
         return earner, held or lock_member(project, earner.user_id)
@@ -332,7 +332,7 @@ def _carry_out(
 
 
 def _left(script: Script, state: State) -> int:
-    """The XP that a completion may still give (decisions 18.19).
+    """The XP that a completion may still give (rule 8.18).
 
     The script's own sum is within the limit, or an admin wrote it. But a conversation that goes on after the
     script was changed meets the blocks of both scripts.

@@ -1,4 +1,4 @@
-"""Gifts of anonymous projects: stored encrypted, given once the hour of the answer is over (decisions 15.7).
+"""Gifts of anonymous projects: stored encrypted, given once the hour of the answer is over (rule 7.10).
 
     store      stores what a move gives, in the move's transaction
     settle     gives what is due, together with the other gifts of the same hour; runs every minute

@@ -106,7 +106,7 @@ class LoadedConversation:
         return self.conversation.completed_at is not None
 
     def is_changeable_at(self, at: datetime) -> bool:
-        """Whether a completed vote may still be changed or retracted (decisions 8.9)."""
+        """Whether a completed vote may still be changed or retracted (rules 6.32 and 6.33)."""
         return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
 
     def can_go_back_at(self, at: datetime) -> bool:
@@ -114,7 +114,7 @@ class LoadedConversation:
         return is_open and runner.can_go_back(self.state)
 
     def require_active(self) -> None:
-        """Refuse a conversation whose person was deactivated since it began (decisions 18.17).
+        """Refuse a conversation whose person was deactivated since it began (rule 6.5).
 
         Raises NotAdmitted. An anonymous conversation that has forgotten its person cannot be refused.
         """

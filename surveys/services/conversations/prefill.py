@@ -1,9 +1,9 @@
-"""What the address of a page fills in ahead: `?<block name>=value`, and `&skip=1` (decisions 14).
+"""What the address of a page fills in ahead: `?<block name>=value`, and `&skip=1` (rules 6.37 and 6.38).
 
     of_address(project=…, query=…, language=…)   what the page takes from its address
     explain(project=…, query=…, language=…)      what becomes of each part, for staff who try an address
 
-Names of blocks are compared in title case (decisions 6.1), so `?favourite_colour=` fills in the block
+Names of blocks are compared in title case (rule 3.7), so `?favourite_colour=` fills in the block
 “Favourite colour”. A position (`q1`) is no name, unless a block is called so. A declared field
 (`settings.hidden_fields`) comes before a block of the same name, and so does what the page's address uses by
 itself (`names.PAGE_PARAMETERS`).

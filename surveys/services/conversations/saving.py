@@ -78,7 +78,7 @@ def save(
 
     Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. The answer
     rows become those of the replies that count: a reply whose block the others hide has none, and they come
-    back with its block (decisions 17.4). Replies to other blocks that the turn adds get their rows too, which
+    back with its block (rule 6.29). Replies to other blocks that the turn adds get their rows too, which
     saves several steps at once. Completing drops the replies that do not count. Refuses a completion over the
     limit.
     """
@@ -174,7 +174,7 @@ def _complete(
     """Complete the conversation, count it for its respondent and give what the end gives; the state after it.
 
     Refuses a completion over the limit. There is no limit for nameless respondents, nor for respondents that
-    an anonymous conversation has forgotten (decisions 8.8).
+    an anonymous conversation has forgotten (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     conversation.completed_at = anonymity.rounded(project=project, at=at)
@@ -223,7 +223,7 @@ def _update_row(loaded: LoadedConversation, at: datetime) -> None:
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
     """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
 
-    With the scores as they stand now, which a later script could not tell any more (decisions 15.10). They
+    With the scores as they stand now, which a later script could not tell any more (rule 5.12). They
     and the results are those of all answers that count, also of those ahead after a step back.
     """
     stored = replace(state, fired={}) if project.is_anonymous and state.fired else state

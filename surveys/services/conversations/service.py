@@ -268,7 +268,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     """Delete a locked conversation with its answers, and take them out of every count.
 
     Takes part in the caller's transaction. A vote gives its XP back; everything else that was given stays
-    (decisions 8.10).
+    (rule 6.50).
     """
     replies = State.from_json(conversation.state).counted.values()
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
@@ -294,7 +294,7 @@ def _admitted(
 ) -> tuple[RespondentHistory, Respondent]:
     """The project with the respondent's history there, and the respondent by the account that admits them.
 
-    Checks the state, then access (decisions 14.15).
+    Checks the state, then access (rule 6.6).
     """
     keys = _respondent_keys(project_id, respondent)
     history = repository.find_for_respondent(project_id=project_id, respondents=keys)

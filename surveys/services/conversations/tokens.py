@@ -1,4 +1,4 @@
-"""Values of tokens that the engine cannot know: the respondent's name, and all about XP (interface 2.6).
+"""Values of tokens that the engine cannot know: the respondent's name, and all about XP (rule 4.30).
 
 Each value is looked up only if a text names its token.
 """

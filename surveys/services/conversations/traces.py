@@ -1,6 +1,6 @@
 """The rows of one respondent in anonymous projects, where each completion and each action has its own key.
 
-No key finds all rows of a respondent (decisions 15.7). Their keys are computed one by one: for the first
+No key finds all rows of a respondent (rule 7.10). Their keys are computed one by one: for the first
 completion, the second and so on until one is missing, and for each action that ever fired in the project.
 """
 

@@ -190,7 +190,7 @@ class WalkView(ABC):
         )
 
     def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
-        """Our copies of pictures, by the addresses that authors wrote. Pages show no others (18.14)."""
+        """Our copies of pictures, by the addresses that authors wrote. Pages show no others (rule 7.15)."""
         return copies.in_community(self.project.community_id, addresses)
 
     def texts_ahead(self) -> Iterator[Block]:

@@ -1,7 +1,7 @@
 """What would happen if a draft were saved now: violations, warnings, and how its blocks come out.
 
 The check takes the same path as a write (`scripts.planning`). Pictures that are newly set on the basic tier
-are a violation here; the API stores them on every tier (decisions 14.11).
+are a violation here; the API stores them on every tier (rule 1.46).
 """
 
 from __future__ import annotations

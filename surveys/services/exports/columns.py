@@ -118,7 +118,7 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """A column of what is stored beside the answers: `score.…`, `variable.…` or `field.…` (decisions 15.25).
+    """A column of what is stored beside the answers: `score.…`, `variable.…` or `field.…` (rule 6.62).
 
     `place` is where a row of `responses.batches` holds it, `key` under which key there.
     """
@@ -292,7 +292,7 @@ def with_removed_options(block: Block, stored: StoredScript, *, own_values: bool
 
 
 def part_size(columns: int) -> int:
-    """How many bytes each part of a header may have in a table of so many columns (decisions 18.9)."""
+    """How many bytes each part of a header may have in a table of so many columns (rule 6.66)."""
     return max(MIN_PART, min(MAX_PART, MAX_PARTS // (4 * max(columns, 1))))
 
 

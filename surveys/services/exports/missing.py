@@ -1,4 +1,4 @@
-"""Why a cell of a question has no answer: it was skipped, or not shown (decisions 17.5)."""
+"""Why a cell of a question has no answer: it was skipped, or not shown (rule 6.64)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def removed_questions(project: Project) -> frozenset[int]:
 def skipped_among(removed: Set[int]) -> Callable[[Sequence[Any]], dict[str, object]]:
     """For each row with its course, the removed questions that were shown and skipped; empty for none.
 
-    An import walks the script as it is now, so it cannot find them (decisions 17.5).
+    An import walks the script as it is now, so it cannot find them (rule 6.64).
     """
 
     def of_row(row: Sequence[Any]) -> dict[str, object]:

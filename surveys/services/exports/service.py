@@ -1,4 +1,4 @@
-"""Responses as a file: CSV, XLSX, Parquet, SPSS, JSON or NDJSON (decisions 8.15, 14.5, 14.6, 15.25)."""
+"""Responses as a file: CSV, XLSX, Parquet, SPSS, JSON or NDJSON (rules 6.59 to 6.62)."""
 
 from __future__ import annotations
 

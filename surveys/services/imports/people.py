@@ -34,7 +34,7 @@ def find(*, project: Project, sent: Sequence[SentResponse]) -> Mapping[int, Pers
     """The people of these responses, by line. On anonymous projects nobody is looked for.
 
     `platform_id` is that of a present member's account, on the platform that `provider` names or on any if it
-    names none. Otherwise, and always for `web`, it is an `external_id` (decisions 8.2).
+    names none. Otherwise, and always for `web`, it is an `external_id` (rules 6.7 and 6.8).
     """
     if project.is_anonymous:
         return {}

@@ -1,4 +1,4 @@
-"""Past responses, taken over as if they had been given here (decisions 15.20).
+"""Past responses, taken over as if they had been given here (rules 6.67 and 6.68).
 
 Each response is walked by the engine with its answers, so nothing is stored that a respondent could not have
 answered. Everything derived (scores, results, counts, numbers of sessions) is computed anew. Any violation
@@ -88,7 +88,7 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
 
 
 def _refuse_giver() -> NoReturn:
-    """Creators would give XP by hand, in as many responses of a person as they like (decisions 18.19)."""
+    """Creators would give XP by hand, in as many responses of a person as they like (rule 8.18)."""
     message = (
         "Only admins may import with `give_xp`, as only they give XP by hand. Without it the responses are "
         "imported and give nothing."

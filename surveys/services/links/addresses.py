@@ -17,7 +17,7 @@ _SIGNER = Signer(salt="surveys.personal_link", sep=".")
 
 
 def url_of(*, project: Project, link_id: uuid.UUID) -> str:
-    """The address that admits the link's member (decisions 16.5)."""
+    """The address that admits the link's member (rule 6.39)."""
     return f"{web_url(project)}?{PARAMETER}={signed(link_id)}"
 
 

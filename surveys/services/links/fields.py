@@ -1,4 +1,4 @@
-"""What a personal link carries along: texts that become the metadata of the conversation (decisions 15.11).
+"""What a personal link carries along: texts that become the metadata of the conversation (rule 6.10).
 
 Its reader can neither see nor change them: the address holds the link's id alone. Links of anonymous projects
 carry nothing: who gives each member a value of their own would find it again beside that member's answers.

@@ -6,7 +6,7 @@
 
 An address is written to at most MOST_MAILS times in PERIOD about one project, whoever sends and however many
 members have it, and never after its reader has unsubscribed. To an address that the member's account has not
-proven goes a text of ours, with the name of the community alone (decisions 18.13).
+proven goes a text of ours, with the name of the community alone (rules 7.31 and 7.33).
 """
 
 from __future__ import annotations

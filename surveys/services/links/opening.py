@@ -23,7 +23,7 @@ class Fault(Enum):
     EXPIRED = "expired"
     REVOKED = "revoked"
     LEFT = "left"  # its member is no member any more
-    DEACTIVATED = "deactivated"  # its member answers on no channel (decisions 18.17)
+    DEACTIVATED = "deactivated"  # its member answers on no channel (rule 6.5)
 
 
 class LinkRefused(Exception):
@@ -81,7 +81,7 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
 def note_opening(*, guest: Guest, project: Project, at: datetime) -> None:
     """Write down when a link was first opened; on anonymous projects nothing.
 
-    There the time would stand beside that of an answer, and tell whose it is (decisions 8.8).
+    There the time would stand beside that of an answer, and tell whose it is (rule 7.16).
     """
     if project.is_anonymous or guest.is_known_to_be_opened:
         return

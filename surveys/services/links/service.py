@@ -1,4 +1,4 @@
-"""Personal links: addresses that each admit one member to one project (decisions 13.3).
+"""Personal links: addresses that each admit one member to one project (rule 6.4).
 
     create(…)       links for members, by staff or an API key
     revoke(…)       one that admits nobody any more

@@ -87,7 +87,7 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
 
 
 def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datetime) -> bool:
-    """Whether another community's copy would give away the answers of a quiz that is open (decisions 18.15).
+    """Whether another community's copy would give away the answers of a quiz that is open (rule 2.17).
 
     It is open too while another project of its family is: an earlier version has the same answers as the one
     that was made out of it. A project that waits for its opening counts as open.

@@ -38,7 +38,7 @@ def apply_fields(
     violations: list[Violation] = []
     if "name" in fields:
         project.name = fields["name"]
-    if "is_cloneable" in fields:  # read-only in the API; staff set it (decisions 14.1)
+    if "is_cloneable" in fields:  # read-only in the API; staff set it (rule 1.40)
         project.is_cloneable = fields["is_cloneable"]
     settings = fields.get("settings") or {}
     for key in _PLAIN_SETTINGS:

@@ -1,4 +1,4 @@
-"""The list of projects: filtered, in one of several orders, by page or from a project on (decisions 17.8)."""
+"""The list of projects: filtered, in one of several orders, by page or from a project on (rule 1.16)."""
 
 from __future__ import annotations
 

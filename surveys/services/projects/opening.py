@@ -48,7 +48,7 @@ def open_project(
     violations = []
     if fields and "delivery" in fields:
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
-    if project.delivery is None:  # reads show from now on how it was delivered (decisions 15.1)
+    if project.delivery is None:  # reads show from now on how it was delivered (rule 2.4)
         violations += project_fields.apply_delivery(project, {}, at=at)
     violations += access.ping_faults(actor=actor, after=project.delivery, before=before)
     if project.delivery and not violations:

@@ -1,4 +1,4 @@
-"""Writes of a project's script, each with the event of the project's change (decisions 17.8).
+"""Writes of a project's script, each with the event of the project's change (rules 1.41 and 9.6).
 
 Everything that writes a script goes through here. `scripts.editing` knows the rules, and no events.
 """

@@ -291,7 +291,7 @@ def require_post_channel(project: Project) -> None:
 
 
 def require_chat_platform(project: Project) -> None:
-    """Refuse delivery by chat while the community is not connected with the platform (decisions 13.6)."""
+    """Refuse delivery by chat while the community is not connected with the platform (rule 2.5)."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     if not installations.is_configured():
@@ -387,7 +387,7 @@ def delete_locked(project: Project, *, at: datetime) -> None:
 
 
 def _refund_running_analyses(project: Project) -> None:
-    """Return the credits of running analyses, which are deleted with the project (decisions 11.4)."""
+    """Return the credits of running analyses, which are deleted with the project (rules 10.3 and 10.4)."""
     going_on = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
     taken = going_on.aggregate(credits=Sum("credits_used"))["credits"]
     communities.return_credits(community_id=project.community_id, amount=taken or 0)

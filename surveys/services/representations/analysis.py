@@ -1,4 +1,4 @@
-"""An analysis as JSON, the same in the interface and in events (decisions 11.5).
+"""An analysis as JSON, the same in the interface and in events (rules 10.10 to 10.12).
 
     as_json(analysis)                     from a row that is loaded
     rendered(project_id=…, covers=…, …)   for a read: the stored blocks are passed through unparsed
@@ -88,7 +88,7 @@ def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
 
 
 def without_solutions(analysis: AnalysisJson) -> AnalysisJson:
-    """The analysis without scores and calculated results, which reveal what is right (decisions 15.18)."""
+    """The analysis without scores and calculated results, which reveal what is right (rule 1.35)."""
     return {**analysis, "scores": None, "variables": []}
 
 

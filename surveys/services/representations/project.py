@@ -1,4 +1,4 @@
-"""A project as JSON, the same in the interface and in events (interface 2.3)."""
+"""A project as JSON, the same in the interface and in events (rule 1.37)."""
 
 from __future__ import annotations
 

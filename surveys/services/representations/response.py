@@ -1,4 +1,4 @@
-"""A response as JSON, the same in the interface, in exports and in events (interface 2.7)."""
+"""A response as JSON, the same in the interface, in exports and in events (rule 6.46)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script as JSON (interface 2.4), with warnings about parts of it that will have no effect.
+"""A script as JSON (chapter 3), with warnings about parts of it that will have no effect.
 
     serialize(project, script)         after a write; serialize_block(…) for one block
     all_blocks(project, script)        with the outro
@@ -60,7 +60,7 @@ def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
 def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, dict[str, object]]:
     """The revision and the Script object, with its outro blocks if `outro` is set.
 
-    Without `solutions` it tells no more than a respondent could know (decisions 15.18). Warnings are left out
+    Without `solutions` it tells no more than a respondent could know (rule 1.35). Warnings are left out
     then, because they are for authors and may quote a formula.
 
     Takes one statement if the script is not in memory. Few scripts take two more: for the achievements that

@@ -1,4 +1,4 @@
-"""The feed: every response once for each state that a reader has not seen, and deletions (decisions 15.9).
+"""The feed: every response once for each state that a reader has not seen, and deletions (rule 6.51).
 
 Readers keep a copy. They ask for what comes after their cursor, as often as they like, and whatever happens
 meanwhile reaches them at the next reading. `feed_order` says why nothing is skipped.

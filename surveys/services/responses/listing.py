@@ -94,7 +94,7 @@ def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uu
 
 
 def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, ListedScore]:
-    """The scores of these responses as they were stored, without walking a script (decisions 15.10).
+    """The scores of these responses as they were stored, without walking a script (rules 5.12 and 5.13).
 
     Responses from before scoring was enabled have none. The caller has checked that scores may be read.
     """

@@ -1,4 +1,4 @@
-"""Quotes in finished analyses, removed when the response that they are from is deleted (decisions 8.10)."""
+"""Quotes in finished analyses, removed when the response that they are from is deleted (rule 6.50)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from surveys.services.scripts import editing as scripts
 from xp.services import achievements
 
 MAX_DIGITS = 5
-MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (decisions 18.9)
+MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (rule 6.40)
 
 
 @dataclass(frozen=True, slots=True)

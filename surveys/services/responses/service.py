@@ -1,4 +1,4 @@
-"""Responses: listed, read, deleted, and streamed in batches (decisions 8.4 and 8.9)."""
+"""Responses: listed, read, deleted, and streamed in batches (rules 6.32, 6.33, 6.47 and 6.48)."""
 
 from __future__ import annotations
 

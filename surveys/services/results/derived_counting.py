@@ -3,7 +3,7 @@
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
     max_entries(script)                how many entries their distributions have, at most
 
-Both are stored on the conversation's row, as they stood at its last move (decisions 15.10). They are those of
+Both are stored on the conversation's row, as they stood at its last move (rule 5.12). They are those of
 completed responses, or of partial ones where a selection has only these.
 """
 

@@ -1,4 +1,4 @@
-"""Results as each reader may see them, for the interface and the admin's tab (decisions 8.14, 15.18).
+"""Results as each reader may see them, for the interface and the admin's tab (rules 1.35 and 6.58).
 
 read(actor=…, project=…, …)     figures, the job that counts them, or what is shared of an anonymous project
 """

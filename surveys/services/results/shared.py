@@ -1,4 +1,4 @@
-"""Results shared with everybody who has their address: aggregates only (decisions 8.14)."""
+"""Results shared with everybody who has their address: aggregates only (rule 6.58)."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     totals(projects=…)                                  the counts to show beside each project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
-differ (decisions 15.19, `anonymity.may_replace`); a block's also from the few states before. What was last
+differ (rule 7.12, `anonymity.may_replace`); a block's also from the few states before. What was last
 shown is stored, so that every process shows the same, after a restart too. Nobody sees a selection or
 segments: `surveys.services.access`.
 

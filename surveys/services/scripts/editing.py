@@ -4,7 +4,7 @@
     catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
 
 Writes leave the project's revision one higher, except where nothing changed. The first one while scoring is
-on makes the scores count (interface 2.3, rule 1), which is a change too. `planning` decides what a write
+on makes the scores count (rule 5.1), which is a change too. `planning` decides what a write
 saves, and what it is refused for.
 """
 

@@ -1,4 +1,4 @@
-"""The outro of a script, which the service creates (interface 2.4): thanks, and what the project gives.
+"""The outro of a script, which the service creates (rule 3.27): thanks, and what the project gives.
 
     initial(project, settings)         the outro of a new project
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
@@ -127,12 +127,12 @@ def _action(name: str, kind: str, config: ActionConfig, prompt: str, image_url: 
 
 
 def gives_xp(project: Project) -> bool:
-    """Whether the outro gives XP. A poll gives it with the vote instead (decisions 9.4)."""
+    """Whether the outro gives XP. A poll gives it with the vote instead (rules 8.15 and 8.16)."""
     return project.uses_xp and not project.is_poll
 
 
 def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
-    """The script with what its outro gives at this moment: so much for each question (decisions 9.4).
+    """The script with what its outro gives at this moment: so much for each question (rules 8.15 and 8.16).
 
     The amount is not stored, so that it follows the community's settings; it is 0 where they say that no XP
     is given.

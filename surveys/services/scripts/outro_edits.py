@@ -1,4 +1,4 @@
-"""Changes of the outro by script writes: the presentation of blocks resubmitted by id (interface 2.4)."""
+"""Changes of the outro by script writes: the presentation of blocks resubmitted by id (rule 3.27)."""
 
 from __future__ import annotations
 

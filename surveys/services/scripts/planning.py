@@ -296,7 +296,7 @@ def _broken_rules(
 def _excess_xp(
     before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks, *, limit: int | None
 ) -> list[Violation]:
-    """More XP than the author of this write may have given (decisions 18.19).
+    """More XP than the author of this write may have given (rule 3.39).
 
     Where an admin has written more, a creator may still change wording and pictures.
     """
@@ -314,7 +314,7 @@ def _readable(violations: Iterable[Violation], parsed: ParsedBlocks) -> list[Vio
 def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
     """The paths of formulas that a copy lacks, in blocks that a write of another block leaves as they are.
 
-    So the formulas of a copy can be written one block at a time (decisions 18.15).
+    So the formulas of a copy can be written one block at a time (rule 2.17).
     """
     lacking = {
         block.id for block in before.blocks if block.type == CALCULATED and not block.calculated_formula
@@ -352,7 +352,7 @@ def _empty_before_opening(project: Project, script: Script, *, at: datetime) -> 
 
 
 def _new_types(before: Script, script: Script, ordered: OrderedBlocks) -> Conflict | None:
-    """Refuse another type for a block that has answers: they would mean nothing there (decisions 15.3)."""
+    """Refuse another type for a block that has answers: they would mean nothing there (rule 2.14)."""
     stored = {block.id: block.type for block in before.blocks}
     retyped = [
         (block, number, block_path)
@@ -393,7 +393,7 @@ def _check(
 
 
 def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
-    """The script with its buckets, and the names of buckets that are to be made (decisions 7.1)."""
+    """The script with its buckets, and the names of buckets that are to be made (rules 5.2 to 5.4)."""
     names = () if declared else first_buckets(script)
     return replace(script, buckets=tuple(map(Bucket, declared or names))), names
 
@@ -401,7 +401,7 @@ def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tu
 def first_buckets(script: Script) -> tuple[str, ...]:
     """Names of the buckets that a script creates if none are declared.
 
-    A script from before scoring was on makes none: they are made when it is written again (decisions 7.1).
+    A script from before scoring was on makes none: they are made when it is written again (rule 5.2).
     """
     if not script.scoring_enabled or not script.is_scored or not script.blocks:
         return ()
@@ -409,7 +409,7 @@ def first_buckets(script: Script) -> tuple[str, ...]:
 
 
 def _foreign_ids(ordered: OrderedBlocks, before: Script) -> list[Violation]:
-    """Ids that belong to no block of this script, or to no option of that block (decisions 6.11)."""
+    """Ids that belong to no block of this script, or to no option of that block (rules 3.14 and 3.15)."""
     stored = {block.id: block for block in before.blocks}
     faults = []
     for block, block_path in zip(ordered.blocks, ordered.block_paths, strict=True):

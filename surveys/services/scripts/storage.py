@@ -213,7 +213,7 @@ def with_ids(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def with_codes(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
-    """The blocks with the codes of their options (decisions 17.5).
+    """The blocks with the codes of their options (rules 3.17 and 6.63).
 
     An option keeps its code, from `before` or, in a clone, from where it comes. New ones get the next codes
     in order.

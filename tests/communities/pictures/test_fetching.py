@@ -1,4 +1,4 @@
-"""A worker fetches a picture once for each community, and stores a file of ours (decisions 18.14)."""
+"""A worker fetches a picture once for each community, and stores a file of ours (rule 7.15)."""
 
 import io
 import time

@@ -1,4 +1,4 @@
-"""Which addresses the platforms may be at (decisions 16.3 and 10.8)."""
+"""Which addresses the platforms may be at (rules 9.14 and 12.12)."""
 
 import dataclasses
 import socket

@@ -1,4 +1,4 @@
-"""A correct answer is named by its id, or by its index among the options sent."""
+"""A correct answer is named by its id, or by its index among the options sent (rules 3.24 to 3.26)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that was read can be sent back: every key is present, and none is a violation."""
+"""A block that was read can be sent back: every key is present, and none is a violation (rule 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""show_when and hide_when compile to preconditions that mean the same."""
+"""show_when and hide_when compile to preconditions that mean the same (rules 4.15 and 4.17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skip logic: grammar, comparisons, faults, renames, in tables."""
+"""Skip logic: grammar, comparisons, faults, renames, in tables (rules 4.2, 4.3, 4.10, 4.11 and 4.14)."""
 
 from __future__ import annotations
 

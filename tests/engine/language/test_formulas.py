@@ -1,4 +1,4 @@
-"""Formulas of calculated blocks in tables: arithmetic, conditionals, argmax."""
+"""Formulas of calculated blocks in tables: arithmetic, conditionals, argmax (rules 4.22, 4.23 and 4.25)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors in formulas: message, column, and the limits of length and nesting."""
+"""Errors in formulas: message, column, and the limits of length and nesting (rule 4.24)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parsed expressions and formulas that a process keeps are bounded by their length (decisions 18.10)."""
+"""The parsed expressions and formulas that a process keeps are bounded by their length (rule 11.27)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meaning of names in a script, and the names that are invalid at a block."""
+"""The meaning of names in a script, and the names that are invalid at a block (rules 4.7 and 4.8)."""
 
 from __future__ import annotations
 

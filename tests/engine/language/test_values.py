@@ -37,7 +37,7 @@ everything = singles | st.lists(singles, max_size=3).map(tuple) | st.none()
 
 
 def equal(left: Value, right: Value) -> bool:
-    """The definition of `=`, as decisions 6.5 has it."""
+    """The definition of `=`, as rule 4.14 has it."""
     if left is None or right is None:
         return False
     if isinstance(left, tuple) and isinstance(right, tuple):

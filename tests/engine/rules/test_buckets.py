@@ -1,4 +1,4 @@
-"""The buckets that a script derives from the keys of its score values."""
+"""The buckets that a script derives from the keys of its score values (rules 5.2 and 5.3)."""
 
 from __future__ import annotations
 

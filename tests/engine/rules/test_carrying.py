@@ -1,4 +1,4 @@
-"""New values of options are carried into the conditions, expressions and formulas that name them (17.3)."""
+"""New values of options are carried into the logic and formulas that name them (rule 3.31)."""
 
 from __future__ import annotations
 

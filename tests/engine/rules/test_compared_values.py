@@ -1,4 +1,4 @@
-"""Warnings about comparisons with unknown values, and about orderings that never hold (decisions 17.3)."""
+"""Warnings about comparisons with unknown values, and about orderings that never hold (rule 3.34)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that the editor, drafts and imports give to blocks without a name of their own (decisions 17.1)."""
+"""Names that the editor, drafts and imports give to blocks without a name of their own (rule 3.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that differ, and options that the chat platform can show."""
+"""Options that differ, and options that the chat platform can show (rules 3.5 and 3.20)."""
 
 from __future__ import annotations
 

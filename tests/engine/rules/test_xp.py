@@ -1,4 +1,4 @@
-"""The most XP that the `give_xp` blocks of a script can give in one completion (decisions 18.19)."""
+"""The most XP that the `give_xp` blocks of a script can give in one completion (rule 3.39)."""
 
 from __future__ import annotations
 

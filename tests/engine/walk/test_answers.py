@@ -1,3 +1,5 @@
+"""Answers: read, checked, and stored as rows (rules 6.19, 6.23 and 6.25)."""
+
 from decimal import Decimal
 
 import pytest

@@ -301,7 +301,7 @@ def test_past_steps_have_the_values_of_their_own_state(script, data):
 
 
 def scoring_by_definition(script: Script, state: runner.State) -> dict[str, Decimal]:
-    """Every variable as decisions 7.2 to 7.4 define it, each by itself."""
+    """Every variable as rules 5.6, 5.7, 5.9 and 5.10 define it, each by itself."""
     passed = [(script.blocks[script.index_by_id[each]], state.replies.get(each)) for each in state.path]
     graded = [(block, reply) for block, reply in passed if answers.is_graded(block)]
     right = [(block, reply) for block, reply in graded if reply and answers.is_correct(block, reply)]

@@ -1,4 +1,4 @@
-"""Limits hold for products: tokens × values, options × texts, copies of one answer (decisions 18.9)."""
+"""Limits hold for products: tokens × values, options × texts, copies of one answer (rule 4.32)."""
 
 from __future__ import annotations
 

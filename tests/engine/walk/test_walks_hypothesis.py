@@ -1,4 +1,4 @@
-"""Any walk with steps back ends where a straight walk with the final answers ends (decisions 8.11)."""
+"""Any walk with steps back ends where a straight walk with the final answers ends (rules 6.30 and 6.31)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What each role gets from every address of the admin, written by hand from decisions 2.2.
+"""What each role gets from every address of the admin, written by hand from rules 1.26 to 1.31.
 
 A row says the status of GET, and of POST with an empty body, for objects of the first community. The columns
 are those of `scene.ROLES`.

@@ -1,4 +1,4 @@
-"""What each role gets from every action under /v1, written by hand from decisions 2.2 and 14.16.
+"""What each role gets from every action under /v1, written by hand from rules 1.26 to 1.32.
 
 A row says who may, the status for them, the body that they send, and an object that stands for the usual one.
 """

@@ -54,7 +54,7 @@ REWARDS = {"rewards": {"use_xp": True, "achievement_enabled": True, "discord_rol
 class Person:
     """`told` is what the interface tells of them, `kept` what it does not; `running` waits for answers.
 
-    `private` is how they sign in, which no community reads (decisions 18.7).
+    `private` is how they sign in, which no community reads (rule 7.29).
     """
 
     member: Member

@@ -1,4 +1,4 @@
-"""Analyses over the interface: asked for, joined, given back, read, refused (decisions 2.2, 8.9, 11.5)."""
+"""Analyses over the interface: asked for, joined, given back, read, refused (rules 1.30, 6.33 and 10.10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credits for an analysis: one for each started 100 texts, taken once, all or none (decisions 11.4)."""
+"""Credits for an analysis: one for each started 100 texts, taken once, all or none (rules 10.3 and 10.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An analysis of an anonymous project tells nothing of a single person (decisions 8.8 and 11.6)."""
+"""An analysis of an anonymous project tells nothing of a single person (rules 7.13 and 10.13 to 10.15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open texts: what a provider says is held against the answers, and everything is counted by us (11.6)."""
+"""Open texts: what a provider says is held against the answers, and we count everything (rule 10.13)."""
 
 from __future__ import annotations
 

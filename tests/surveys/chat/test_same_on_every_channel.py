@@ -1,4 +1,7 @@
-"""The same script and the same answers give the same path, responses and scores on every channel."""
+"""The same script and the same answers give the same path, responses and scores on every channel.
+
+Rule 6.15.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Conversations over the interface (rules 6.7, 6.8, 6.16, 6.17 and 6.21)."""
+
 import uuid
 from datetime import timedelta
 

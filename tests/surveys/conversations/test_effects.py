@@ -1,4 +1,4 @@
-"""What conversations set off: XP, achievements, roles, participation (decisions 9)."""
+"""What conversations set off: XP, achievements, roles, participation (chapter 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What votes set off, and what it means to take them back (decisions 8.9 and 9.4)."""
+"""What votes set off, and what it means to take them back (rules 6.32 and 8.15 to 8.17)."""
 
 from __future__ import annotations
 

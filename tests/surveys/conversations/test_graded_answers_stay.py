@@ -1,4 +1,4 @@
-"""A graded answer stays once its feedback was read (decisions 15.13): in the interface, on pages, in chat."""
+"""A graded answer stays once its feedback was read (rule 5.15): in the interface, on pages, in chat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Limits and locks, with as many threads as it takes: what is counted here is counted in the database."""
+"""Limits and locks, with as many threads as it takes: what is counted here is counted in the database.
+
+Rule 6.9.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

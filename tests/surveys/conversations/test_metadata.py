@@ -1,4 +1,4 @@
-"""Metadata: texts sent along with a conversation, told with its response (decisions 15.11, 15.21, 15.27)."""
+"""Metadata: texts sent along with a conversation, told with its response (rules 4.21, 6.10 and 6.14)."""
 
 from __future__ import annotations
 

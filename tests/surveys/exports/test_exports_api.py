@@ -206,7 +206,7 @@ def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):
     assert export(admin, made, "?bom=0").getvalue().startswith(b"id,")
 
 
-# Who may: decisions 2.2 and 8.9.
+# Who may: rules 1.29 and 6.33.
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -1,4 +1,4 @@
-"""The headers of a table stay small and differ, however long the texts of a script are (decisions 18.9)."""
+"""The headers of a table stay small and differ, however long the texts of a script are (rule 6.66)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks that tell skipped questions from those that were not shown (decisions 17.5)."""
+"""Marks that tell skipped questions from those that were not shown (rule 6.64)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Personal links over the interface (decisions 13.3)."""
+"""Personal links over the interface (rule 6.4)."""
 
 from __future__ import annotations
 

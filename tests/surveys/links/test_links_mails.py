@@ -1,4 +1,7 @@
-"""Mailing personal links: to whom, what, how often, and what a mail says to its reader's program."""
+"""Mailing personal links: to whom, what, how often, and what a mail says to its reader's program.
+
+Rule 7.31.
+"""
 
 from __future__ import annotations
 

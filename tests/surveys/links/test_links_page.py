@@ -1,4 +1,4 @@
-"""Coming by a personal link, as a browser does it without JavaScript."""
+"""Coming by a personal link, as a browser does it without JavaScript (rule 6.39)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On anonymous projects nothing that is stored joins a personal link to an answer (decisions 8.8)."""
+"""On anonymous projects nothing that is stored joins a personal link to an answer (rule 7.16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the address of a page sends along, from the first page to the stored response (decisions 15.11)."""
+"""What the address of a page sends along, from the first page to the stored response (rule 6.10)."""
 
 from __future__ import annotations
 

@@ -13,9 +13,8 @@ from django.utils import timezone
 from communities.http import throttling
 from communities.models import CommunitySettings, Member
 from communities.services import platform_members
-from communities.sources import rules
+from communities.sources import SignInSource, rules
 from communities.sources.failures import SourceUnavailable, TokenRefused
-from communities.sources.platforms import SignInSource
 from surveys.models import Conversation, Project
 from surveys.pages.respondent import kept_forms
 from tests.factories import CommunitySettingsFactory, IdentityFactory, VerifiedSourceFactory

@@ -56,7 +56,7 @@ class TestInAFrame:
 
 @pytest.mark.usefixtures("in_no_hurry")
 class TestWithoutCookies:
-    """A browser that keeps no cookies: the form carries the visit on the plain page too (decisions 15.6)."""
+    """A browser that keeps no cookies: the form carries the visit on the plain page too (rule 6.36)."""
 
     def test_the_form_carries_the_respondent_to_the_end(self):
         made = scenario.project(TEXT, {**TEXT, "prompt": "Second."})

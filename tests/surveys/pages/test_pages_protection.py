@@ -1,3 +1,5 @@
+"""Protection of open pages (rules 6.34 and 6.41)."""
+
 import re
 
 import pytest

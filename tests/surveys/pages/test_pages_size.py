@@ -1,4 +1,4 @@
-"""Pages draw long conversations in parts, and each stays below 1 MB (decisions 18.9)."""
+"""Pages draw long conversations in parts, and each stays below 1 MB (rule 6.40)."""
 
 import re
 from dataclasses import replace

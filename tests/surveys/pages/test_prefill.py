@@ -1,4 +1,4 @@
-"""What the address of a page fills in ahead, and how far `&skip=1` goes (decisions 14)."""
+"""What the address of a page fills in ahead, and how far `&skip=1` goes (rules 6.37 and 6.38)."""
 
 from __future__ import annotations
 

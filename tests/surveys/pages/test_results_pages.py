@@ -1,4 +1,4 @@
-"""The shared results: who sees them, when, and what is never in them."""
+"""The shared results: who sees them, when, and what is never in them (rule 6.58)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""When a project last changed: kept by the database, listed, and announced (decisions 17.8)."""
+"""When a project last changed: kept by the database, listed, and announced (rules 1.41 and 9.6)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Opening and closing projects (rules 2.1 to 2.4, 2.8 and 2.9)."""
+
 import threading
 from datetime import datetime, timedelta
 

@@ -1,3 +1,5 @@
+"""Creating projects (rules 1.38 and 1.44)."""
+
 import pytest
 
 from surveys.models import Project

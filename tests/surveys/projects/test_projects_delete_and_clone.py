@@ -1,3 +1,5 @@
+"""Deleting and copying projects (rules 2.15 and 2.18)."""
+
 from typing import Any
 
 import pytest
@@ -200,7 +202,7 @@ def test_other_communities_clone_what_is_cloneable():
 
 
 def test_other_communities_reach_no_draft_and_nothing_private():
-    """Whatever the flag says: only what has been open to the web can be cloned (decisions 15.17)."""
+    """Whatever the flag says: only what has been open to the web can be cloned (rule 2.16)."""
     owner, other = Caller(), Caller()
     draft = owner.make(TEXT, delivery=ON_WEB)
     pending = owner.make(TEXT, delivery={**ON_WEB, **FAR})

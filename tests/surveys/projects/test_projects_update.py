@@ -1,3 +1,5 @@
+"""Changing projects (rules 1.42 and 1.43)."""
+
 import pytest
 
 from surveys.models import Conversation, Project

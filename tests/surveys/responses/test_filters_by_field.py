@@ -1,4 +1,4 @@
-"""Responses listed and exported by the fields that were sent along with them (decisions 15.11)."""
+"""Responses listed and exported by the fields that were sent along with them (rules 6.10 to 6.12)."""
 
 from __future__ import annotations
 

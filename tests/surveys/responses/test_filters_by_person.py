@@ -1,4 +1,4 @@
-"""Responses of one person, by the ids that callers have for people (decisions 15.12)."""
+"""Responses of one person, by the ids that callers have for people (rule 1.14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of a branch that was left: no reader has them while their block is hidden (decisions 17.4)."""
+"""Answers of a branch that was left: no reader has them while their block is hidden (rule 6.29)."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Responses over the interface (rules 6.46 to 6.48)."""
+
 import uuid
 
 import pytest

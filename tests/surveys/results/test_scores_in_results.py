@@ -1,4 +1,4 @@
-"""Scores and calculated results as distributions, in results and analyses (decisions 15.10, 15.18, 15.19)."""
+"""Scores and calculated results as distributions, in results and analyses (rules 1.35, 5.12 and 7.12)."""
 
 from __future__ import annotations
 

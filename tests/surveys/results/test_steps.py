@@ -1,4 +1,7 @@
-"""Figures of anonymous projects change in steps of five responses for all but creators and admins."""
+"""Figures of anonymous projects change in steps of five responses for all but creators and admins.
+
+Rule 7.12.
+"""
 
 import threading
 from datetime import timedelta

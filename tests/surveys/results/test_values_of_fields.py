@@ -1,4 +1,4 @@
-"""How many responses have which values of the declared fields (decisions 15.11, 15.27)."""
+"""How many responses have which values of the declared fields (rules 6.10 to 6.12 and 6.14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole percentages of one whole add up to 100 wherever they are shown (decisions 17.6)."""
+"""Whole percentages of one whole add up to 100 wherever they are shown (rule 6.56)."""
 
 from __future__ import annotations
 

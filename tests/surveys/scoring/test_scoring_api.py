@@ -1,4 +1,4 @@
-"""Buckets and points, one rule after the other, over the interface (interface 2.3, decisions 7)."""
+"""Buckets and points, one rule after the other, over the interface (chapter 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calculated blocks over the interface (interface 2.6, decisions 6.9)."""
+"""Calculated blocks over the interface (rules 4.22, 4.23 and 5.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens, grades and score variables in logic, over the interface (interface 2.6, decisions 6.10)."""
+"""Tokens, grades and score variables in logic, over the interface (rules 4.27 to 4.29 and 5.11)."""
 
 from __future__ import annotations
 

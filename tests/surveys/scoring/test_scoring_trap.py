@@ -1,4 +1,4 @@
-"""Scores count only where scoring was on when the script was written (interface 2.3, rule 1)."""
+"""Scores count only where scoring was on when the script was written (rule 5.1)."""
 
 import pytest
 

@@ -132,7 +132,7 @@ class TestScripts:
 
 
 class TestWandering:
-    """Steps back leave no trace in scores, formulas and what they decide (decisions 8.11)."""
+    """Steps back leave no trace in scores, formulas and what they decide (rules 6.30 and 6.31)."""
 
     BLOCKS = (
         points("a", 1, 2, 3, correct_answer_index=1),

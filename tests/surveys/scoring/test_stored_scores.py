@@ -1,4 +1,4 @@
-"""Scores, calculated results and their place in what a response tells (decisions 15.10, 15.25)."""
+"""Scores, calculated results and their place in what a response tells (rules 5.12, 5.13 and 6.62)."""
 
 from __future__ import annotations
 

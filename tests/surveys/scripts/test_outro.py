@@ -1,4 +1,7 @@
-"""The end of a script, which the service makes of the community's words and the project's rewards."""
+"""The end of a script, which the service makes of the community's words and the project's rewards.
+
+Rules 3.27 to 3.29.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Addresses of pictures: which may be written, which are fetched, and what respondents get (18.14)."""
+"""Addresses of pictures: which may be written, which are fetched, what respondents get (rule 7.15)."""
 
 from typing import Any
 

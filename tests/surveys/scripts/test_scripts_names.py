@@ -1,4 +1,4 @@
-"""Names of blocks in a script that is written, and what refers to them."""
+"""Names of blocks in a script that is written, and what refers to them (rules 3.6 to 3.8)."""
 
 import pytest
 

@@ -343,7 +343,7 @@ def test_counts_of_blocks_and_questions_are_kept():
     assert (project.block_count, project.question_count, project.revision) == (3, 2, 1)
 
 
-# --- The type of a block with answers (decisions 15.3) -------------------------------------------------
+# --- The type of a block with answers (rule 2.14) -------------------------------------------------
 
 
 def retyped(made, n=1):

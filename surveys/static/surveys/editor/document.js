@@ -50,7 +50,7 @@ export function newBlock(type, blocks) {
 }
 
 /** A name that stays with the block from the start, so that logic can refer to it before it is saved: the base, with a
- *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block (decisions 17.1). */
+ *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block (rule 3.11). */
 export function freeName(blocks, base = null, place = null) {
   const taken = new Set(blocks.map((block) => title(block.name ?? "")));
   if (base === null) {
@@ -89,7 +89,7 @@ export function isChosen(block, name = block.name) {
   return !words?.includes("_") || name.replace(/_\d+$/, "") !== words;
 }
 
-/** The form in which names are compared (decisions 6.1). */
+/** The form in which names are compared (rule 3.7). */
 export function title(name) {
   return name.normalize("NFC").trim().replace(/[-\s]/g, "_").split("_")
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join("_");

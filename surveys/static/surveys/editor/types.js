@@ -87,7 +87,7 @@ export function typeName(block) {
 /** The fields of a block's pictures, each with the words for people who do not see it. */
 export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
 
-/** What may still change while respondents are answering (decisions 5 and 14.14). Outro blocks: `OUTRO`. */
+/** What may still change while respondents are answering (rules 2.10 and 2.11). Outro blocks: `OUTRO`. */
 const WORDING = new Set([
   "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
