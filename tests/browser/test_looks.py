@@ -2,6 +2,7 @@ import gzip
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -84,7 +85,7 @@ def test_friendly_states_are_accessible(windows, check_accessibility, fields, to
 
 
 ARABIC = {"options": ["نعم، دائمًا", "لا، أبدًا"], "required": True}
-RIGHT_TO_LEFT = (
+RIGHT_TO_LEFT: tuple[dict[str, Any], ...] = (
     {**ARABIC, "type": "single_punch", "prompt": "One."},
     {**ARABIC, "type": "multi_punch", "prompt": "Some."},
     {**ARABIC, "type": "ranking", "prompt": "All."},

@@ -251,7 +251,7 @@ def test_a_tab_is_told_that_another_saved_the_script_and_went_on(windows, caller
     editor.save(later)
     for words in ("Why not?", "Why not today?"):
         question(later).fill(words)
-        wait_until(lambda words=words: ScriptDraft.objects.filter(blocks__contains=words).exists())
+        wait_until(ScriptDraft.objects.filter(blocks__contains=words).exists)
 
     question(earlier).fill("How so?")
     editor.expect_state(earlier, "The script was saved since, and a newer draft was kept in another tab")
