@@ -18,6 +18,11 @@ class Role(IntEnum):
     def __str__(self) -> str:
         return self.name.lower()
 
+    @classmethod
+    def of(cls, access: str) -> Role:
+        """The role of a member with this access."""
+        return cls[access.upper()]
+
 
 @dataclass(frozen=True, slots=True)
 class ActingKey:

@@ -10,7 +10,7 @@ import pytest
 from nacl.signing import SigningKey
 from psycopg.conninfo import conninfo_to_dict
 
-from communities.services.invitations import VALID_FOR
+from communities.models.invitation import VALID_FOR
 from config import environment, gunicorn
 
 ROOT = Path(__file__).parent.parent

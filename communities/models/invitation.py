@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from django.db import models
 
 from communities.models.community import Community
 from communities.models.member import Member
 from communities.models.user import User
+
+VALID_FOR = timedelta(days=14)  # from when it was last sent
 
 
 class Invitation(models.Model):
@@ -35,3 +39,8 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"Invitation {self.pk} to community {self.community_id}"
+
+    @property
+    def sent_at(self) -> datetime:
+        """When it was last sent."""
+        return self.expires_at - VALID_FOR

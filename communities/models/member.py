@@ -105,3 +105,8 @@ class Member(models.Model):
     def belongs(self) -> bool:
         """Whether this person has not left the community."""
         return self.left_at is None
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether this person is an admin and has not left."""
+        return self.access == self.Access.ADMIN and self.belongs

@@ -3,7 +3,6 @@
     record(actor=…, action=…, on=Subject(…), …)   one entry
     changes(before, after)                        what differs, as `record` takes it
     last_change(project_id=…, action=…)           the newest change of a project
-    has_changed(on=Subject(…), field=…, …)        whether a field was changed after a time
 
 `audit_listing` reads the trail. What respondents do is no part of it, and neither are answers and secrets.
 """
@@ -228,14 +227,6 @@ def last_change(*, project_id: int, action: str = "") -> LastChange | None:
     newest = entries.order_by("-happened_at", "-id").values_list("actor_id", "actor_name", "happened_at")
     row = newest.first()
     return LastChange(row[0], row[1] or None, row[2]) if row else None
-
-
-def has_changed(*, on: Subject, action: Action, field: str, since: datetime) -> bool:
-    """Whether an action has changed this field of an object after this time."""
-    entries = AuditEntry.objects.filter(
-        community_id=on.community_id, object_type=on.type, object_id=str(on.id), action=action
-    )
-    return entries.filter(happened_at__gt=since, before__has_key=field).exists()
 
 
 # --- Erasing and deleting ---------------------------------------------------------------------------

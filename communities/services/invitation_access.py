@@ -1,20 +1,28 @@
-"""Invitations to more than `member`: they hold while the person who sent them is an admin.
+"""Invitations that end because access was taken: from the person who sent them, or who was invited.
 
-Others could no longer invite so. What an admin sent ends with their access, in the audit trail. Nothing that
-ends it can be forgotten: `is_allowed` looks at the inviter whenever an invitation is listed or accepted.
+Invitations to more than `member` hold while the person who sent them is an admin. What an admin sent ends
+with their access, in the audit trail. Nothing that ends it can be forgotten: `is_allowed` looks at the
+inviter whenever an invitation is listed or accepted.
+
+A decision of staff about a member ends the open invitations to an address of that person. An invitation is
+accepted with any account, so a check of the account that accepts would come too late.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from allauth.account.models import EmailAddress
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from communities import rounding
-from communities.actors import Actor
+from communities.actors import Actor, Role
 from communities.audit_actions import Action
 from communities.errors import Forbidden
+from communities.mail_addresses import canonical
 from communities.models import Invitation, Member, User
+from communities.models.invitation import VALID_FOR
 from communities.rounding import Rounding
 from communities.services import audit
 from communities.transactions import in_transaction
@@ -48,10 +56,14 @@ def keep_admin(*, actor: Actor) -> None:
         raise Forbidden("Only admins invite people.")
 
 
-def lock_of_inviter(*, community_id: int, member_id: int) -> None:
-    """Lock the invitations that `end_of_inviter` ends for a member. They come before the community."""
-    user_ids = Member.objects.filter(community_id=community_id, pk=member_id).values("user_id")
-    list(_to_more(community_id).filter(created_by__in=user_ids))
+def lock_of_member(*, community_id: int, member_id: int) -> None:
+    """Lock what `end_of_inviter` and `end_of_invited` end for a member. They come before the community."""
+    member = Member.objects.filter(community_id=community_id, pk=member_id).first()
+    if member is None:
+        return
+    waiting = _waiting(community_id)
+    sent = Q(created_by=member.user_id) & ~Q(access=Member.Access.MEMBER)
+    list(_locked(waiting.filter(sent | Q(pk__in=_invited(waiting, community_id, {member.user_id})))))
 
 
 @in_transaction
@@ -68,22 +80,79 @@ def end_of_inviter(
     Those that have run out end too, so that nobody sends them again. `rounded_to` is for what happens beside
     anonymous answers: no stored time is finer.
     """
-    for invitation in _to_more(community_id).filter(created_by_id=user_id):
+    sent = _waiting(community_id).filter(created_by_id=user_id).exclude(access=Member.Access.MEMBER)
+    _end(_locked(sent), actor=actor, at=at, rounded_to=rounded_to)
+
+
+@in_transaction
+def end_of_invited(
+    *,
+    actor: Actor | None,
+    member: Member,
+    user_ids: Collection[int],
+    at: datetime,
+    sent_until: datetime | None = None,
+    rounded_to: Rounding | None = None,
+) -> None:
+    """Take back the invitations to an address of a member that give more than staff have decided since.
+
+    That is more than the access of the member, or anything if the member has left. Invitations of the member
+    themselves stay: they give no more in any case (`invitations.access_given`). `user_ids` are the accounts
+    of the person, `sent_until` is the time of the decision if it is over already.
+    """
+    waiting = _waiting(member.community_id).filter(Q(member__isnull=True) | ~Q(member=member))
+    if sent_until is not None:
+        waiting = waiting.filter(expires_at__lte=sent_until + VALID_FOR)
+    if member.belongs:
+        more = [str(role) for role in Role if role > Role.of(member.access)]
+        waiting = waiting.filter(access__in=more)
+    ids = _invited(waiting, member.community_id, user_ids)
+    _end(_locked(waiting.filter(pk__in=ids)), actor=actor, at=at, rounded_to=rounded_to)
+
+
+def forget_invited(*, community_id: int, user_id: int) -> None:
+    """Delete the invitations to an address of a person who is erased, so that none brings them back."""
+    sent = Invitation.objects.filter(community_id=community_id)
+    sent.filter(pk__in=_invited(sent, community_id, {user_id})).delete()
+
+
+def _end(
+    rows: QuerySet[Invitation], *, actor: Actor | None, at: datetime, rounded_to: Rounding | None
+) -> None:
+    for invitation in rows:
         invitation.revoked_at = rounding.down(at, rounded_to)
         invitation.save(update_fields=["revoked_at"])
         audit.record(
             actor=actor,
             action=Action.INVITATION_REVOKED,
-            on=audit.Subject(community_id, "invitation", invitation.pk),
+            on=audit.Subject(invitation.community_id, "invitation", invitation.pk),
             at=at,
             after={"access": invitation.access},
             rounded_to=rounded_to,
         )
 
 
-def _to_more(community_id: int) -> QuerySet[Invitation]:
-    waiting = Invitation.objects.filter(
-        community_id=community_id, revoked_at__isnull=True, accepted_at__isnull=True
+def _waiting(community_id: int) -> QuerySet[Invitation]:
+    """The invitations that nobody has accepted or taken back. People who sign up themselves have none."""
+    return Invitation.objects.filter(
+        community_id=community_id,
+        revoked_at__isnull=True,
+        accepted_at__isnull=True,
+        accepted_by__isnull=True,
     )
-    to_more = waiting.exclude(access=Member.Access.MEMBER)
-    return to_more.order_by("pk").select_for_update(no_key=True, of=("self",))
+
+
+def _locked(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    return invitations.order_by("pk").select_for_update(no_key=True, of=("self",))
+
+
+def _invited(
+    invitations: QuerySet[Invitation], community_id: int, user_ids: Collection[int]
+) -> Sequence[int]:
+    """The ids of those invitations that go to an address of these users: a proven one, or one of a member."""
+    proven = EmailAddress.objects.filter(user_id__in=user_ids, verified=True).values_list("email", flat=True)
+    written = Member.objects.filter(community_id=community_id, user_id__in=user_ids).exclude(email="")
+    theirs = {canonical(each) for each in (*proven, *written.values_list("email", flat=True))}
+    if not theirs:
+        return []
+    return [pk for pk, email in invitations.values_list("pk", "email") if canonical(email) in theirs]

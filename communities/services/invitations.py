@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from allauth.account.models import EmailAddress
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -23,7 +24,9 @@ from communities.audit_actions import Action
 from communities.errors import Conflict, Forbidden, NotFound
 from communities.mail_addresses import keyed_hash
 from communities.models import Community, Invitation, Mail, Member, User
+from communities.models.invitation import VALID_FOR
 from communities.services import (
+    access_decisions,
     audit,
     identities,
     invitation_access,
@@ -36,7 +39,6 @@ from communities.services import (
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import again_after_deadlock, in_transaction
 
-VALID_FOR = timedelta(days=14)
 KEPT_FOR = timedelta(days=30)  # once they are over
 MAX_OPEN = 1_000  # of one community
 MAX_MAILS = 200  # of one community in PERIOD: they go to strangers
@@ -223,16 +225,15 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     Nothing is given to anybody before. The database refuses a known member who has an account (a
     trigger), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
     InvitationOver. Refuses (Conflict) an invitation for a known member who has since found another way to
-    sign in: a reader of the mail must not get into the member's account. Refuses (Forbidden) a user if staff
-    have removed their membership since the invitation was sent.
+    sign in: a reader of the mail must not get into the member's account. Refuses (Forbidden) if staff have
+    removed the user, or a member who has the address, since the invitation was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()
     both = (known_id, user.pk if user else None)
     identities.lock_owners(*(each for each in both if each is not None))
     invitation = _usable(rows.select_for_update(no_key=True).first(), at)
-    sent_at = invitation.expires_at - VALID_FOR
-    if user is not None and _was_removed(user, invitation.community_id, after=sent_at):
+    if _removed_since(invitation, user):
         raise Forbidden("You were removed from this community after you were invited. Ask its team again.")
     member = invitation.member
     is_theirs = member is None or (user is not None and member.user_id == user.pk)
@@ -265,7 +266,7 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
     _lock_community(invitation.community_id)
     member = Member.objects.filter(community_id=invitation.community_id, user=user).first()
     access = invitation.access if member is None else access_given(invitation, member)
-    return _admit(user, invitation.community_id, access=access, at=at)
+    return _admit(user, invitation.community_id, access=access, at=at, invited_at=invitation.sent_at)
 
 
 def access_given(invitation: Invitation, member: Member) -> str:
@@ -274,13 +275,10 @@ def access_given(invitation: Invitation, member: Member) -> str:
     It is no more than the member's own if the invitation is for this member, who had the access when invited,
     or if staff have changed their access since it was sent.
     """
-    is_decided = invitation.member_id == member.pk or audit.has_changed(
-        on=audit.Subject(member.community_id, "member", member.pk),
-        action=Action.MEMBER_UPDATED,
-        field="access",
-        since=invitation.expires_at - VALID_FOR,
-    )
-    return min(invitation.access, member.access, key=_rank) if is_decided else invitation.access
+    changed_at = access_decisions.decisions_about(member).changed_at
+    has_changed = changed_at is not None and changed_at > invitation.sent_at
+    is_decided = invitation.member_id == member.pk or has_changed
+    return min(invitation.access, member.access, key=Role.of) if is_decided else invitation.access
 
 
 @again_after_deadlock
@@ -345,18 +343,30 @@ def admit_confirmed(*, user: User, email: str, at: datetime) -> None:
 # --- Parts --------------------------------------------------------------------------------------------
 
 
-def _was_removed(user: User, community_id: int, *, after: datetime | None = None) -> bool:
-    """Whether staff ended a membership. The platform marks what it ends, and people erase their own."""
-    removed = Member.objects.filter(community_id=community_id, user=user, left_server=False)
-    removed = removed.exclude(left_at=None) if after is None else removed.filter(left_at__gt=after)
-    return removed.exists()
+def _was_removed(user: User, community_id: int) -> bool:
+    return _removed(community_id).filter(user=user).exists()
+
+
+def _removed_since(invitation: Invitation, user: User | None) -> bool:
+    """Whether staff have removed this user, or a member with the address, since the invitation was sent."""
+    since = _removed(invitation.community_id).filter(left_at__gt=invitation.sent_at)
+    proven = EmailAddress.objects.filter(email__iexact=invitation.email, verified=True).values("user")
+    theirs = Q(user=user) | Q(user__in=proven) | Q(email__iexact=invitation.email)
+    return since.filter(theirs).exists()
+
+
+def _removed(community_id: int) -> QuerySet[Member]:
+    """The members whom staff removed. The platform marks what it ends, and people erase their own."""
+    return Member.objects.filter(community_id=community_id, left_at__isnull=False, left_server=False)
 
 
 def _lock_community(community_id: int) -> None:
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
 
 
-def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Member:
+def _admit(
+    user: User, community_id: int, *, access: str, at: datetime, invited_at: datetime | None = None
+) -> Member:
     _lock_community(community_id)
     member = Member.objects.filter(community_id=community_id, user=user).first()
     before: dict[str, object] | None = None
@@ -364,18 +374,19 @@ def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Membe
         member = Member.objects.create(community_id=community_id, user=user, access=access, joined_at=at)
     else:
         before = {"access": member.access, "present": member.belongs}
-        if not member.belongs or _rank(access) > _rank(member.access):
+        if not member.belongs or Role.of(access) > Role.of(member.access):
             member.access = access
         member.left_at, member.left_server = None, False
         member.save(update_fields=["access", "left_at", "left_server"])
     community = member.community
+    invited = {} if invited_at is None else {access_decisions.INVITED_AT: invited_at}
     audit.record(
         actor=Actor(user.pk, member.access, community_id, community.tier),
         action=Action.MEMBER_JOINED,
         on=subject_of(community_id=community_id, member_id=member.pk, user_id=user.pk),
         at=at,
         before=before,
-        after={"access": member.access, "present": True},
+        after={"access": member.access, "present": True, **invited},
     )
     member_changes.announce(member_ids=[member.pk], at=at)
     return member
@@ -384,7 +395,7 @@ def _admit(user: User, community_id: int, *, access: str, at: datetime) -> Membe
 def _require_admin(actor: Actor, access: str) -> None:
     if not actor.is_admin:
         raise Forbidden("Only admins invite people.")
-    if _rank(access) > _rank(actor.role):
+    if Role.of(access) > Role.of(actor.role):
         raise Forbidden("Nobody invites others to more than they may do themselves.")
 
 
@@ -406,10 +417,6 @@ def _require_mails_left(community_id: int, emails: Sequence[str], at: datetime) 
             f"A community can send {MAX_MAILS} invitations a day. Please send the others tomorrow."
         )
     mail_sums.take(community_id=community_id, wanted=len(emails), at=at)
-
-
-def _rank(access: str) -> Role:
-    return Role[access.upper()]
 
 
 def _member_without_account(community_id: int, member_id: int) -> Member:

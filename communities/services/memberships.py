@@ -155,7 +155,7 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
             identities.lock_account(Identity.Provider.CHAT, changes["platform_id"])
         identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
     if "access" in changes:
-        invitation_access.lock_of_inviter(community_id=actor.community_id, member_id=member_id)
+        invitation_access.lock_of_member(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -206,9 +206,10 @@ def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) ->
     """Change what a present member may do. Raises NoSuchMember.
 
     Refuses (Conflict) a member who has left, and to take the access `admin` from the only admin. An
-    admin's open invitations to more than `member` end with that access.
+    admin's open invitations to more than `member` end with that access. So do open invitations to an address
+    of the member, if they give more than the new access.
     """
-    invitation_access.lock_of_inviter(community_id=actor.community_id, member_id=member_id)
+    invitation_access.lock_of_member(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
         raise Conflict("This member has left the community.")
@@ -237,6 +238,7 @@ def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -
     invitation_access.end_of_inviter(
         actor=actor, community_id=member.community_id, user_id=member.user_id, at=at
     )
+    invitation_access.end_of_invited(actor=actor, member=member, user_ids={member.user_id}, at=at)
 
 
 @in_transaction
@@ -274,16 +276,16 @@ def _require_ours(member: Member) -> None:
         raise Conflict("This person has answered with their account: only they can change it.")
 
 
-def is_only_admin(member: Member) -> bool:
-    """Whether the community would have no admin without this member."""
+def is_only_admin(*members: Member) -> bool:
+    """Whether their community would have no admin without these members."""
     admins = Member.objects.filter(
-        community_id=member.community_id,
+        community_id=members[0].community_id,
         access=Member.Access.ADMIN,
         left_at__isnull=True,
         user__is_active=True,
     )
-    is_admin = member.access == Member.Access.ADMIN and member.belongs
-    return is_admin and not admins.exclude(pk=member.pk).exists()
+    others = admins.exclude(pk__in=[each.pk for each in members])
+    return any(each.is_admin for each in members) and not others.exists()
 
 
 def _lock(community_id: int, member_id: int) -> Member:

@@ -128,6 +128,7 @@ def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
             "they mention names.",
             "Surveys that they made, and XP that they gave to others, stay without their name.",
             *([_INVITATIONS_END] if member.access == Member.Access.ADMIN else []),
+            "Invitations to their address are deleted, so that none brings them back.",
             "What webhooks have already sent to other systems is not deleted there.",
         ],
         "form": form,

@@ -30,14 +30,20 @@ from communities.audit_actions import Action
 from communities.errors import Conflict
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
 from communities.rounding import Rounding
-from communities.services import audit, identities, invitation_access, member_changes, members
+from communities.services import (
+    access_decisions,
+    audit,
+    identities,
+    invitation_access,
+    member_changes,
+    members,
+    memberships,
+)
 from communities.services import people as membership_data
 from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services import anonymity, draft_generation, feed_order, people
 from xp.services import people as rewards
-
-_ACCESS = (Member.Access.MEMBER, Member.Access.CREATOR, Member.Access.ADMIN)
 
 # The dropped user's open conversation gives way to one that is open already: it stays as a partial response.
 _MOVE_CONVERSATIONS = f"""
@@ -198,23 +204,31 @@ def _record(
 
 
 def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding | None) -> None:
-    """Keep of two memberships what is more: the higher access, the earlier joining, what only one has.
+    """Keep of two memberships what is more: the earlier joining, what only one has, and the access.
 
-    Access that somebody had when they left does not come back by another membership. If staff have ended one
-    of the two, both are over, unless the kept one is not: a second account does not undo a removal.
+    What staff have taken from one of them stays taken (`access_decisions.merged`), and so do invitations from
+    before that. Refuses (Conflict) to leave a community without an admin.
     """
-    removals = [each.removed_at for each in (own, other) if each.removed_at]
-    if own.belongs == other.belongs:
-        own.access = max(own.access, other.access, key=lambda each: _ACCESS.index(Member.Access(each)))
-    elif other.belongs:
-        own.access = other.access
-    if removals and not own.belongs:
-        own.left_at, own.left_server = max(removals), False
+    both = [membership_data.user_ids_of(user_id=each.user_id) for each in (own, other)]
+    user_ids = {user_id for ids in both for user_id in ids}
+    merged = access_decisions.merged(own, other, user_ids=user_ids)
+    was_admin, was_only_admin = own.is_admin or other.is_admin, memberships.is_only_admin(own, other)
+    own.access, own.left_at, own.left_server = merged.access, merged.left_at, merged.left_server
+    if was_only_admin and not own.is_admin:
+        raise Conflict(f"{own.community.name} would have no admin: make somebody else an admin first.")
+    if was_admin and not own.is_admin:
         invitation_access.end_of_inviter(
             actor=None, community_id=own.community_id, user_id=own.user_id, at=at, rounded_to=rounded_to
         )
-    elif other.belongs:
-        own.left_at, own.left_server = None, False
+    if merged.taken_at is not None:
+        invitation_access.end_of_invited(
+            actor=None,
+            member=own,
+            user_ids=user_ids,
+            at=at,
+            sent_until=merged.taken_at,
+            rounded_to=rounded_to,
+        )
     own.joined_at = min(filter(None, (own.joined_at, other.joined_at)), default=None)
     own.nick, own.avatar_url = own.nick or other.nick, own.avatar_url or other.avatar_url
     own.email = own.email or other.email

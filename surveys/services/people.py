@@ -280,6 +280,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         gone = Actor(0, "admin", community_id, "", pseudonym=pseudonym) if pseudonym else None
         by = actor or gone
         invitation_access.end_of_inviter(actor=by, community_id=community_id, user_id=user_id, at=at)
+        invitation_access.forget_invited(community_id=community_id, user_id=user_id)
         membership_data.erase_member(community_id=community_id, member_id=member_id, user_id=user_id)
         erased = audit.Subject(community_id, "member", None)
         audit.record(actor=by, action=Action.MEMBER_ERASED, on=erased, at=at)

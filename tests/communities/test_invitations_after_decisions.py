@@ -6,16 +6,19 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
 from communities.errors import Forbidden
-from communities.models import Invitation, Member, User
+from communities.models import AuditEntry, Invitation, Member, User
 from communities.services import invitations
-from tests.factories import MemberFactory
+from communities.services.invitations import InvitationOver, NoSuchInvitation
+from surveys.services.merging import merge_users
+from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
-from tests.support.browsers import invited, new_browser, page, person, prove, sign_in
+from tests.support.browsers import EMAIL, invited, new_browser, page, person, prove, sign_in
 from tests.support.caller import Caller
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
@@ -202,3 +205,121 @@ def test_an_invitation_to_be_a_member_does_not_bring_removed_people_back_either(
 
     with pytest.raises(Forbidden):
         accept(path, ada.user)
+
+
+# --- With another account -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def second() -> User:
+    """Another account of Ada's, without any address that somebody knows."""
+    return UserFactory.create(name="Ada, too")
+
+
+def proven(ada: Member, address: str) -> None:
+    EmailAddress.objects.create(user=ada.user, email=address, verified=True)
+
+
+def written_by_staff(ada: Member, address: str) -> None:
+    Member.objects.filter(pk=ada.pk).update(email=address)
+
+
+KNOWN_BY = pytest.mark.parametrize("known_by", [proven, written_by_staff])
+KnownBy = Callable[[Member, str], None]
+
+
+@KNOWN_BY
+@pytest.mark.parametrize(
+    ("address", "spelling"),
+    [("ada@work.example", "Ada@Work.Example"), ("ada@b\u00fccher.example", "ada@xn--bcher-kva.example")],
+)
+def test_a_demotion_ends_the_invitations_to_each_address_of_the_member(
+    boss: Caller, ada: Member, second: User, known_by: KnownBy, address: str, spelling: str
+) -> None:
+    known_by(ada, address)
+    path = invited(boss.actor, "admin", email=spelling.lower())
+    demote(boss, ada)
+
+    with pytest.raises(InvitationOver):
+        accept(path, second)
+
+    row = Invitation.objects.get()
+    entry = AuditEntry.objects.get(action="invitation.revoked")
+    assert (entry.object_id, entry.after, entry.actor_id) == (str(row.pk), {"access": "admin"}, boss.user.pk)
+    assert row.revoked_at == entry.happened_at
+
+
+def test_invitations_that_give_no_more_than_a_demotion_leaves_stay(
+    boss: Caller, ada: Member, second: User
+) -> None:
+    path = invited(boss.actor, "creator", email=EMAIL)
+    demote(boss, ada, "creator")
+
+    assert accept(path, second).access == "creator"
+
+
+def test_a_demotion_leaves_the_invitations_of_others(boss: Caller, ada: Member, second: User) -> None:
+    EmailAddress.objects.create(user=ada.user, email="ada@work.example", verified=False)
+    path = invited_anew(boss)
+    demote(boss, ada)
+
+    assert accept(path, second).access == "admin"
+
+
+def test_an_invitation_to_the_address_after_the_demotion_gives_what_it_promises(
+    boss: Caller, ada: Member, second: User
+) -> None:
+    proven(ada, "ada@work.example")
+    invited_anew(boss)
+    demote(boss, ada)
+
+    assert accept(invited_anew(boss), second).access == "admin"
+
+
+@KNOWN_BY
+def test_a_removal_ends_the_invitations_to_each_address_of_the_member(
+    boss: Caller, ada: Member, second: User, known_by: KnownBy
+) -> None:
+    known_by(ada, "ada@work.example")
+    path = invited_anew(boss)
+    remove(ada)
+
+    with pytest.raises(Forbidden, match="removed"):
+        accept(path, second)
+    with pytest.raises(Forbidden, match="removed"):  # nor with an account that the page makes
+        invitations.take(token=path.split("/")[-2], at=timezone.now())
+    assert accept(invited_anew(boss), second).access == "admin"
+
+
+def test_an_erased_member_does_not_come_back_by_an_older_invitation(
+    boss: Caller, ada: Member, second: User
+) -> None:
+    path = invited(boss.actor, "admin", email=EMAIL)
+    boss.delete(f"/members/{ada.pk}/data")
+
+    with pytest.raises(NoSuchInvitation):
+        accept(path, second)
+
+
+def test_an_account_that_took_a_demoted_one_in_gets_no_more(boss: Caller, ada: Member) -> None:
+    path = invited_anew(boss)
+    demote(boss, ada)
+    keep = MemberFactory.create(community=boss.community)
+    merge_users(keep_id=keep.user_id, drop_id=ada.user_id, at=timezone.now())
+
+    assert accept(path, keep.user).access == "member"
+
+
+def test_a_merge_with_a_demoted_account_ends_older_invitations_to_the_other_one(
+    boss: Caller, ada: Member, second: User
+) -> None:
+    keep = MemberFactory.create(community=boss.community)
+    proven(keep, "ada@work.example")
+    path = invited_anew(boss)
+    demote(boss, ada)
+    later = invited(boss.actor, "admin", email=EMAIL)
+    merge_users(keep_id=keep.user_id, drop_id=ada.user_id, at=timezone.now())
+
+    with pytest.raises(InvitationOver):
+        accept(path, second)
+    assert accept(later, second).access == "admin"

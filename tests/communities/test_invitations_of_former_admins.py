@@ -204,10 +204,16 @@ def test_who_loses_their_access_while_they_invite_has_invited_nobody(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_change_of_access_locks_the_invitations_before_the_community(boss: Caller, sender: Caller) -> None:
+@pytest.mark.parametrize("has", ["sent", "got"])
+def test_a_change_of_access_locks_the_invitations_before_the_community(
+    boss: Caller, sender: Caller, has: str
+) -> None:
     """As those who accept them do, so that neither waits for the other in a circle."""
     row = Invitation.objects.get(access="admin")
     member, actor = member_of(sender), boss.actor
+    if has == "got":
+        Invitation.objects.filter(pk=row.pk).update(created_by=boss.user)
+        Member.objects.filter(pk=member.pk).update(email=row.email)
 
     with row_locked_elsewhere("communities_invitation", row.pk):
         changing = BackgroundCall(
@@ -229,37 +235,58 @@ def test_the_pages_say_what_ends(boss: Caller, sender: Caller) -> None:
     inviting = staff.get("communities_member_invite_people").content.decode()
 
     assert "their invitations to creators and admins end" in access
+    assert "Open invitations to an address of theirs end if they promise more." in access
+    assert "Invitations to their address are deleted" in erasing
     assert "Invitations that they sent to creators and admins" in erasing
     assert "ends when its sender is no longer an admin" in inviting
 
 
 # --- All places -----------------------------------------------------------------------------------------
 
-ENDS = {"_change_access", "_note_absence", "_take_over"}
+# What each place that takes access ends: what the member sent, and what was sent to the member. The platform
+# decides nothing: who comes back to its server has the access of before.
+ENDS = {
+    "_change_access": {"end_of_inviter", "end_of_invited"},
+    "_take_over": {"end_of_inviter", "end_of_invited"},
+    "_note_absence": {"end_of_inviter"},
+    "_erase": {"end_of_inviter", "forget_invited"},
+}
 # They give access or take nothing from a present member.
 # `send_again` writes to an invitation what its member has now.
 GIVES = {"_admit", "_note_if_member", "send_again"}
 
 
-def _writers_of_access() -> Iterator[tuple[str, bool]]:
-    """The functions that write what a member may do, or that they left; whether they end invitations."""
-    for module in our_code.modules(".access", ".left_at"):
+def _writers_of_access() -> Iterator[tuple[str, set[str]]]:
+    """The functions that write what a member may do, or that they left; which invitations they end."""
+    for module in our_code.modules(".access", ".left_at", "erase_member("):
         for node, text in module.functions():
             if _writes_access(node):
-                yield node.name, "end_of_inviter(" in text
+                yield (
+                    node.name,
+                    {
+                        name
+                        for name in ("end_of_inviter", "end_of_invited", "forget_invited")
+                        if f"{name}(" in text
+                    },
+                )
 
 
 def _writes_access(function: ast.FunctionDef) -> bool:
-    stored = (
+    stored = {
         node.attr
         for node in ast.walk(function)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    )
-    return bool({"access", "left_at"} & set(stored))
+    }
+    called = {
+        node.func.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return bool({"access", "left_at"} & stored) or "erase_member" in called
 
 
-def test_each_place_that_takes_access_from_a_member_ends_their_invitations() -> None:
+def test_each_place_that_takes_access_from_a_member_ends_invitations() -> None:
     writers = dict(_writers_of_access())
 
-    assert {name for name, ends in writers.items() if ends} == ENDS
+    assert {name: ends for name, ends in writers.items() if ends} == ENDS
     assert {name for name, ends in writers.items() if not ends} == GIVES

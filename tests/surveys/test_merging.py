@@ -12,8 +12,17 @@ from django.db import transaction
 
 from communities.actors import Actor
 from communities.errors import Conflict
-from communities.models import ApiKey, AuditEntry, Identity, Invitation, Mail, Member, SourceToken, User
-from communities.services import invitations, mails, source_tokens
+from communities.models import (
+    ApiKey,
+    AuditEntry,
+    Identity,
+    Invitation,
+    Mail,
+    Member,
+    SourceToken,
+    User,
+)
+from communities.services import invitations, mails, memberships, source_tokens
 from communities.services.mails import Message
 from surveys.models import Completion, Conversation, PersonalLink, Project
 from surveys.services import anonymity, people
@@ -23,11 +32,13 @@ from surveys.services.conversations.saving import LimitReached
 from surveys.services.merging import merge_proven_users, merge_users
 from tests.factories import (
     ApiKeyFactory,
+    CommunitySettingsFactory,
     EarnedAchievementFactory,
     IdentityFactory,
     MemberFactory,
     UserFactory,
 )
+from tests.support import mails as support_mails
 from tests.support.dumps import dump
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -210,11 +221,14 @@ REMOVED = {"left_at": LUNCHTIME - DAY, "left_server": False}
         (REMOVED, GONE_FROM_THE_SERVER, REMOVED),
         (GONE_FROM_THE_SERVER, REMOVED, REMOVED),
         (REMOVED, {**REMOVED, "left_at": LUNCHTIME}, {**REMOVED, "left_at": LUNCHTIME}),
-        (PRESENT, REMOVED, PRESENT),
+        (PRESENT, REMOVED, REMOVED),
+        ({**PRESENT, "joined_at": LUNCHTIME}, REMOVED, PRESENT),
+        (REMOVED, {**PRESENT, "joined_at": LUNCHTIME}, PRESENT),
+        (REMOVED, {**GONE_FROM_THE_SERVER, "joined_at": LUNCHTIME}, GONE_FROM_THE_SERVER),
         (GONE_FROM_THE_SERVER, PRESENT, PRESENT),
     ],
 )
-def test_a_membership_that_staff_ended_stays_ended_unless_the_kept_one_is_not(
+def test_a_membership_that_staff_ended_stays_ended_unless_the_other_one_began_later(
     keep: Member, drop: Member, own: dict[str, Any], other: dict[str, Any], merged: dict[str, Any]
 ) -> None:
     Member.objects.filter(pk=keep.pk).update(**own)
@@ -229,6 +243,7 @@ def test_a_membership_that_staff_ended_stays_ended_unless_the_kept_one_is_not(
 def test_an_admins_invitations_end_if_a_merge_ends_their_membership(keep: Member, drop: Member) -> None:
     Member.objects.filter(pk=keep.pk).update(**REMOVED)
     Member.objects.filter(pk=drop.pk).update(access="admin")
+    MemberFactory.create(community=keep.community, access="admin")
     actor = Actor(drop.user_id, "admin", drop.community_id, "premium")
     invitations.invite(actor=actor, email="bo@example.org", access="admin", at=LUNCHTIME)
 
@@ -236,6 +251,100 @@ def test_an_admins_invitations_end_if_a_merge_ends_their_membership(keep: Member
 
     assert Invitation.objects.get().revoked_at == LUNCHTIME
     assert AuditEntry.objects.filter(action="invitation.revoked", actor_id=None).exists()
+
+
+def _staff(member: Member) -> Actor:
+    admin = MemberFactory.create(community=member.community, access="admin")
+    return Actor(admin.user_id, "admin", member.community_id, "premium")
+
+
+def _demote(member: Member, *, by: Actor) -> None:
+    """Make an admin a member, at lunchtime."""
+    Member.objects.filter(pk=member.pk).update(access="admin")
+    memberships.change_access(actor=by, member_id=member.pk, access="member", at=LUNCHTIME)
+
+
+def _accept(member: Member, *, by: Actor, days: int) -> None:
+    """Make a user an admin by an invitation that was sent so many days after lunchtime."""
+    Member.objects.filter(pk=member.pk).delete()
+    sent_at = LUNCHTIME + days * DAY
+    invitations.invite(actor=by, email="ann@work.example", access="admin", at=sent_at)
+    token = support_mails.path_in(support_mails.written("ann@work.example")[-1]).split("/")[-2]
+    invitations.accept(token=token, user=member.user, at=LUNCHTIME + 2 * DAY)
+
+
+def _merge_in(direction: str, first: Member, second: Member) -> Member:
+    keep, drop = (first, second) if direction == "into the first" else (second, first)
+    merge_users(keep_id=keep.user_id, drop_id=drop.user_id, at=LUNCHTIME + 3 * DAY)
+    return Member.objects.get(user_id=keep.user_id)
+
+
+DIRECTIONS = pytest.mark.parametrize("direction", ["into the first", "into the second"])
+
+
+@DIRECTIONS
+@pytest.mark.parametrize(("days", "given"), [(-1, "member"), (1, "admin")])
+def test_a_demotion_stays_unless_the_other_account_was_invited_later(
+    keep: Member, drop: Member, direction: str, days: int, given: str
+) -> None:
+    staff = _staff(keep)
+    _demote(keep, by=staff)
+    _accept(drop, by=staff, days=days)
+
+    assert _merge_in(direction, keep, drop).access == given
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("days", [-1, 1])
+def test_a_removal_stays_unless_the_other_account_was_invited_later(
+    keep: Member, drop: Member, direction: str, days: int
+) -> None:
+    staff = _staff(keep)
+    Member.objects.filter(pk=keep.pk).update(left_at=LUNCHTIME)
+    _accept(drop, by=staff, days=days)
+
+    assert _merge_in(direction, keep, drop).belongs is (days == 1)
+
+
+@DIRECTIONS
+def test_who_was_removed_and_joined_again_as_anybody_may_is_removed(
+    keep: Member, drop: Member, direction: str
+) -> None:
+    CommunitySettingsFactory.create(community=keep.community, allow_sign_up=True)
+    Member.objects.filter(pk=keep.pk).update(left_at=LUNCHTIME)
+    user = UserFactory.create()
+    invitations.join(community_id=keep.community_id, user=user, at=LUNCHTIME + DAY)
+
+    assert _merge_in(direction, keep, Member.objects.get(user=user)).left_at == LUNCHTIME
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("days", [-1, 1])
+def test_a_member_whom_staff_added_later_keeps_their_access(keep: Member, direction: str, days: int) -> None:
+    staff = _staff(keep)
+    _demote(keep, by=staff)
+    added = memberships.add_member(actor=staff, nick="Ann", access="creator", at=LUNCHTIME + days * DAY)
+
+    assert _merge_in(direction, keep, added).access == ("creator" if days == 1 else "member")
+
+
+def test_an_admin_who_lowers_their_own_other_account_stays_an_admin(keep: Member, drop: Member) -> None:
+    Member.objects.filter(pk=keep.pk).update(access="admin")
+    _demote(drop, by=Actor(keep.user_id, "admin", keep.community_id, "premium"))
+
+    _merge(keep, drop)
+
+    assert Member.objects.get().access == "admin"
+
+
+def test_a_merge_leaves_no_community_without_an_admin(keep: Member, drop: Member) -> None:
+    Member.objects.filter(pk=keep.pk).update(**REMOVED)
+    Member.objects.filter(pk=drop.pk).update(access="admin")
+
+    with pytest.raises(Conflict, match="would have no admin"):
+        _merge(keep, drop)
+
+    assert User.objects.count() == 2
 
 
 @pytest.mark.parametrize("who", ["keep", "drop"])

@@ -12,6 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from communities.models import Invitation, Mail
+from communities.models.invitation import VALID_FOR
 from communities.services import invitations
 from tests.factories import MemberFactory
 from tests.support import mails
@@ -203,7 +204,7 @@ def test_invitations_are_forgotten_a_month_after_they_are_over() -> None:
     staff = Staff()
     over = NOON - invitations.KEPT_FOR
     moment = timedelta(seconds=1)
-    later = NOON + invitations.VALID_FOR
+    later = NOON + VALID_FOR
     rows = {
         "expired": {"expires_at": over - moment},
         "revoked": {"expires_at": later, "revoked_at": over - moment},

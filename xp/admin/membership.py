@@ -84,6 +84,7 @@ def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpRes
             "It applies at once, in the admin and to API keys that this person made.",
             "Surveys and polls that they made stay theirs.",
             *([_INVITATIONS_END] if member.access == Member.Access.ADMIN else []),
+            "Open invitations to an address of theirs end if they promise more.",
             *(["This is your own access. You cannot give it back to yourself."] if is_own else []),
         ],
         "form": form,
