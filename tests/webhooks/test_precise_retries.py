@@ -1,4 +1,4 @@
-"""Deliveries about anonymous responses store no exact time, and are retried in time nevertheless.
+"""Deliveries about anonymous responses store no exact time, and are retried in time nevertheless (rule 9.23).
 
 Rule 9.23.
 """

@@ -1,4 +1,4 @@
-"""The same script and the same answers give the same path, responses and scores on every channel.
+"""The same script and the same answers give the same path, responses and scores on every channel (rule 6.15).
 
 Rule 6.15.
 """
