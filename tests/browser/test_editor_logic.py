@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from surveys.engine.language import names, piping
 from surveys.engine.language.expressions import parse
 from surveys.engine.language.logic_tree import Negation
+from surveys.models import ScriptDraft
 from tests.support.browser import editor
+from tests.support.concurrency import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,6 +70,44 @@ def test_rows_are_made_by_keyboard_from_the_options_of_the_block(windows, check_
         'NOT((membership = "guest" OR years >= 3))'
     )
     check_accessibility(page)
+
+
+def _changes_of_rows(logic: Locator) -> list[tuple[Callable[[], object], object]]:
+    """What somebody does with the first row, one after the other, and the value that is kept then."""
+    value = logic.get_by_label("Value", exact=True)
+    return [
+        (lambda: value.select_option("Guest"), "guest"),
+        (lambda: value.select_option("Member"), "member"),
+        (lambda: logic.get_by_label("Comparison").select_option("in"), ["member"]),
+        (lambda: logic.get_by_role("checkbox", name="Guest").check(), ["member", "guest"]),
+        (lambda: logic.get_by_role("checkbox", name="Member").uncheck(), ["guest"]),
+        (lambda: logic.get_by_label("Block or variable").select_option("years · Block 2"), None),
+        (lambda: value.fill("18"), 18),
+        (lambda: value.fill("21"), 21),
+    ]
+
+
+def test_each_change_of_a_row_is_kept_however_long_one_thinks_between(windows):
+    page = editor.opened(
+        windows,
+        MEMBERSHIP,
+        YEARS,
+        WHY | {"show_when": {"block": "membership", "op": "eq", "value": "member"}},
+    )
+    editor.select(page, 2)
+
+    for change, value in _changes_of_rows(editor.logic(page)):
+        change()
+        wait_until(partial(_is_kept, value))
+
+    editor.save(page)
+    assert page.evaluate("colloquyEditor.store.baseline[2].precondition") == "NOT((years = 21))"
+
+
+def _is_kept(value: object) -> bool:
+    """Whether the draft on the server has this value in the condition of its last block."""
+    row = ScriptDraft.objects.first()
+    return row is not None and json.loads(row.blocks)[2]["show_when"]["value"] == value
 
 
 def test_several_values_are_check_boxes_and_groups_nest(windows, check_accessibility):

@@ -4,6 +4,7 @@
      store.block(key)                    a block, or undefined. Blocks are frozen by convention: change() copies
      store.change(fn, label, {merge})    fn mutates a copy of the list of blocks; one step to undo
      store.changeBlock(key, fn, label, {merge})   the same for one block, without copying the others
+     What fn writes is copied too: a view that goes on changing its own objects does not change the script.
      store.undo(), store.redo()
      store.select(key, {focus})          focus: the path of a field that should get the focus
      store.violationsOf(key, field)      faults and warnings of a field and of what is inside it
@@ -90,7 +91,8 @@ class Store {
   change(fn, label, { merge = null, select = undefined } = {}) {
     const draft = structuredClone(this.blocks);
     const replaced = fn(draft) ?? draft;
-    const blocks = inSections(withKeys(Array.isArray(replaced) ? replaced : draft)).map((block) => this.#sameOr(block));
+    const own = structuredClone(Array.isArray(replaced) ? replaced : draft);
+    const blocks = inSections(withKeys(own)).map((block) => this.#sameOr(block));
     return this.#take(blocks, label, merge, select);
   }
 
@@ -99,7 +101,7 @@ class Store {
     if (!before || !this.mayEdit) return false;
     const copy = structuredClone(before);
     fn(copy);
-    const [after] = withKeys([copy]);
+    const [after] = withKeys([structuredClone(copy)]);
     if (this.#sameOr(after) === before) return false;
     return this.#take(this.blocks.map((block) => (block === before ? after : block)), label, merge);
   }
