@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import cast
+from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpRequest
+from django.utils import timezone
 
 from communities import chosen_community, second_factors
 from communities.actors import Actor, Role
@@ -92,8 +94,13 @@ def may_act(request: HttpRequest, *, least: Role) -> bool:
 
 
 def make_current(request: HttpRequest, community_id: int) -> None:
-    """Make a community the current one, from this request on. The caller has checked the user's role."""
+    """Make a community the current one, from this request on. The caller has checked the user's role.
+
+    From here on the request reads and shows times in the community's zone.
+    """
     chosen_community.remember(request, community_id)
+    if community := _find(request, community_id):
+        timezone.activate(ZoneInfo(community.time_zone))
 
 
 def _acting(request: HttpRequest) -> dict[int, StaffCommunity]:

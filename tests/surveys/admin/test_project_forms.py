@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from communities.models import Community, VerifiedSource
@@ -12,7 +13,7 @@ from surveys.engine.script import ActionConfig
 from surveys.models import Project
 from surveys.services import field_groups
 from surveys.services.representations.project import project_as_json
-from tests.factories import CommunitySettingsFactory, VerifiedSourceFactory
+from tests.factories import CommunitySettingsFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.staff import Staff
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import LIST, draft, form_of, project_staff, send, tab
@@ -240,6 +241,22 @@ def test_times_are_read_in_the_communitys_zone(staff: Staff) -> None:
     assert told(project)["delivery"]["closing"]["time"] == "2099-07-01T16:00:00Z"
     assert "2099-07-01T12:00" in staff.read(tab(project.pk, "delivery"))
     assert "America/New_York" in staff.read(tab(project.pk, "delivery"))
+
+
+def test_times_are_read_in_the_projects_zone_though_a_page_of_another_community_was_opened_since(
+    staff: Staff,
+) -> None:
+    CommunitySettingsFactory.create(community=staff.community, time_zone="America/New_York")
+    other = MemberFactory.create(user=staff.user, access="admin").community
+    CommunitySettingsFactory.create(community=other, time_zone="Asia/Tokyo")
+    project = draft()
+    form = form_of(staff.client.get(tab(project.pk, "delivery")))
+    staff.client.get(reverse("admin:communities_communitysettings_change", args=[other.pk]))
+
+    sent = {**form, "closing_mode": "scheduled", "closing_time": "2099-07-01T12:00"}
+    staff.client.post(tab(project.pk, "delivery"), sent)
+
+    assert told(project)["delivery"]["closing"]["time"] == "2099-07-01T16:00:00Z"
 
 
 @pytest.mark.parametrize("name", ["delivery", "look", "rewards", "share"])
