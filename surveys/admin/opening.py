@@ -24,6 +24,7 @@ from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
+from surveys.engine.rules.hints import hints
 from surveys.models import Project
 from surveys.services import field_groups, public_messages
 from surveys.services.drafts import service as drafts
@@ -248,9 +249,8 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
     if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))
-    warned = warnings_about(
-        project, scripts.catalogue(project_id=project.pk, revision=project.revision).script
-    )
+    stored = scripts.catalogue(project_id=project.pk, revision=project.revision).script
+    warned = [*warnings_about(project, stored), *hints(stored)]
     if warned:
         others = f" The script has {plural(len(warned) - 1, 'other warning')}." if len(warned) > 1 else ""
         hindrances.append(Hindrance(f"{warned[0]['message']}{others}", script, "Script", is_warning=True))

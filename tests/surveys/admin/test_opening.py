@@ -55,6 +55,18 @@ def test_what_the_script_warns_of_is_said_before_opening_and_does_not_hinder_it(
     assert Project.objects.get(pk=made.pk).status == "active"
 
 
+def test_what_the_editor_hints_at_is_said_before_opening_too(staff: Staff) -> None:
+    hidden = {"type": "rating", "name": "nights", "precondition": 'plays = "no"'}
+    made = scenario.project(
+        {"type": "single_punch", "name": "plays", "options": ["yes", "no"]},
+        hidden,
+        {"type": "calculated_block", "name": "total", "calculated_formula": "[nights] * 2"},
+        status="inactive",
+    )
+
+    assert "is not shown to everybody" in staff.read(tab(made.pk, "open"))
+
+
 def test_a_time_to_come_is_said_before_opening_and_a_past_one_is_not(staff: Staff) -> None:
     project = draft()
     send(
