@@ -414,13 +414,13 @@ def _foreign_ids(ordered: OrderedBlocks, before: Script) -> list[Violation]:
     faults = []
     for block, block_path in zip(ordered.blocks, ordered.block_paths, strict=True):
         if block.id is not None and block.id not in stored:
-            message = f"`id` {block.id} is no block of this script."
+            message = f"`id` {block.id} is no block of this script. A new block has no `id`."
             faults.append(Violation(block_path.field("id"), "not_found", message))
             continue
         known = stored[block.id].option_by_id if block.id is not None else {}
         for n, option in enumerate(block.options):
             if option.id is not None and option.id not in known:
-                message = f"`id` {option.id} is no option of this block."
+                message = f"`id` {option.id} is no option of this block. A new option has no `id`."
                 faults.append(Violation(block_path.option(n, "id"), "not_found", message))
     return faults
 

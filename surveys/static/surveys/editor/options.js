@@ -210,7 +210,7 @@ class Options {
   #takeOut(key, focusBefore) {
     const at = this.#indexOf(key);
     this.change((options) => options.filter((option) => option.key !== key), `Remove ${this.noun}`);
-    this.cx.options.announce(`${this.noun} removed.`);
+    this.cx.options.announce(`${this.noun[0].toUpperCase()}${this.noun.slice(1)} removed.`);
     if (!this.#focusAt(Math.max(0, focusBefore ? at - 1 : Math.min(at, this.#rows.size - 1)))) this.add.focus();
   }
 
