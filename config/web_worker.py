@@ -29,7 +29,7 @@ from gunicorn.http.unreader import IterUnreader
 from gunicorn.workers.gthread import ThreadWorker
 
 from communities.http import bodies, envelope
-from config import requests
+from config import arrivals
 from config.connections import BYTES_A_SECOND, Connection, Outbox, State
 
 READ_SIZE = 65_536
@@ -219,7 +219,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 return
             self._wait(connection, State.READING, settings.SECONDS_TO_SEND_A_HEADER)
         if connection.arrival is None:
-            connection.arrival = requests.arrival(received)
+            connection.arrival = arrivals.arrival(received)
             if connection.arrival is None:
                 if len(received) > MAX_HEADER:
                     self._refuse(connection, 431)
