@@ -40,7 +40,7 @@ Finding = tuple[str, str, str]
 _Judged = tuple[str, AnswerValues, type, str]  # a path and a subject; a value by its type and text
 
 MOST = 10  # of one condition or formula
-MAX_SEARCHES = 2_000  # of different parts in the options, by all `in` of a script
+MAX_SEARCHES = 2_000  # by all `in` of a script: of a part in all options, or of one option in a text
 _SHOWN_OPTIONS = 5
 _SHOWN_LENGTH = 40
 _ORDERINGS = frozenset({"<", "<=", ">", ">="})
@@ -72,6 +72,8 @@ class Comparisons:
         self._meanings: dict[str, int | str | None] = {}
         self._answers: dict[int, ListedValues] = {}
         self._parts: dict[tuple[AnswerValues, str], bool] = {}
+        self._wholes: dict[tuple[AnswerValues, str], bool] = {}
+        self._searches = 0
 
     def findings(self, n: int) -> Iterator[Finding]:
         """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
@@ -101,10 +103,26 @@ class Comparisons:
         """Whether an answer may contain this text; true for texts that come after MAX_SEARCHES others."""
         key = answers, part
         if key not in self._parts:
-            if len(self._parts) == MAX_SEARCHES:
+            if not self._may_search(1):
                 return True
             self._parts[key] = answers.has_part(part)
         return self._parts[key]
+
+    def has_within(self, answers: AnswerValues, whole: str) -> bool:
+        """Whether this text may contain an answer; true for texts that come after MAX_SEARCHES searches.
+
+        Each value is searched for by itself.
+        """
+        key = answers, whole
+        if key not in self._wholes:
+            if not self._may_search(len(answers.texts) if isinstance(answers, ListedValues) else 1):
+                return True
+            self._wholes[key] = answers.has_within(whole)
+        return self._wholes[key]
+
+    def _may_search(self, times: int) -> bool:
+        self._searches += times
+        return self._searches <= MAX_SEARCHES
 
 
 def _in_condition(block: Block) -> Iterator[_Compared]:
@@ -231,7 +249,7 @@ class _Check:
     def is_left(self, answers: AnswerValues, value: Value) -> Sequence[Value]:
         """The name is on the left: `game = "chess"`, `game in ["chess", "go"]`, `game in "chess, go"`."""
         if self.compared.sign == "in" and not isinstance(value, tuple):
-            return () if answers.has_within(values.text(value)) else (value,)
+            return () if self.within.has_within(answers, values.text(value)) else (value,)
         return self.unknown_of(answers, value)
 
     def is_right(self, answers: AnswerValues, value: Value) -> Sequence[Value]:

@@ -15,6 +15,7 @@ from typing import Any, cast
 import orjson
 from django.db import connection, models
 
+from communities.errors import Conflict
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 from surveys.models import Answer
 from surveys.models import Block as BlockRow
@@ -58,6 +59,18 @@ _READ = """
             FROM surveys_option o JOIN surveys_block b ON b.id = o.block_id WHERE b.project_id = p.id),
         (SELECT json_agg(k.name ORDER BY k.order, k.id)::text FROM surveys_bucket k WHERE k.project_id = p.id)
     FROM surveys_project p WHERE p.id = %s
+"""
+
+
+MAX_REMOVED = 8_000_000  # bytes of removed rows as JSON (rule 3.40): at least twice what a script has
+_REMOVED_SIZE = """
+    SELECT coalesce(sum(size), 0) FROM (
+        SELECT octet_length(row_to_json(b)::text) AS size FROM surveys_block b
+        WHERE b.project_id = %(project)s AND b.is_archived
+        UNION ALL
+        SELECT octet_length(row_to_json(o)::text) FROM surveys_option o
+        JOIN surveys_block b ON b.id = o.block_id WHERE b.project_id = %(project)s AND o.is_archived
+    ) removed
 """
 
 
@@ -276,6 +289,7 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
         _update(model, rows)
     pictures.want_new(project_id, before=before, after=after)
     _remove(
+        project_id,
         blocks=[each for each in old_blocks if each not in kept_blocks and each is not None],
         options=[each for each in old_options if each not in kept_options and each is not None],
     )
@@ -312,8 +326,13 @@ def _update(model: type[models.Model], rows: list[Row]) -> None:
         )
 
 
-def _remove(*, blocks: Collection[int], options: Collection[int]) -> None:
-    """Archive the rows that have answers, and delete the rest. Options are treated like their block."""
+def _remove(project_id: int, *, blocks: Collection[int], options: Collection[int]) -> None:
+    """Archive the rows that have answers, and delete the rest. Options are treated like their block.
+
+    Raises Conflict if the removed rows of the project would take more than MAX_REMOVED.
+    """
+    answered: set[int] = set()
+    answered_blocks: set[int] = set()
     if options:
         answered = set(
             Answer.objects.filter(option_id__in=options).values_list("option_id", flat=True).distinct()
@@ -332,6 +351,20 @@ def _remove(*, blocks: Collection[int], options: Collection[int]) -> None:
         gone = [each for each in blocks if each not in answered_blocks]
         OptionRow.objects.filter(block_id__in=gone).delete()
         _delete(BlockRow, gone)
+    if answered or answered_blocks:
+        _require_room(project_id)
+
+
+def _require_room(project_id: int) -> None:
+    """Every reader of the script reads the removed rows too, so that they must not grow without end."""
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVED_SIZE, {"project": project_id})
+        (size,) = cursor.fetchone()
+    if size > MAX_REMOVED:
+        raise Conflict(
+            "The questions and options that were removed from this script and have answers take too much "
+            "room. No more can be removed: clone the project, and go on with the copy."
+        )
 
 
 def _delete(model: type[models.Model], ids: Collection[int]) -> None:

@@ -269,3 +269,24 @@ def test_a_list_that_is_looked_for_in_texts_counts_with_each_element(elements: i
     others = [{"type": "content_block"}] * 19
 
     assert reach_of(f"[{listed}] in T", choice, *others) == expected
+
+
+def test_long_texts_in_which_options_are_looked_for_count_by_their_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of them compares a text of 2,000 characters with 100 options."""
+    characters = 0
+    compare = expressions.COMPARISONS["in"]
+
+    def counted(left: Any, right: Any) -> bool:
+        nonlocal characters
+        characters += len(str(right.value))
+        return compare(left, right)
+
+    monkeypatch.setitem(expressions.COMPARISONS, "in", counted)
+    options = [f"{n}{'a' * 400}" for n in range(100)]
+    hidden = {"type": "open_text", "precondition": f'game in "{"a" * 1_900}"'}
+    script = script_builder.script(CHOICE | {"options": options}, *[hidden] * 150)
+
+    assert set(reach.of_blocks(script)[1:]) == {"sometimes"}
+    assert characters <= reach.WORK * 20

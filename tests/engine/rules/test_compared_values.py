@@ -345,6 +345,26 @@ def test_the_spellings_of_options_are_read_once_for_all_messages(monkeypatch: py
     assert len(read) == 2 * 100 + 20 * 3
 
 
+def test_options_are_looked_for_in_a_text_once_and_so_many_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    sought: list[str] = []
+    has_within = ListedValues.has_within
+
+    def counted(answers: ListedValues, whole: str) -> bool:
+        sought.append(whole)
+        return has_within(answers, whole)
+
+    monkeypatch.setattr(ListedValues, "has_within", counted)
+    monkeypatch.setattr(compared_values, "MAX_SEARCHES", 10 * len(CHOICE["options"]))
+    texts = ["nothing"] * 20 + ["n" * n for n in range(1, 41)]
+    made = script(CHOICE, *[{"type": "content_block", "precondition": f'game in "{each}"'} for each in texts])
+    comparisons = Comparisons(made)
+
+    findings = [list(comparisons.findings(n)) for n in range(len(made.blocks))]
+
+    assert [len(each) for each in findings] == [0] + [1] * 29 + [0] * 31
+    assert len(sought) == len(set(sought)) == 10
+
+
 def test_parts_of_options_are_looked_for_once_each_and_so_many_at_most(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

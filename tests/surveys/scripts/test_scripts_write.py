@@ -2,6 +2,7 @@ import pytest
 
 from surveys.models import Answer, Block, Conversation, Option, Project
 from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import storage
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.surveys.script_paths import block_path, path_of
@@ -181,6 +182,28 @@ def test_what_has_answers_is_archived_and_what_has_none_is_deleted():
     assert plain["id"] not in known.names
     assert known.labels[kept["options"][0]["id"]] == "red"
     assert known.labels[answered["options"][1]["id"]] == "green"
+
+
+def test_removed_blocks_with_answers_do_not_grow_without_end(monkeypatch):  # rule 3.40
+    monkeypatch.setattr(storage, "MAX_REMOVED", 4_000)
+    caller = Caller()
+    made = caller.make(CHOICE)
+    written = 0
+    while written < 100:  # else nothing limits it
+        (block,) = caller.get(path_of(made)).json()["blocks"]
+        answer(block, block["options"][0], project_id=made["id"])
+        last = caller.put(path_of(made), {"blocks": [CHOICE]})
+        if last.status_code != 200:
+            break
+        written += 1
+
+    assert 1 < written < 10
+    assert refusal(last) == (409, "conflict")
+    assert "clone the project" in last.json()["message"]
+    assert caller.get(path_of(made)).json()["blocks"] == [block]
+    unanswered = {"blocks": [block, TEXT]}
+    assert caller.put(path_of(made), unanswered).status_code == 200
+    assert caller.put(path_of(made), {"blocks": [block]}).status_code == 200
 
 
 def test_archived_ids_belong_to_the_script_no_more():
