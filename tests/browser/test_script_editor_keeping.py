@@ -47,6 +47,7 @@ PRESS_SAVE_TWICE = """() => {
 }"""
 LOCAL_COPIES = "Object.keys(localStorage).filter(name => name.startsWith('colloquy.script.'))"
 OTHER_TAB = "A newer draft was kept in another tab"
+SAVED_AND_KEPT = "The script was saved since, and a newer draft was kept in another tab"
 
 
 @pytest.fixture
@@ -254,7 +255,7 @@ def test_a_tab_is_told_that_another_saved_the_script_and_went_on(windows, caller
         wait_until(ScriptDraft.objects.filter(blocks__contains=words).exists)
 
     question(earlier).fill("How so?")
-    editor.expect_state(earlier, "The script was saved since, and a newer draft was kept in another tab")
+    editor.expect_state(earlier, SAVED_AND_KEPT)
     earlier.get_by_role("button", name="Take the newer draft").click()
 
     expect(question(earlier)).to_have_value("Why not today?")
@@ -361,7 +362,7 @@ def test_the_tab_that_keeps_its_own_version_keeps_its_beginning(windows, caller,
     editor.expect_state(later, "Draft kept")
 
     question(earlier).fill("Mine?")
-    editor.expect_state(earlier, OTHER_TAB)
+    editor.expect_state(earlier, SAVED_AND_KEPT)
     earlier.get_by_role("button", name="Keep this one").click()
 
     expect_collision(earlier, caller, project)
@@ -375,9 +376,9 @@ def test_the_tab_that_takes_a_later_version_knows_the_blocks_that_a_colleague_ad
     question(later).fill("Later?")
     editor.expect_state(later, "Draft kept")
     question(earlier).fill("Mine?")
-    editor.expect_state(earlier, OTHER_TAB)
+    editor.expect_state(earlier, SAVED_AND_KEPT)
 
-    earlier.get_by_role("button", name="Take the newer one").click()
+    earlier.get_by_role("button", name="Take the newer draft").click()
     expect(question(earlier)).to_have_value("Later?")
     question(earlier).fill("Last?")
     editor.save(earlier)

@@ -9,7 +9,7 @@ from typing import Any
 from surveys.engine.script import Scale
 from surveys.models import Answer, Conversation, Project, Tally
 from tests.support.moments import LUNCHTIME
-from tests.support.surveys import scenario
+from tests.support.surveys import plain_counts, scenario
 
 QUESTIONS: list[dict[str, Any]] = [
     {"type": "content_block", "prompt": "Hello!"},
@@ -95,6 +95,7 @@ def fill(made: Project, said: list[list[Any]], people: int, *, stopping: int = 0
                 answers += _rows(conversation, block, next(islice(cycle(sayings), n, None)))
     Conversation.objects.bulk_create(conversations)
     Answer.objects.bulk_create(answers)
+    plain_counts.pack_answer_rows()
     Tally.objects.create(
         project=made,
         slot=0,

@@ -15,27 +15,32 @@ from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.models import Answer, Conversation, Project
 from surveys.services.scripts import cache as script_cache
 
-_PACKED_ROWS = r"""
-    SELECT conversation.id, packed, (
-        SELECT coalesce(string_agg(
-            CASE
-                WHEN option_id IS NOT NULL THEN int8send(option_id << 8 | 32 | least(ordinal, 31))
-                WHEN number IS NULL THEN int8send(block_id << 8 | 64)
-                WHEN number BETWEEN 0 AND 20 AND number = floor(number) THEN
-                    int8send(block_id << 8 | 96 | number::int)
-                ELSE int8send(block_id << 8 | 128)
-                    || '\x000000'::bytea || substr(float8send(number), 1, 4) || '\xa0'::bytea
-                    || '\x000000'::bytea || substr(float8send(number), 5, 4) || '\xc0'::bytea
-            END, ''::bytea), ''::bytea)
-        FROM surveys_answer WHERE conversation_id = conversation.id
-    ) FROM surveys_conversation conversation
-"""
+# The records of `surveys.engine.packing`, made from answer rows.
+_PACKED_ROWS = r"""(
+    SELECT coalesce(string_agg(
+        CASE
+            WHEN option_id IS NOT NULL THEN int8send(option_id << 8 | 32 | least(ordinal, 31))
+            WHEN number IS NULL THEN int8send(block_id << 8 | 64)
+            WHEN number BETWEEN 0 AND 20 AND number = floor(number) THEN
+                int8send(block_id << 8 | 96 | number::int)
+            ELSE int8send(block_id << 8 | 128)
+                || '\x000000'::bytea || substr(float8send(number), 1, 4) || '\xa0'::bytea
+                || '\x000000'::bytea || substr(float8send(number), 5, 4) || '\xc0'::bytea
+        END, ''::bytea), ''::bytea)
+    FROM surveys_answer WHERE conversation_id = conversation.id
+)"""
+
+
+def pack_answer_rows() -> None:
+    """Pack the answers of all conversations, after a test has written their rows by itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE surveys_conversation conversation SET packed = {_PACKED_ROWS}")
 
 
 def unequal_packs() -> list[str]:
     """Conversations whose packed answers are not those of their answer rows."""
     with connection.cursor() as cursor:
-        cursor.execute(_PACKED_ROWS)
+        cursor.execute(f"SELECT id, packed, {_PACKED_ROWS} FROM surveys_conversation conversation")
         rows = cursor.fetchall()
     assert rows
     return [str(id) for id, packed, of_rows in rows if _records(packed) != _records(of_rows)]

@@ -15,7 +15,7 @@ from surveys.services import anonymity
 from surveys.services.analysis import service as analysis
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.moments import NOON
-from tests.support.surveys import scenario
+from tests.support.surveys import plain_counts, scenario
 from tests.support.surveys.analyses import (
     DOWN,
     Failing,
@@ -55,6 +55,7 @@ def wrote_many(project: Project, count: int) -> None:
         Answer(conversation=each, block=block, ordinal=0, value=f"#slow {n}")
         for n, each in enumerate(conversations)
     )
+    plain_counts.pack_answer_rows()
     Tally.objects.create(
         project=project, slot=99, answered=count, completed=count, listed=count, changes=count
     )

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from surveys.engine import packing
 from surveys.models import Answer, Conversation, Tally
 from tests.support.caller import Caller
 from tests.support.datasets import admission_test, students
 from tests.support.moments import NOON
+from tests.support.surveys import plain_counts
 from tests.support.surveys.results import OPEN_WEB, converse, counts, results
 
 pytestmark = pytest.mark.django_db
@@ -42,18 +42,12 @@ def answered(caller: Caller, project: dict[str, Any], people: list[tuple[str, ..
             project_id=int(project["id"]),
             seed=1,
             state={},
-            packed=packing.pack(
-                {
-                    n: {"option_ids": [of[value]]}
-                    for n, (of, value) in enumerate(zip(ids, person, strict=True))
-                }
-            ),
             is_listed=True,
             started_at=NOON,
             updated_at=NOON,
             completed_at=NOON,
         )
-        for person in others
+        for _ in others
     ]
     Conversation.objects.bulk_create(made)
     Answer.objects.bulk_create(
@@ -65,6 +59,7 @@ def answered(caller: Caller, project: dict[str, Any], people: list[tuple[str, ..
             for talk, person in zip(made, others, strict=True)
         )
     )
+    plain_counts.pack_answer_rows()
     Tally.objects.create(
         project_id=int(project["id"]),
         slot=Tally.SLOTS,
