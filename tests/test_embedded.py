@@ -21,6 +21,8 @@ USE = """
 import sys
 from pathlib import Path
 from config import embedded
+
+pytestmark = pytest.mark.long
 print(embedded.attach(sys.argv[1], var_dir=Path(sys.argv[2])), flush=True)
 sys.stdin.read()
 """

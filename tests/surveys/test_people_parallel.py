@@ -28,7 +28,7 @@ from xp.services import ledger
 from xp.services import people as earnings
 
 DATA = f"/members/{MEMBER_ID}/data"
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 
 
 # --- At the same time -------------------------------------------------------------------------------

@@ -33,7 +33,11 @@ from tests.support.surveys.rewards import OPEN_WEB, option, project, signed_in
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
 from xp.services import ledger, roles
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry")]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_no_hurry"),
+]
 
 USER_ID, MEMBER_ID = 7_770_001_117, 8_880_002_228
 CHAT_ID, NAME = "9990003339", "Ann Onymous"

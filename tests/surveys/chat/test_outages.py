@@ -24,7 +24,7 @@ from tests.support.chat.server import Answer
 from tests.support.moments import NOON
 from xp.models import RoleGrant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 
 QUESTION = {"name": "a", "type": "single_punch", "prompt": "First?", "options": [{"value": "x"}]}
 LIMITED = (429, {"message": "Wait.", "retry_after": 0.3, "global": False}, {"Retry-After": "1", "Via": "1.1"})

@@ -18,7 +18,7 @@ from webhooks.services import outbox
 from xp.models import EarnedAchievement, RoleGrant
 from xp.services import achievements, ledger, roles
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 # Where it dies: before the step, or after it.
 COMMON: dict[str, tuple[Any, str]] = {
