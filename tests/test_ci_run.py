@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent
 # The functions of the script without its steps, and a step that says which tests were flaky.
 SCRIPT = (
@@ -23,8 +25,6 @@ exit "$status"
 FAILS_ONCE = """
 from pathlib import Path
 import pytest
-
-pytestmark = pytest.mark.long
 
 @pytest.mark.parametrize("name", {names})
 def test_it(name):

@@ -16,13 +16,13 @@ import pytest
 
 from config import embedded, environment, servers
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 USE = """
 import sys
 from pathlib import Path
 from config import embedded
-
-pytestmark = pytest.mark.long
 print(embedded.attach(sys.argv[1], var_dir=Path(sys.argv[2])), flush=True)
 sys.stdin.read()
 """
