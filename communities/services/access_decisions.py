@@ -1,4 +1,4 @@
-"""When staff decided what a member may do, as the audit trail tells, and what follows for a merge.
+"""The decisions of staff about the access of a member, by the audit trail, and their weight in a merge.
 
 decisions_about(member)     when they last changed, lowered and gave the access of a member
 merged(own, other)          what one member may do who was two

@@ -1,6 +1,6 @@
 """Members who have changed, announced as events (rules 1.41 and 9.6).
 
-The database notes in the transaction of a change that a member has changed, whoever makes the change: see
+A trigger notes each change of a member in the transaction of the change: see
 `CHANGES_OF_MEMBERS` in the migrations. Services that change members call `announce` in the same transaction.
 `announce_due` announces, seconds later, what other writers changed, and what was rounded.
 """

@@ -140,7 +140,7 @@ class _Words:
         """
         try:
             tree = expressions.parse(text).tree
-        except ParseError:  # written by an earlier version
+        except ParseError:
             return text
         if isinstance(tree, Negation):
             return f"Shown when {self.wording.words(tree.part, most=audit_trail.MAX_SHOWN)}"

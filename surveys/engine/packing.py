@@ -13,7 +13,7 @@ There is one record for each answer row: a 64-bit integer of an id, a kind and a
              two further records, UPPER and LOWER
 
 A record is never 0, so that 0 can separate conversations. The order of records has no meaning, except that
-those three stand together. Another form of records needs a migration that packs the stored answers anew.
+those three stay together. A new form of records needs a migration that packs all stored answers again.
 """
 
 from __future__ import annotations
