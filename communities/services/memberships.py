@@ -1,4 +1,4 @@
-"""Adding members by hand, and changing what they may do (rule 1.15).
+"""Adding members by hand, and changing what they may do (rules 1.15 and 1.47).
 
 An account on the chat platform that staff write down is a claim. It holds in their community alone, on a
 user of its own, until the account's owner signs in with it or acts there (`identities`, rule 7.22).
@@ -21,6 +21,8 @@ from communities.models import Community, Identity, Member, User
 from communities.services import audit, identities, invitation_access, mails, member_changes
 from communities.services.members import NoSuchMember, subject_of
 from communities.transactions import again_after_deadlock, in_transaction
+
+HAS_LEFT = "This member has left the community."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,11 @@ def add_founder(*, actor: Actor, at: datetime) -> Member:
 @again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
-    """Change the `access`, `nick` and `platform_id` of a present member, those that are given.
+    """Change the `access`, `nick` and `platform_id` of a member, those that are given.
 
-    Raises NoSuchMember. Refuses (Conflict) as `change_access` does, and a `platform_id` that another member
-    has or that is not the community's to change. The audit trail says that a name or an account changed, not
-    to what: it outlives the person's erasure.
+    Raises NoSuchMember. Refuses (Conflict) as `change_access` does, a name or an account of a member who has
+    left, and a `platform_id` that another member has or that is not the community's to change. The audit
+    trail says that a name or an account changed, not to what: it outlives the person's erasure.
     """
     if "platform_id" in changes:
         if changes["platform_id"] is not None:  # its owner may act in the community's chat at this moment
@@ -157,8 +159,8 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
     if "access" in changes:
         invitation_access.lock_of_member(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
-    if not member.belongs:
-        raise Conflict("This member has left the community.")
+    if not member.belongs and changes.keys() != {"access"}:
+        raise Conflict(HAS_LEFT)
     before = member.access
     if "access" in changes:
         _change_access(member, actor=actor, access=changes["access"], at=at)
@@ -203,24 +205,26 @@ def _change_account(member: Member, platform_id: str | None) -> bool:
 @again_after_deadlock
 @in_transaction
 def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) -> Member:
-    """Change what a present member may do. Raises NoSuchMember.
+    """Change what a member may do. Raises NoSuchMember.
 
-    Refuses (Conflict) a member who has left, and to take the access `admin` from the only admin. An
-    admin's open invitations to more than `member` end with that access. So do open invitations to an address
-    of the member, if they give more than the new access.
+    Refuses (Conflict) a member whose membership staff have ended, and to take the access `admin` from the
+    only admin. Who is only gone from the chat platform comes back with the access that staff set meanwhile.
+    An admin's open invitations to more than `member` end with that access. So do open invitations to an
+    address of the member, if they give more than the new access.
     """
     invitation_access.lock_of_member(community_id=actor.community_id, member_id=member_id)
     member = _lock(actor.community_id, member_id)
-    if not member.belongs:
-        raise Conflict("This member has left the community.")
-    if member.access != access:
-        _change_access(member, actor=actor, access=access, at=at)
+    before = member.access
+    _change_access(member, actor=actor, access=access, at=at)
+    if member.access != before:
         member_changes.announce(member_ids=[member.pk], at=at)
     return member
 
 
 def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -> None:
     """Change what a locked member may do. Refuses (Conflict) as `change_access` does."""
+    if member.removed_at:
+        raise Conflict(HAS_LEFT)
     if member.access == access:
         return
     if is_only_admin(member):
@@ -251,7 +255,7 @@ def change_email(*, actor: Actor, member_id: int, email: str, at: datetime) -> M
     mails.require_sendable(email, field="email")
     member = _lock(actor.community_id, member_id)
     if not member.belongs:
-        raise Conflict("This member has left the community.")
+        raise Conflict(HAS_LEFT)
     if member.email == email:
         return member
     before, member.email = member.email, email

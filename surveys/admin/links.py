@@ -312,15 +312,19 @@ def _label(page: ProjectPage, value: str, label: str, count: int | None) -> str:
 
 
 def _preview(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
-    of_project = {"actor": page.actor, "project_id": page.project.pk, "choice": form.choice, "at": page.at}
-    reach = mailing.choose(**of_project)  # type: ignore[arg-type]
-    words = {"subject": form.cleaned_data["subject"], "text": form.cleaned_data["text"]}
-    mail = mailing.preview(**of_project, **words) if reach.sent_now else None  # type: ignore[arg-type]
+    reach, mail = mailing.preview(
+        actor=page.actor,
+        project_id=page.project.pk,
+        choice=form.choice,
+        subject=form.cleaned_data["subject"],
+        text=form.cleaned_data["text"],
+        at=page.at,
+    )
     context = {
         "form": form,
         "hidden": [field.as_hidden() for field in form],
         "reach": reach,
-        "reasons": [*_reasons(reach), *_texts(reach), *_warnings(page, form.choice)],
+        "reasons": [*_reasons(reach), *_texts(reach), *_warnings(page, reach)],
         "people": mailing.first_chosen(project=page.project, choice=form.choice, at=page.at),
         "may_change_addresses": page.actor.is_admin,
         "mail": mail,
@@ -359,14 +363,14 @@ def _make(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRespon
     return HttpResponseRedirect(page.address(HOME), status=303)
 
 
-def _warnings(page: ProjectPage, choice: Choice) -> list[str]:
+def _warnings(page: ProjectPage, reach: Reach) -> list[str]:
     """What somebody may have overlooked before they send."""
     warnings = [
         f"{each} A personal link does not stand for that, so they may have to sign in."
         for each in audience_in_words(page.project)
     ]
-    if lately := mailing.mailed_lately(project=page.project, choice=choice, at=page.at):
-        warnings.append(f"{_people(lately)} had a mail about this project in the last 24 hours.")
+    if reach.lately:
+        warnings.append(f"{_people(reach.lately)} had a mail about this project in the last 24 hours.")
     return warnings
 
 

@@ -9,17 +9,19 @@ from django.contrib import messages
 from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
+from communities import wire
 from communities.actors import Actor, Role
 from communities.admin_site import refusals
 from communities.errors import Forbidden, NotFound, Refusal
 from communities.http.authentication import caller_cache
+from communities.http.downloads import download
 from communities.models import Member
 from communities.services import memberships
 from communities.text_field import TextField
-from surveys.api.people import render
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services import access, people
 from xp.admin import profile
@@ -82,13 +84,13 @@ def _may_read(actor: Actor, project: Project) -> bool:
 
 
 @profile.member_page("data", label="Export their data", order=40, least_role=Role.ADMIN)
-def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
+def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponseBase:
     """Say what is in the file, and give it."""
     if request.method == "POST":
         data = people.data_of(actor=actor, member_id=member.pk, at=timezone.now())
-        response = HttpResponse(b"".join(render(data)), content_type="application/json")
-        response["Content-Disposition"] = f'attachment; filename="{_file_name(member)}"'
-        return response
+        chunks = wire.render_in_pieces(data.facts, data.histories)
+        name = _file_name(member)
+        return download(request, content_type="application/json", file_name=name, chunks=chunks)
     context = {
         "title": f"Export the data of {profile.name_of(member)}",
         "consequences": [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.db import transaction
@@ -23,7 +22,6 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.models import Job
 from surveys.services import people
-from surveys.services.people import PersonData
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
 EXAMPLE: dict[str, Any] = {
@@ -311,7 +309,8 @@ class PersonViewSet(CommunityViewSet):
     )
     def retrieve(self, request: Request, /, member_id: int, **kwargs: Any) -> StreamingHttpResponse:
         data = people.data_of(actor=self.actor, member_id=member_id, at=self.at)
-        return StreamingHttpResponse(render(data), content_type=bodies.MEDIA_TYPE)
+        pieces = wire.render_in_pieces(data.facts, data.histories)
+        return StreamingHttpResponse(pieces, content_type=bodies.MEDIA_TYPE)
 
     @extend_schema(
         operation_id="members_data_erase",
@@ -338,24 +337,3 @@ class PersonViewSet(CommunityViewSet):
         people.erase(actor=self.actor, member_id=member_id, at=self.at)
         transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
         return Response(status=204)
-
-
-def render(data: PersonData) -> Iterator[bytes]:
-    """Render the JSON object in pieces, so that no long history is in memory at once."""
-    yield wire.render(data.facts)[:-1]
-    yield b',"script_drafts":['
-    yield from _render_items(data.script_drafts)
-    yield b'],"xp_ledger":['
-    yield from _render_items(data.xp_ledger)
-    yield b'],"responses":['
-    yield from _render_items(data.responses)
-    yield b'],"webhook_events":['
-    yield from _render_items(data.webhook_events)
-    yield b'],"audit_entries":['
-    yield from _render_items(data.audit_entries)
-    yield b"]}"
-
-
-def _render_items(rows: Iterable[object]) -> Iterator[bytes]:
-    for n, row in enumerate(rows):
-        yield b"," + wire.render(row) if n else wire.render(row)

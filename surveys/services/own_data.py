@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator
 from datetime import datetime
-from typing import IO
+from functools import partial
+from itertools import chain, groupby
+from typing import IO, Any, Self
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -22,6 +25,7 @@ from surveys.services.people import PersonData
 from surveys.services.responses import service as responses
 
 IN_MEMORY = 2 * 1024 * 1024  # bytes; what is larger goes to a temporary file
+CHUNK = 64 * 1024  # bytes
 Json = dict[str, object]
 README = """Everything that Colloquy stores about you.
 
@@ -33,58 +37,106 @@ Answers to anonymous surveys and polls are not among them: nobody can tell that 
 """
 
 
-def export(*, user_id: int, at: datetime) -> IO[bytes]:
-    """Return an archive (ZIP) of everything stored about a user, to be read from its beginning."""
-    archive = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the caller reads it
+def export(*, user_id: int, at: datetime) -> Generator[bytes, None, None]:
+    """Return an archive (ZIP) of everything stored about a user, in chunks.
+
+    One row of a long history at a time is in memory. What is larger than IN_MEMORY goes to temporary files.
+    The first chunk comes when the archive is complete, so no failure can cut it short.
+    """
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as archive:
+        _write(archive, user_id=user_id, at=at)
+        archive.seek(0)
+        while chunk := archive.read(CHUNK):
+            yield chunk
+
+
+def _write(archive: IO[bytes], *, user_id: int, at: datetime) -> None:
+    with (
+        _Table("project_id", "response_id", "submitted_at", "question", "answer") as answers,
+        _Table("time", "change", "balance", "note") as xp,
+        zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file,
+    ):
+        file.writestr("README.txt", README)
+        with file.open("data.json", "w", force_zip64=True) as data:
+            data.writelines(_pieces(user_id, at, answers, xp))
+        answers.write_to(file, "responses.csv")
+        xp.write_to(file, "xp.csv")
+
+
+class _Table:
+    """A CSV file in which no cell is taken for a formula. Its first column is the community's name."""
+
+    def __init__(self, *columns: str) -> None:
+        self._lines = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed by `__exit__`
+        self.add("community", *columns)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lines.close()
+
+    def add(self, *cells: object) -> None:
+        self._lines.write(csv_line([None if cell is None else neutralise(_text(cell)) for cell in cells]))
+
+    def write_to(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._lines.seek(0)
+        with archive.open(name, "w", force_zip64=True) as file:
+            shutil.copyfileobj(self._lines, file)
+
+
+def _pieces(user_id: int, at: datetime, answers: _Table, xp: _Table) -> Iterator[bytes]:
+    """The JSON object of everything in pieces. Rows that pass by are added to the tables."""
+    yield b'{"account":' + wire.render(_account(user_id)) + b',"communities":['
+    comma = b""
+    for name, data in _communities(user_id, at):
+        histories = dict(data.histories)
+        histories["responses"] = _noted(histories["responses"], partial(_add_answers, answers, name))
+        if "xp_ledger" in histories:
+            histories["xp_ledger"] = _noted(histories["xp_ledger"], partial(_add_xp, xp, name))
+        yield comma
+        yield from wire.render_in_pieces({"community": name, **data.facts}, histories)
+        comma = b","
+    yield b"]}"
+
+
+def _communities(user_id: int, at: datetime) -> Iterator[tuple[str, PersonData]]:
+    """What each community stores, by the community's name: first those that the person is a member of."""
     memberships = Member.objects.filter(user_id=user_id).select_related("community").order_by("pk")
-    answers: list[Sequence[object]] = []
-    xp: list[Sequence[object]] = []
-    communities: list[Json] = []
     for member in memberships:
         actor = Actor(user_id, member.access, member.community_id, member.community.tier)
-        told = _told(people.data_of(actor=actor, member_id=member.pk, at=at))
-        communities.append({"community": member.community.name, **told})
-        answers += _answer_rows(member.community.name, told["responses"])
-        xp += [
-            (member.community.name, each["created_at"], each["delta"], each["balance_after"], each["note"])
-            for each in told["xp_ledger"]  # type: ignore[attr-defined]
-        ]
-    elsewhere = _elsewhere(user_id, {member.community_id for member in memberships})
-    for community, told_responses in elsewhere:
-        communities.append({"community": community, "responses": told_responses})
-        answers += _answer_rows(community, told_responses)
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("README.txt", README)
-        file.writestr("data.json", wire.render({"account": _account(user_id), "communities": communities}))
-        file.writestr("responses.csv", _table(_ANSWER_COLUMNS, answers))
-        file.writestr("xp.csv", _table(("community", "time", "change", "balance", "note"), xp))
-    archive.seek(0)
-    return archive
-
-
-_ANSWER_COLUMNS = ("community", "project_id", "response_id", "submitted_at", "question", "answer")
-
-
-def _told(data: PersonData) -> Json:
-    return {
-        **data.facts,
-        "script_drafts": list(data.script_drafts),
-        "xp_ledger": list(data.xp_ledger),
-        "responses": list(data.responses),
-        "webhook_events": list(data.webhook_events),
-        "audit_entries": list(data.audit_entries),
-    }
-
-
-def _elsewhere(user_id: int, member_of: set[int]) -> list[tuple[str, list[Mapping[str, object]]]]:
-    """Responses to communities that the person is no member of, by the community's name."""
+        yield member.community.name, people.data_of(actor=actor, member_id=member.pk, at=at)
     own = Conversation.objects.filter(user_id=user_id).values("project_id")
-    projects = Project.with_deleted.filter(pk__in=own).exclude(community_id__in=member_of)
-    by_community: dict[str, list[Mapping[str, object]]] = {}
-    for project in projects.select_related("community").order_by("pk"):
-        given = responses.given_by(project=project, user_id=user_id)
-        by_community.setdefault(project.community.name, []).extend(given)
-    return list(by_community.items())
+    elsewhere = Project.with_deleted.filter(pk__in=own).exclude(
+        community_id__in=[member.community_id for member in memberships]
+    )
+    projects = elsewhere.select_related("community").order_by("community_id", "pk")
+    for community, asked in groupby(projects, lambda project: project.community):
+        given = (responses.given_by(project=project, user_id=user_id) for project in asked)
+        yield community.name, PersonData({}, {"responses": chain.from_iterable(given)})
+
+
+def _noted(rows: Iterator[Json], note: Callable[[Json], None]) -> Iterator[Json]:
+    for row in rows:
+        note(row)
+        yield row
+
+
+def _add_answers(table: _Table, community: str, response: Any) -> None:
+    for answer in response["answers"]:
+        told = answer["label"] or answer["value"]
+        table.add(
+            community,
+            response["project_id"],
+            response["id"],
+            response["submitted_at"],
+            answer["block_name"],
+            told,
+        )
+
+
+def _add_xp(table: _Table, community: str, entry: Json) -> None:
+    table.add(community, entry["created_at"], entry["delta"], entry["balance_after"], entry["note"])
 
 
 def _account(user_id: int) -> Json:
@@ -112,25 +164,6 @@ def _account(user_id: int) -> Json:
             {"address": each.ip, "browser": each.user_agent, "began_at": each.created_at} for each in sessions
         ],
     }
-
-
-def _answer_rows(community: str, told: object) -> list[Sequence[object]]:
-    assert isinstance(told, list)
-    return [
-        (
-            *(community, response["project_id"], response["id"], response["submitted_at"]),
-            *(answer["block_name"], answer["label"] or answer["value"]),
-        )
-        for response in told
-        for answer in response["answers"]
-    ]
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A CSV file in which no cell is taken for a formula."""
-    lines: list[list[str | None]] = [list(columns)]
-    lines += [[None if cell is None else neutralise(_text(cell)) for cell in row] for row in rows]
-    return b"".join(map(csv_line, lines))
 
 
 def _text(cell: object) -> str:

@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -48,6 +49,7 @@ from xp.services import ledger
 from xp.services import people as rewards
 
 Json = dict[str, object]
+SCOPES_AT_ONCE = 1_000  # in one statement, of those in which an action of the person may have fired
 
 
 class StillReferredTo(Exception):
@@ -142,18 +144,14 @@ _MAKE_NAMELESS = f"""
 
 @dataclass(frozen=True, slots=True)
 class PersonData:
-    """Everything that a community stores about a person.
+    """Everything that a community stores about a person, as the fields of one JSON object.
 
-    `facts` are at most a few rows for each project. The iterators read in pages while the caller consumes
-    them.
+    `facts` are at most a few rows for each project. `histories` may be long: each iterator reads in pages
+    while the caller consumes it.
     """
 
     facts: Json
-    script_drafts: Iterator[Json]
-    xp_ledger: Iterator[Json]
-    responses: Iterator[Json]
-    webhook_events: Iterator[Json]
-    audit_entries: Iterator[Json]
+    histories: Mapping[str, Iterator[Json]]
 
 
 @in_transaction
@@ -183,14 +181,14 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
     }
     subject = members.subject_of(**whose, user_id=person.user_id)
     audit.record(actor=actor, action=Action.MEMBER_EXPORTED, on=subject, at=at)
-    return PersonData(
-        facts,
-        script_drafts=drafts.written_by(community_id=community_id, user_id=person.user_id),
-        xp_ledger=rewards.ledger_entries(**whose),
-        responses=_responses(person),
-        webhook_events=webhook_data.events_naming(community_id=community_id, user_ids=person.user_ids),
-        audit_entries=audit_listing.entries_of_person(**whose, user_ids=person.user_ids),
-    )
+    histories = {
+        "script_drafts": drafts.written_by(community_id=community_id, user_id=person.user_id),
+        "xp_ledger": rewards.ledger_entries(**whose),
+        "responses": _responses(person),
+        "webhook_events": webhook_data.events_naming(community_id=community_id, user_ids=person.user_ids),
+        "audit_entries": audit_listing.entries_of_person(**whose, user_ids=person.user_ids),
+    }
+    return PersonData(facts, histories)
 
 
 @again_after_deadlock
@@ -266,7 +264,8 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         cursor.execute(_WITH_FIELDS, [list(conversations)])
         counted_by_fields = [row[0] for row in cursor.fetchall()]
         cursor.execute(_MAKE_NAMELESS, [at, list(conversations)])
-        cursor.execute(_FORGET_FIRED, _scopes(person, conversations))
+        for scopes in _scopes(person, conversations.items()):
+            cursor.execute(_FORGET_FIRED, scopes)
         cursor.execute(_FORGET_COMPLETED, _hashes(person))
     drafts.erase(community_id=community_id, user_id=user_id)
     draft_generation.forget(community_id=community_id, user_id=user_id)
@@ -361,25 +360,38 @@ def _hashes(person: Person) -> tuple[list[int], list[str]]:
     return [project_id for project_id, _ in whose], [own for _, own in whose]
 
 
-def _scopes(person: Person, conversations: Mapping[uuid.UUID, int]) -> tuple[list[int], list[str]]:
-    """Two parallel lists: project ids, and hashes of the person and of their sessions there."""
+def _scopes(
+    person: Person, conversations: Iterable[tuple[uuid.UUID, int]]
+) -> Iterator[tuple[list[int], list[str]]]:
+    """Project ids, and hashes of the person and of their sessions there, as parallel lists of SCOPES_AT_ONCE.
+
+    `conversations` are those of the person by id, with their project ids.
+    """
     project_ids, hashes = _hashes(person)
     with connection.cursor() as cursor:
         cursor.execute(_SESSIONS, [project_ids, hashes])
-        sessions = [(pk, f"{own}:{n}") for pk, own, last in cursor.fetchall() for n in range(last + 1)]
-    sessions += [(project_id, str(key)) for key, project_id in conversations.items()]
-    return (
-        project_ids + [project_id for project_id, _ in sessions],
-        hashes + [anonymity.session_hash(project_id=pk, session=session) for pk, session in sessions],
+        found = cursor.fetchall()
+    by_number = ((pk, f"{own}:{n}") for pk, own, last in found for n in range(last + 1))
+    by_id = ((project_id, str(key)) for key, project_id in conversations)
+    of_sessions = (
+        (pk, anonymity.session_hash(project_id=pk, session=session))
+        for pk, session in chain(by_number, by_id)
     )
+    scopes = chain(zip(project_ids, hashes, strict=True), of_sessions)
+    while part := list(islice(scopes, SCOPES_AT_ONCE)):
+        yield [project_id for project_id, _ in part], [scope for _, scope in part]
 
 
 def named_conversations_of(person: Person) -> dict[uuid.UUID, int]:
     """The person's conversations, with their project ids, except anonymous ones."""
+    return dict(_named_conversations(person))
+
+
+def _named_conversations(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
     named = Conversation.objects.filter(
         user_id=person.user_id, project__community_id=person.community_id
     ).values_list("pk", "project_id")
-    return dict(named)
+    return named.iterator(chunk_size=SCOPES_AT_ONCE)
 
 
 def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
@@ -412,9 +424,10 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
-        cursor.execute(_FIRED, _scopes(person, named_conversations_of(person)))
-        found = cursor.fetchall()
-    fired = Counter[tuple[int, str]](found)
+        fired = Counter[tuple[int, str]]()
+        for scopes in _scopes(person, _named_conversations(person)):
+            cursor.execute(_FIRED, scopes)
+            fired.update(cursor.fetchall())
     completed += [
         (trace.project_id, len(trace.numbers), len(trace.numbers)) for trace in own_traces if trace.numbers
     ]

@@ -72,8 +72,8 @@ def test_a_persons_data_comes_as_a_file_and_that_is_recorded() -> None:
     answer = staff.post("communities_member_data", ann.pk)
 
     assert "everything that this community stores" in asked
-    assert answer["Content-Disposition"] == f'attachment; filename="ann-solberg-{ann.pk}.json"'
-    data = json.loads(answer.content)
+    assert f'filename="ann-solberg-{ann.pk}.json"' in answer["Content-Disposition"]
+    data = json.loads(b"".join(answer.streaming_content))
     assert data["member"]["nick"] == "Ann Solberg"
     assert data["xp_ledger"][0]["note"] == "Kind words"
     assert len(data["responses"]) == 1

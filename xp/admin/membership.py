@@ -63,7 +63,9 @@ def add(request: HttpRequest, actor: Actor, *, back: str) -> HttpResponse:
     return TemplateResponse(request, "admin/form.html", context)
 
 
-@profile.member_page("access", label="Change access", order=20, is_offered=lambda _, member: member.belongs)
+@profile.member_page(
+    "access", label="Change access", order=20, is_offered=lambda _, member: member.removed_at is None
+)
 def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
     """Choose what a member may do, with what follows."""
     form = AccessForm(request.POST if request.method == "POST" else None, initial={"access": member.access})

@@ -6,7 +6,13 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.errors import Conflict
+from communities.http.downloads import download
 from communities.models import Community
 from communities.text_field import TextField
 from surveys.services import own_data, own_responses, people
@@ -51,11 +58,11 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def export(request: HttpRequest) -> FileResponse:
+def export(request: HttpRequest) -> StreamingHttpResponse:
     """Everything that is stored about the person, as one archive of JSON and CSV files."""
     require_fresh_sign_in(request)
-    archive = own_data.export(user_id=user_of(request).pk, at=timezone.now())
-    return FileResponse(archive, as_attachment=True, filename="colloquy-data.zip")
+    chunks = own_data.export(user_id=user_of(request).pk, at=timezone.now())
+    return download(request, content_type="application/zip", file_name="colloquy-data.zip", chunks=chunks)
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,7 +1,6 @@
 """Mailing personal links to members, and reminding those who have not begun.
 
-    choose(…)   whom a mail would reach, and why it would not reach others
-    preview(…)  a mail as its reader will see it
+    preview(…)  whom a mail would reach, why it would not reach others, and how its reader will see it
     send(…)     write the mails, which the worker sends
 
 An address is written to at most MOST_MAILS times in PERIOD about one project, whoever sends and however many
@@ -77,7 +76,8 @@ class Reach:
     """How many members were chosen, and how many of them get no mail, and why.
 
     `over_sum` are those who have to wait because the community's mails of today to unconfirmed addresses are
-    used up, `unproven` those of `sent_now` who get the text of ours.
+    used up, `unproven` those of `sent_now` who get the text of ours. `lately` counts the chosen members whose
+    address got a mail about the project within LATELY.
     """
 
     chosen: int = 0
@@ -87,6 +87,7 @@ class Reach:
     over_sum: int = 0
     sent_now: int = 0
     unproven: int = 0
+    lately: int = 0
 
     @property
     def reachable(self) -> int:
@@ -120,27 +121,9 @@ def fixed_text(project: Project, *, name: str, is_reminder: bool) -> tuple[str, 
     return f"A {noun} of {community}", f"{greeting}\n\n{community} asks you to answer a {noun}."
 
 
-def choose(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> Reach:
-    """Whom a mail would reach. Raises NotFound and Forbidden for those who may not make links."""
-    project = service.require_editor(actor=actor, project_id=project_id)
-    left = mail_sums.left(community_id=project.community_id, at=at)
-    return _reached(project, choice, at, left=left)[0]
-
-
 def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
     """How many members each of the choices has, but for a search."""
     return {who: _chosen(project, Choice(who), at).count() for who in Who.values if who != Who.SEARCH}
-
-
-def mailed_lately(*, project: Project, choice: Choice, at: datetime) -> int:
-    """How many of the chosen members got a mail about the project within LATELY."""
-    written = communities.mail_counts(
-        community_id=project.community_id, kind=kind_of(project.pk), since=at - LATELY
-    )
-    if not written:
-        return 0
-    chosen = communities.read(_chosen(project, choice, at), community_id=project.community_id)
-    return sum(each.address_hash in written for each in chosen)
 
 
 def first_chosen(*, project: Project, choice: Choice, at: datetime) -> list[communities.Recipient]:
@@ -170,16 +153,17 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 
 def preview(
     *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
-) -> Message:
-    """The mail of the first member who would get this text, else of the first, with an address to nowhere.
+) -> tuple[Reach, Message | None]:
+    """Whom a mail would reach, and the mail, with an address to nowhere. No mail if it would reach nobody.
 
-    Raises Conflict if it would reach nobody.
+    It is that of the first member who would get this text, else of the first. Raises NotFound and Forbidden
+    for those who may not make links. Nothing is stored, and the members are read once.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
     reach, people = _reached(project, choice, at, left=left)
     if not people:
-        raise Conflict(_why_nobody(reach, left))
+        return reach, None
     person = next((each for each in people if each.is_proven), people[0])
     url = f"{web_url(project)}?{addresses.PARAMETER}=…"
     message = _message(
@@ -190,7 +174,7 @@ def preview(
         until=at + service.VALID_FOR,
         words=_words(project, person, choice, subject, text),
     )
-    return replace(message, to=person.shown)
+    return reach, replace(message, to=person.shown)
 
 
 @in_transaction
@@ -212,7 +196,7 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     left = mail_sums.lock(community_id=community_id, at=at)
     reach, chosen = _reached(project, choice, at, left=left)
     if reach.over_sum and not chosen:
-        raise Conflict(_why_nobody(reach, left))
+        raise Conflict(mail_sums.refusal(wanted=reach.over_sum, left=left))
     present = communities.keep_present(
         community_id=community_id, member_ids=[each.member_id for each in chosen]
     )
@@ -258,9 +242,12 @@ def _reached(
     """Whom a mail would reach, and to whom one sending writes it; at most `left` to unproven addresses."""
     counts, people = Counter[str](), list[communities.Recipient]()
     of_community = {"community_id": project.community_id}
-    written = communities.mail_counts(**of_community, kind=kind_of(project.pk), since=at - PERIOD)
+    of_kind = {**of_community, "kind": kind_of(project.pk)}
+    written = communities.mail_counts(**of_kind, since=at - PERIOD)
+    lately = communities.mail_counts(**of_kind, since=at - LATELY)
     for each in communities.read(_chosen(project, choice, at), **of_community):
         counts["chosen"] += 1
+        counts["lately"] += each.address_hash in lately
         if not each.email:
             counts["without_address"] += 1
         elif each.has_refused:
@@ -277,12 +264,6 @@ def _reached(
             counts["unproven"] += not each.is_proven
             people.append(each)
     return Reach(**counts, sent_now=len(people)), people
-
-
-def _why_nobody(reach: Reach, left: int) -> str:
-    if reach.over_sum:
-        return mail_sums.refusal(wanted=reach.over_sum, left=left)
-    return "This would reach nobody."
 
 
 def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from communities.actors import Actor
+from communities.errors import Conflict
 from communities.models import ChatInstallation, Identity, Member
-from communities.services import platform_members
+from communities.services import memberships, platform_members
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.chat.world import Person
@@ -65,6 +67,39 @@ def test_somebody_who_is_gone_has_left_and_comes_back(chat: Any, identity: Ident
     )
     member.refresh_from_db()
     assert (member.left_at, member.role_ids) == (None, [chat.helper.id])
+
+
+def test_somebody_who_comes_back_has_the_access_that_staff_set_meanwhile(
+    chat: Any, identity: Identity, marit: Person
+) -> None:
+    member = _refresh(chat, identity)
+    assert member is not None
+    Member.objects.filter(pk=member.pk).update(access="admin")
+    admin = UserFactory.create()
+    MemberFactory.create(community=chat.community, user=admin, access="admin")
+    del chat.platform.world.people[marit.id]
+    whose = {"community_id": chat.community.pk, "user_id": identity.user_id}
+    platform_members.refresh(**whose, at=NOON + timedelta(hours=1))
+
+    actor = Actor(admin.pk, "admin", chat.community.pk, "free")
+    memberships.change_access(actor=actor, member_id=member.pk, access="member", at=NOON)
+    with pytest.raises(Conflict, match="has left"):
+        memberships.change_member(actor=actor, member_id=member.pk, changes={"nick": "Mia"}, at=NOON)
+
+    chat.platform.world.people[marit.id] = marit
+    platform_members.refresh(**whose, at=NOON + timedelta(hours=2))
+    member.refresh_from_db()
+    assert (member.left_at, member.access) == (None, "member")
+
+
+def test_a_membership_that_staff_have_ended_has_no_access_to_change(chat: Any, identity: Identity) -> None:
+    member = _refresh(chat, identity)
+    assert member is not None
+    Member.objects.filter(pk=member.pk).update(access="creator", left_at=NOON)
+    actor = Actor(UserFactory.create().pk, "admin", chat.community.pk, "free")
+
+    with pytest.raises(Conflict, match="has left"):
+        memberships.change_access(actor=actor, member_id=member.pk, access="creator", at=NOON)
 
 
 def test_where_the_bot_is_not_the_persons_token_is_needed(chat: Any, identity: Identity) -> None:

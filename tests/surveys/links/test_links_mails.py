@@ -14,6 +14,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail as outbox
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from communities.errors import Conflict, InvalidRequest
@@ -69,7 +70,13 @@ def sent(at=NOW) -> list[Any]:
 
 
 def reached(project, choice, at=NOW):
-    return mailing.choose(actor=admin(), project_id=project.pk, choice=choice, at=at)
+    return shown(project, choice, at)[0]
+
+
+def shown(project, choice=EVERYBODY, at=NOW):
+    return mailing.preview(
+        actor=admin(), project_id=project.pk, choice=choice, subject="[title]", text="Hello", at=at
+    )
 
 
 def test_each_member_gets_a_link_of_their_own():
@@ -106,9 +113,21 @@ def test_a_mail_lets_its_reader_unsubscribe_by_one_click():
     assert mail.extra_headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert address.strip("<>") in mail.body
     Client().post(re.findall(r"/mail/[^>]+", address)[0])
-    assert reached(project, EVERYBODY) == mailing.Reach(chosen=1, unsubscribed=1)
+    assert reached(project, EVERYBODY) == mailing.Reach(chosen=1, unsubscribed=1, lately=1)
     send(project)
     assert len(sent()) == 1
+
+
+def test_a_preview_reads_the_members_once():
+    project = private()
+    reader()
+    send(project)
+    with CaptureQueriesContext(connection) as queries:
+        reach, mail = shown(project, at=NOW + timedelta(hours=1))
+
+    assert mail is not None
+    assert (reach.sent_now, reach.lately) == (1, 1)
+    assert sum('"proven_address"' in query["sql"] for query in queries) == 1
 
 
 def test_who_has_no_address_unsubscribed_or_left_gets_no_mail_and_is_counted():
@@ -144,7 +163,7 @@ def test_a_member_is_written_to_three_times_in_seven_days_about_one_project():
 
     fourth = send(project, at=NOW + timedelta(hours=3))
 
-    assert fourth == mailing.Reach(chosen=1, at_limit=1)
+    assert fourth == mailing.Reach(chosen=1, at_limit=1, lately=1)
     assert Mail.objects.count() == 3
     assert send(other, at=NOW + timedelta(hours=3)).reachable == 1
     assert send(project, at=NOW + timedelta(days=7, minutes=1)).reachable == 1

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import time
+import tracemalloc
 import zipfile
 from typing import Any
 
@@ -15,13 +16,14 @@ from django.test import Client
 from communities.models import Member, User
 from communities.services import sign_ins
 from surveys.models import Conversation, Project
-from surveys.services import own_responses
+from surveys.services import own_data, own_responses
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory, UserFactory
 from tests.support.moments import LUNCHTIME
-from tests.support.surveys import scenario
-from tests.support.surveys.scenario import TEXT
+from tests.support.surveys import exports, scenario
+from tests.support.surveys.plain_counts import pack_answer_rows
+from tests.support.surveys.scenario import CHOICE, TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -168,7 +170,7 @@ def test_data_come_as_an_archive_of_json_and_tables() -> None:
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
     data = json.loads(archive.read("data.json"))
     rows = list(csv.reader(io.StringIO(archive.read("responses.csv").decode())))
-    assert response["Content-Disposition"] == 'attachment; filename="colloquy-data.zip"'
+    assert 'filename="colloquy-data.zip"' in response["Content-Disposition"]
     assert sorted(archive.namelist()) == ["README.txt", "data.json", "responses.csv", "xp.csv"]
     assert data["account"]["name"] == "Ann"
     assert data["communities"][0]["member"]["id"] == str(member.pk)
@@ -185,6 +187,32 @@ def test_answers_to_communities_that_one_is_no_member_of_are_in_the_archive() ->
     archive = zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content)))
     assert b"From afar" in archive.read("data.json")
     assert b"From afar" in archive.read("responses.csv")
+
+
+def _peak(user: User) -> int:
+    """Bytes of memory that an export takes at once, without the archive itself."""
+    tracemalloc.start()
+    try:
+        size = sum(map(len, own_data.export(user_id=user.pk, at=LUNCHTIME)))
+        return tracemalloc.get_traced_memory()[1] - size
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.long
+def test_a_long_history_takes_the_memory_of_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_data, "IN_MEMORY", 1_000)
+    peaks = []
+    for name, count in (("Ann", 2_000), ("Bo", 6_000)):
+        member = scenario.member(name)
+        made = scenario.project({**CHOICE}, {"type": "nps"}, TEXT)
+        exports.fill(made, count)
+        Conversation.objects.filter(project=made).update(user_id=member.user_id)
+        pack_answer_rows()
+        _peak(member.user)  # what the first loads stays
+        peaks.append(_peak(member.user))
+
+    assert peaks[1] < peaks[0] + 1_000_000
 
 
 @pytest.mark.parametrize("page", ["data/export/", "data/erase/", "data/leave/1/"])
