@@ -11,6 +11,7 @@ from tests.bench import processes
 
 if TYPE_CHECKING:
     from tests.bench.rows import Result
+    from tests.bench.statements import Counted
 
 HEAD = ("row", "operation", "Colloquy", "minimal Django", "times", "goal", "stretch", "reached", "")
 
@@ -28,18 +29,14 @@ def say_progress(results: "Sequence[Result]", begun: float) -> None:
     )
 
 
-def table(
-    results: "Sequence[Result]", counts: Sequence[tuple[str, int, int]], *, memory: float, seconds: float
-) -> str:
+def table(results: "Sequence[Result]", counts: "Sequence[Counted]", *, memory: float, seconds: float) -> str:
     """Markdown that reads well as it is."""
     lines = [HEAD, *(_cells(result) for result in results)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(HEAD))]
     told = [_line(HEAD, widths), _line(["-" * width for width in widths], widths)]
     told += [_line(line, widths) for line in lines[1:]]
     said = "\n".join(told)
-    statements = "".join(
-        f"Statements (row 16): {what}: {count}, at most {most}.\n" for what, count, most in counts
-    )
+    statements = "".join(f"One request (row 16): {each.told()}\n" for each in counts)
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, two workers of four threads"
     return (
         f"\nCPU milliseconds of web server, PostgreSQL and Valkey together; {machine}.\n\n{said}\n\n"

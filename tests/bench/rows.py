@@ -176,7 +176,7 @@ def _answers_on_pages(bench: Bench, people: int, plain: float) -> list[Result]:
     steps = []
 
     def answer(visitor: Visitor, replies: dict[Visitor, Reply]) -> None:
-        replies[visitor] = visitor.post(_typed(forms[visitor]))
+        replies[visitor] = visitor.post(typed(forms[visitor]))
 
     for _ in bench.world.question_ids:
         replies: dict[Visitor, Reply] = {}
@@ -190,7 +190,8 @@ def _answers_on_pages(bench: Bench, people: int, plain: float) -> list[Result]:
     ]
 
 
-def _typed(form: Form) -> Form:
+def typed(form: Form) -> Form:
+    """A form with a text where one is asked for."""
     if "value" in form.fields:
         form.fields["value"] = "3"
     return form

@@ -1,46 +1,73 @@
-"""How many SQL statements each operation takes (row 16); the tests hold these, here they are told."""
+"""How many SQL statements each operation takes, and how many files it enters (row 16).
+
+Tests hold the statements; here they are told.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import orjson
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.bench.client import Visitor, form_in
-from tests.bench.profiling import InProcess
+from tests.bench.profiling import InProcess, Way, way
+from tests.bench.rows import typed
 from tests.bench.world import World
 
 NOT_COUNTED = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
 
 
-def counted(world: World) -> list[tuple[str, int, int]]:
-    """What, how many, and how many there may be; in this process, with everything warm."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One operation: its statements, how many there may be, and the way that it takes through our files."""
+
+    operation: str
+    statements: int
+    most: int
+    way: Way
+
+    def told(self) -> str:
+        return f"{self.operation}: {self.statements} statements, at most {self.most}; {self.way.told()}."
+
+
+def counted(world: World) -> list[Counted]:
+    """Each operation, in this process, with everything warm."""
     client, community = InProcess(), f"/v1/communities/{world.community_id}"
     headers = {"X-API-Key": world.keys.take(), "Content-Type": "application/json"}
-    path = f"/s/{world.poll.slug}"
-    visitor = Visitor(client)
-    form = form_in(visitor.get(path).body, at=path)
+    poll, survey = f"/s/{world.poll.slug}", f"/s/{world.survey.slug}"
+    voter, another = Visitor(client), Visitor(client)
+    voter.post(form_in(voter.get(poll).body, at=poll))
+    vote = form_in(another.get(poll).body, at=poll)
     begun = client.call(
         "POST", f"{community}/projects/{world.survey.pk}/conversations", b"{}", headers=headers, expect=201
     ).json()["id"]
     answers = iter(world.question_ids)
+    reader = Visitor(client)
+    forms = [form_in(reader.get(survey).body, at=survey)]
 
     def answer() -> object:
         body = orjson.dumps(world.reply(next(answers)))
         return client.call("POST", f"{community}/conversations/{begun}/answers", body, headers=headers)
 
-    script = f"{community}/projects/{world.script.pk}/script"
-    listing = f"{community}/projects/{world.survey.pk}/responses?per_page=100"
-    figures = f"{community}/projects/{world.survey.pk}/analysis/results"
-    answer()
-    client.call("GET", script, headers=headers)
-    client.call("GET", listing, headers=headers)
+    def answer_on_page() -> None:
+        forms.append(form_in(reader.post(typed(forms[-1])).body, at=survey))
+
+    def read(path: str) -> Callable[[], object]:
+        return lambda: client.call("GET", f"{community}/projects/{path}", headers=headers)
+
+    operations: list[tuple[str, Callable[[], object], int]] = [
+        ("answer", answer, 8),
+        ("answer on a page", answer_on_page, 9),
+        ("script", read(f"{world.script.pk}/script"), 4),
+        ("page of responses", read(f"{world.survey.pk}/responses?per_page=100"), 4),
+        ("all distributions", read(f"{world.survey.pk}/analysis/results"), 4),
+    ]
+    for _, job, _ in operations:
+        job()
     return [
-        ("vote", _count(lambda: visitor.post(form)), 6),
-        ("answer", _count(answer), 8),
-        ("script", _count(lambda: client.call("GET", script, headers=headers)), 4),
-        ("page of responses", _count(lambda: client.call("GET", listing, headers=headers)), 4),
-        ("all distributions", _count(lambda: client.call("GET", figures, headers=headers)), 4),
+        Counted("vote", _count(lambda: voter.post(vote)), 6, way(lambda: another.post(vote))),
+        *(Counted(name, _count(job), most, way(job)) for name, job, most in operations),
     ]
 
 
