@@ -18,8 +18,8 @@ from decimal import Decimal
 
 from surveys.engine.language import names
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
-from surveys.engine.language.lexer import MAX_NESTING, Mention, ParseError, Token, lex, unquoted
-from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
+from surveys.engine.language.lexer import Mention, ParseError, Token, lex, unquoted
+from surveys.engine.language.logic_tree import Comparison, LogicParser
 from surveys.engine.language.values import Value
 
 _SIGNS = {"=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -32,43 +32,28 @@ def read(text: str) -> tuple[ExpressionNode, tuple[Mention, ...]]:
     return tree, tuple(parser.mentions)
 
 
-class _ExpressionParser:
-    """A recursive descent parser: one pass over the tokens, never deeper than MAX_NESTING."""
+class _ExpressionParser(LogicParser[ExpressionNode]):
+    nesting = "Parentheses and NOT"
 
     def __init__(self, tokens: list[Token]) -> None:
-        self.mentions: list[Mention] = []
+        super().__init__()
         self.tokens = tokens
         self.at = 0
-        self.depth = 0
-
-    # Reading tokens.
 
     @property
     def token(self) -> Token:
         return self.tokens[self.at]
 
-    def next_is(self, word: str) -> bool:
-        """Whether a keyword (any case) or a symbol is next."""
-        token = self.token
-        return token.kind in ("name", "symbol") and token.text.lower() == word
-
-    def accept(self, word: str) -> bool:
-        """Advance past a keyword or symbol if it is next; returns whether it was."""
-        is_next = self.next_is(word)
-        self.at += is_next
-        return is_next
+    def advance(self) -> Token:
+        self.last = self.tokens[self.at]
+        self.at += 1
+        return self.last
 
     def sign(self) -> str | None:
         """The comparison operator that is next, in its canonical spelling; None if there is none."""
         if self.next_is("in"):
             return "in"
         return _SIGNS.get(self.token.text) if self.token.kind == "symbol" else None
-
-    def enter(self, token: Token) -> None:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            message = f"Parentheses and NOT nest at most {MAX_NESTING} deep."
-            raise ParseError(message, token.column, "too_deep")
 
     # The grammar, lowest precedence first.
 
@@ -80,36 +65,12 @@ class _ExpressionParser:
             raise self.unexpected_after_condition()
         return tree
 
-    def disjunction(self) -> ExpressionNode:
-        parts = [self.conjunction()]
-        column = self.token.column
-        while self.accept("or"):
-            parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Disjunction(tuple(parts), column)
-
-    def conjunction(self) -> ExpressionNode:
-        parts = [self.negation()]
-        column = self.token.column
-        while self.accept("and"):
-            parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else Conjunction(tuple(parts), column)
-
-    def negation(self) -> ExpressionNode:
-        token = self.token
-        if not self.accept("not"):
-            return self.comparison()
-        self.enter(token)
-        part = self.negation()
-        self.depth -= 1
-        return Negation(part, token.column)
-
     def comparison(self) -> ExpressionNode:
         left = self.operand()
         sign = self.sign()
         if sign is None:
             return left
-        column = self.token.column
-        self.at += 1
+        column = self.advance().column
         comparison: ExpressionNode = Comparison(sign, left, self.operand(), column)
         if self.sign() is not None:
             message = "Comparisons cannot be chained. Write a < b AND b < c instead of a < b < c."
@@ -127,17 +88,14 @@ class _ExpressionParser:
         token = self.token
         if token.kind != "name" or token.text.lower() in names.KEYWORDS:
             raise self.missing_operand()
-        return self.mention(token)
+        return Name(self.mention())
 
     def parenthesised(self) -> ExpressionNode:
-        opening = self.token
-        word = self.tokens[self.at + 1]
-        if word.text.lower() in names.KEYWORDS and self.tokens[self.at + 2].text == ")":
-            self.at += 1
-            name = self.mention(word)
-            self.at += 1
+        opening = self.advance()
+        if self.token.text.lower() in names.KEYWORDS and self.tokens[self.at + 1].text == ")":
+            name = Name(self.mention())
+            self.advance()
             return name
-        self.at += 1
         self.enter(opening)
         inside = self.disjunction()
         self.depth -= 1
@@ -148,7 +106,7 @@ class _ExpressionParser:
         return inside
 
     def elements(self) -> Literal:
-        opening = self.tokens[self.at - 1]
+        opening = self.last
         elements: list[Literal] = []
         if self.accept("]"):
             return Literal(())
@@ -177,13 +135,9 @@ class _ExpressionParser:
             value = names.BOOLEANS[token.text.lower()]
         else:
             return None
-        self.at += 1 + minus
+        for _ in range(1 + minus):
+            self.advance()
         return Literal(value, ((token.start, last.start + len(last.text)),))
-
-    def mention(self, token: Token) -> Name:
-        self.at += 1
-        self.mentions.append(Mention(token.text, token.column))
-        return Name(token.text)
 
     # Errors.
 
@@ -206,7 +160,7 @@ class _ExpressionParser:
         return ParseError(message, token.column)
 
     def unexpected_after_condition(self) -> ParseError:
-        token, before = self.token, self.tokens[self.at - 1]
+        token, before = self.token, self.last
         word = token.text
         if word == ")":
             message = "This ) closes nothing: a ( is missing before it."

@@ -38,14 +38,20 @@ from surveys.engine.language.formula_tree import (
 )
 from surveys.engine.language.lexer import (
     FORMULA,
-    MAX_NESTING,
     Mention,
     ParseError,
     Token,
     next_token,
     unquoted,
 )
-from surveys.engine.language.logic_tree import LOGIC_NODES, Comparison, Conjunction, Disjunction, Negation
+from surveys.engine.language.logic_tree import (
+    LOGIC_NODES,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    LogicParser,
+    Negation,
+)
 
 _SIGNS = {"=": "==", "==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -65,19 +71,15 @@ def read(text: str) -> tuple[FormulaNode, tuple[Mention, ...]]:
     return tree, tuple(parser.mentions)
 
 
-class _FormulaParser:
-    """A recursive descent parser: one pass over the text, never deeper than MAX_NESTING."""
+class _FormulaParser(LogicParser[FormulaNode]):
+    nesting = "Parentheses, if and NOT"
 
     def __init__(self, text: str) -> None:
-        self.mentions: list[Mention] = []
+        super().__init__()
         self.text = text
         self.at = 0  # where the last token ends
-        self.last = Token("", "", 0)
         self.ahead: tuple[Token, int] | None = None  # split off only when needed, because words are no tokens
-        self.depth = 0
         self.parentheses = 0
-
-    # Reading tokens.
 
     @property
     def token(self) -> Token:
@@ -91,24 +93,6 @@ class _FormulaParser:
             self.at = self.ahead[1]
         self.ahead = None
         return self.last
-
-    def next_is(self, *words: str) -> bool:
-        """Whether one of these keywords (any case) or symbols is next."""
-        token = self.token
-        return token.kind in ("name", "symbol") and token.text.lower() in words
-
-    def accept(self, word: str) -> bool:
-        """Advance past a keyword or symbol if it is next; returns whether it was."""
-        is_next = self.next_is(word)
-        if is_next:
-            self.advance()
-        return is_next
-
-    def enter(self, token: Token) -> None:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            message = f"Parentheses, if and NOT nest at most {MAX_NESTING} deep."
-            raise ParseError(message, token.column, "too_deep")
 
     # The grammar, lowest precedence first.
 
@@ -174,29 +158,6 @@ class _FormulaParser:
         words = words.strip()
         self.last, self.at, self.ahead = Token("words", words, column - 1), until, None
         return TextLiteral(words, column)
-
-    def disjunction(self) -> FormulaNode:
-        parts = [self.conjunction()]
-        column = self.token.column
-        while self.accept("or"):
-            parts.append(self.conjunction())
-        return parts[0] if len(parts) == 1 else Disjunction(tuple(map(self.condition, parts)), column)
-
-    def conjunction(self) -> FormulaNode:
-        parts = [self.negation()]
-        column = self.token.column
-        while self.accept("and"):
-            parts.append(self.negation())
-        return parts[0] if len(parts) == 1 else Conjunction(tuple(map(self.condition, parts)), column)
-
-    def negation(self) -> FormulaNode:
-        token = self.token
-        if not self.accept("not"):
-            return self.comparison()
-        self.enter(token)
-        part = self.condition(self.negation())
-        self.depth -= 1
-        return Negation(part, token.column)
 
     def comparison(self) -> FormulaNode:
         left = self.sum()
@@ -278,11 +239,6 @@ class _FormulaParser:
         if not self.accept(")"):
             raise self.bad_argument(opening, f"Separate the variables by commas, as in {example}.")
         return Argmax(tuple(names))
-
-    def mention(self) -> str:
-        token = self.advance()
-        self.mentions.append(Mention(token.text, token.column))
-        return token.text
 
     # What is allowed where.
 

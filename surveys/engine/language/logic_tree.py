@@ -1,4 +1,4 @@
-"""The nodes that the trees of skip logic and of formulas share: comparisons, AND, OR and NOT.
+"""What skip logic and formulas share: comparisons, AND, OR and NOT, as nodes and as a part of the grammar.
 
 `column` is where the operator begins, counted from 1. It serves error messages only: trees are compared
 without it.
@@ -6,8 +6,11 @@ without it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from surveys.engine.language.lexer import MAX_NESTING, Mention, ParseError, Token
 
 Node = TypeVar("Node")  # any node of the language
 
@@ -47,3 +50,85 @@ class Disjunction(Generic[Node]):
 
 
 LOGIC_NODES = (Comparison, Negation, Conjunction, Disjunction)
+
+
+class LogicParser(Generic[Node]):
+    """A recursive descent parser, never deeper than MAX_NESTING: it reads tokens and joins conditions.
+
+    A language has `token`, which is next, and the grammar of a `comparison`.
+    """
+
+    nesting: str  # what nests, for the error
+
+    def __init__(self) -> None:
+        self.mentions: list[Mention] = []
+        self.last = Token("", "", 0)
+        self.depth = 0
+
+    # Reading tokens.
+
+    @property
+    @abstractmethod
+    def token(self) -> Token: ...
+
+    @abstractmethod
+    def advance(self) -> Token:
+        """Go past the next token, and return it."""
+
+    def next_is(self, *words: str) -> bool:
+        """Whether one of these keywords (any case) or symbols is next."""
+        token = self.token
+        return token.kind in ("name", "symbol") and token.text.lower() in words
+
+    def accept(self, word: str) -> bool:
+        """Advance past a keyword or symbol if it is next; returns whether it was."""
+        is_next = self.next_is(word)
+        if is_next:
+            self.advance()
+        return is_next
+
+    def enter(self, token: Token) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise ParseError(f"{self.nesting} nest at most {MAX_NESTING} deep.", token.column, "too_deep")
+
+    def mention(self) -> str:
+        """Note that the next token names something, and return the name."""
+        token = self.advance()
+        self.mentions.append(Mention(token.text, token.column))
+        return token.text
+
+    # The grammar, lowest precedence first.
+
+    def disjunction(self) -> Node:
+        parts, column = [self.conjunction()], self.token.column
+        while self.accept("or"):
+            parts.append(self.conjunction())
+        return parts[0] if len(parts) == 1 else self.joined(Disjunction, parts, column)
+
+    def conjunction(self) -> Node:
+        parts, column = [self.negation()], self.token.column
+        while self.accept("and"):
+            parts.append(self.negation())
+        return parts[0] if len(parts) == 1 else self.joined(Conjunction, parts, column)
+
+    def joined(
+        self, kind: type[Conjunction[Node] | Disjunction[Node]], parts: list[Node], column: int
+    ) -> Node:
+        return kind(tuple(map(self.condition, parts)), column)  # type: ignore[return-value]
+
+    def negation(self) -> Node:
+        token = self.token
+        if not self.accept("not"):
+            return self.comparison()
+        self.enter(token)
+        part = self.condition(self.negation())
+        self.depth -= 1
+        return Negation(part, token.column)  # type: ignore[return-value]
+
+    def condition(self, node: Node) -> Node:
+        """A part of AND, OR and NOT. A language may refuse some."""
+        return node
+
+    @abstractmethod
+    def comparison(self) -> Node: ...
