@@ -29,6 +29,7 @@ SECRET_KEY = _env.str("SECRET_KEY", "")
 PORT = _env.int("PORT", 8000, validate=environment.between(1, 65535))
 BIND = _env.str("BIND", "127.0.0.1", validate=environment.is_bind_address)
 WEB_CONCURRENCY = _env.int("WEB_CONCURRENCY", 2, validate=environment.between(1, 1000))
+WEB_WORKER = _env.str("WEB_WORKER", "colloquy", validate=environment.is_one_of("colloquy", "gthread"))
 # A web process is replaced after so many requests and up to a quarter more; 0 for never.
 WEB_MAX_REQUESTS = _env.int("WEB_MAX_REQUESTS", 20_000, validate=environment.between(0, 100_000_000))
 # Slow clients: a request's body and a response get one second more for every 16 KiB.

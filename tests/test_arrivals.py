@@ -1,4 +1,4 @@
-"""When a request has arrived as a whole, in whatever pieces it comes (config/arrivals.py)."""
+"""When a request has arrived as a whole, in whatever pieces it comes (config/web/arrivals.py)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gunicorn.http.unreader import IterUnreader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.arrivals import Arrival, arrival
+from config.web.arrivals import Arrival, arrival
 
 LIMIT = 1_000
 START = b"POST /a?b HTTP/1.1\r\nHost: x\r\n"

@@ -30,7 +30,7 @@ def serve(var_dir: Path, **environment: str) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        [sys.executable, "-m", "gunicorn", "--config", "config/web/gunicorn.py", "config.wsgi"],
         cwd=ROOT,
         env={
             **os.environ,
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_created_stops_the_start_with_a_sentence(tmp_pat
     (tmp_path / "file").touch()
 
     started = subprocess.run(
-        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        [sys.executable, "-m", "gunicorn", "--config", "config/web/gunicorn.py", "config.wsgi"],
         cwd=ROOT,
         env={**os.environ, "METRICS": "true", "VAR_DIR": str(tmp_path / "file")},
         capture_output=True,

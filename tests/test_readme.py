@@ -37,7 +37,7 @@ WORKERS = 3
 
 def test_every_setting_stands_in_the_readme_and_every_setting_there_exists() -> None:
     settings = re.findall(r'_env\.\w+\(\s*"(\w+)"', (ROOT / "config/settings.py").read_text())
-    for file in ("config/gunicorn.py", "config/servers.py"):
+    for file in ("config/web/gunicorn.py", "config/servers.py"):
         settings += re.findall(r"""environ\.get\(["'](\w+)["']""", (ROOT / file).read_text())
 
     settings += re.findall(r'\benv\.\w+\("(\w+)"', (ROOT / "config/environment.py").read_text())

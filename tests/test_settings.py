@@ -186,7 +186,7 @@ def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(
 
 def test_a_wrong_value_stops_gunicorn_with_the_same_sentence(tmp_path: Path) -> None:
     started = subprocess.run(
-        [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "config.wsgi"],
+        [sys.executable, "-m", "gunicorn", "--config", "config/web/gunicorn.py", "config.wsgi"],
         cwd=ROOT,
         env={"COLLOQUY_SERVERS": "none", "VAR_DIR": str(tmp_path), "BIND": "nonsense"},
         capture_output=True,

@@ -298,6 +298,15 @@ def test_a_form_in_chunks_is_read(site: Installation) -> None:
         assert statuses(connection.recv(65_536)) == [403]  # for want of a token
 
 
+def test_gunicorns_own_worker_can_take_the_place_of_ours(tmp_path: Path) -> None:
+    large = b"POST /v1/communities" + HOST + b"Content-Length: 9000000\r\nConnection: close\r\n\r\n"
+    with installed(tmp_path, WEB_WORKER="gthread", **SETTINGS) as (site, _):
+        require_service(site)
+        test_a_form_in_chunks_is_read(site)
+        with connect(site, large) as connection:
+            assert statuses(connection.recv(65_536)) == [413]
+
+
 def test_a_body_in_a_great_many_chunks_is_refused_at_once(site: Installation) -> None:
     request = b"POST /v1/communities" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
     with connect(site, request + b"1\r\na\r\n" * 150_000 + b"0\r\n\r\n") as connection:

@@ -1,4 +1,4 @@
-"""What a client does not read at once is kept for it, and holds no thread (config/connections.py)."""
+"""What a client does not read at once is kept for it, and holds no thread (config/web/connections.py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from config.connections import BYTES_A_SECOND, HIGH_WATER, KEPT_TOGETHER, Outbox
+from config.web.connections import BYTES_A_SECOND, HIGH_WATER, KEPT_TOGETHER, Outbox
 
 pytestmark = pytest.mark.long
 

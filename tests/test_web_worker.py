@@ -20,7 +20,7 @@ from gunicorn.http.unreader import IterUnreader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.web_worker import SECONDS_TO_STOP, WebWorker
+from config.web.worker import SECONDS_TO_STOP, WebWorker
 
 LIMIT = 10  # seconds
 THREADS = 4

@@ -92,7 +92,7 @@ class Installation:
             "-m",
             "gunicorn",
             "--config",
-            "config/gunicorn.py",
+            "config/web/gunicorn.py",
             "config.wsgi:application",
         ]
         environment = {**os.environ, **self.environment, "PORT": str(self.port)}

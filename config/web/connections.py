@@ -14,7 +14,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
-from config.arrivals import Arrival
+from config.web.arrivals import Arrival
 
 BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
 HIGH_WATER = 262_144  # bytes; while more waits for the client, the thread that produces it waits too

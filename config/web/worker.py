@@ -29,8 +29,8 @@ from gunicorn.http.unreader import IterUnreader
 from gunicorn.workers.gthread import ThreadWorker
 
 from communities.http import bodies, envelope
-from config import arrivals
-from config.connections import BYTES_A_SECOND, Connection, Outbox, State
+from config.web import arrivals
+from config.web.connections import BYTES_A_SECOND, Connection, Outbox, State
 
 READ_SIZE = 65_536
 PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all that it was given at once

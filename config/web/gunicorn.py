@@ -1,6 +1,6 @@
 """gunicorn's configuration: two processes of four threads, on this machine alone unless BIND is set.
 
-`config.web_worker` says how slow clients are kept from occupying the threads.
+`config.web.worker` keeps slow clients from occupying the threads; README.md here says what that buys.
 """
 
 import gc
@@ -55,7 +55,7 @@ def _possible_connections() -> int:
 
 bind = f"[{settings.BIND}]:{settings.PORT}" if ":" in settings.BIND else f"{settings.BIND}:{settings.PORT}"
 workers = settings.WEB_CONCURRENCY
-worker_class = "config.web_worker.WebWorker"
+worker_class = "gthread" if settings.WEB_WORKER == "gthread" else "config.web.worker.WebWorker"
 threads = 4
 max_requests = settings.WEB_MAX_REQUESTS
 max_requests_jitter = max_requests // 4  # so that the processes do not end at the same time
