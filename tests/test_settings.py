@@ -11,7 +11,8 @@ from nacl.signing import SigningKey
 from psycopg.conninfo import conninfo_to_dict
 
 from communities.models.invitation import VALID_FOR
-from config import environment, gunicorn
+from config import environment
+from config.web import gunicorn
 
 ROOT = Path(__file__).parent.parent
 SHOW = """
@@ -211,7 +212,7 @@ def test_a_web_process_has_as_many_connections_as_it_may_open_files(
     tmp_path: Path, files: int, connections: int | None, words: str
 ) -> None:
     code = (
-        "import resource; from config import gunicorn; gunicorn.on_starting(None);"
+        "import resource; from config.web import gunicorn; gunicorn.on_starting(None);"
         "print(gunicorn.worker_connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
     started = subprocess.run(

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from communities import queue
 from communities.errors import PaymentRequired, Unavailable
-from config import gunicorn
+from config.web import gunicorn
 from surveys import ai
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Job, Project

@@ -19,7 +19,7 @@ from django.test import RequestFactory
 from communities.errors import Unavailable
 from communities.http import downloads
 from communities.http.downloads import MAX_DOWNLOADS, DownloadAborted
-from config import gunicorn
+from config.web import gunicorn
 from surveys.services.exports import service as exports
 from tests.support.caller import Caller, refusal
 from tests.support.surveys import scenario
