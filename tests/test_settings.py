@@ -4,6 +4,8 @@ import json
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,30 @@ from config import environment
 from config.web import gunicorn
 
 ROOT = Path(__file__).parent.parent
-SHOW = """
-import json, sys
-from config import settings
-json.dump({name: getattr(settings, name) for name in sys.argv[1:]}, sys.stdout, default=str)
+# A start takes most of its time to import packages. This process imports them once, and starts from there.
+START_FROM_HERE = """
+import gc, json, os, sys
+import django_stubs_ext, psycopg, structlog
+import config.embedded, config.environment, config.logs
+from kombu import Exchange, Queue
+gc.freeze()  # each process that ends would look through all that this one has loaded
+for line in sys.stdin:
+    names, environment = json.loads(line)
+    (output, out), (errors, err) = os.pipe(), os.pipe()
+    if not os.fork():
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.environ.clear()
+        os.environ.update(environment)
+        from config import settings
+        json.dump({name: getattr(settings, name) for name in names}, sys.stdout, default=str)
+        sys.stdout.flush()
+        os._exit(0)
+    os.close(out)
+    os.close(err)
+    with open(output) as output, open(errors) as errors:
+        written = output.read(), errors.read()
+    print(json.dumps([os.waitstatus_to_exitcode(os.wait()[1]), *written]), flush=True)
 """
 
 
@@ -30,25 +52,48 @@ print(app.connection_for_write().as_uri(), app.connection_for_read().as_uri())
 """
 
 
-def _start(var_dir: Path, *names: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Read the settings in a process of their own and print those named."""
-    always = {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "COLLOQUY_SERVERS": "none",
-        "VAR_DIR": str(var_dir),
-    }
-    return subprocess.run(
-        [sys.executable, "-c", SHOW, *names],
+@dataclass
+class Started:
+    """How a process ended that read the settings, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="module")
+def starter() -> "Iterator[subprocess.Popen[str]]":
+    with subprocess.Popen(
+        [sys.executable, "-c", START_FROM_HERE],
         cwd=ROOT,
-        env=always | environment,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        check=False,
-    )
+    ) as process:
+        yield process
 
 
-def test_an_empty_environment_is_enough_for_one_machine(tmp_path: Path) -> None:
-    started = _start(tmp_path, "DEBUG", "BASE_URL", "PORT", "ALLOWED_HOSTS", "SESSION_COOKIE_SECURE")
+@pytest.fixture
+def start(starter: "subprocess.Popen[str]", tmp_path: Path) -> Callable[..., Started]:
+    """Reads the settings in a process of their own and prints those named."""
+
+    def started(*names: str, **environment: str) -> Started:
+        always = {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "COLLOQUY_SERVERS": "none",
+            "VAR_DIR": str(tmp_path),
+        }
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        starter.stdin.write(json.dumps([names, always | environment]) + "\n")
+        starter.stdin.flush()
+        return Started(*json.loads(starter.stdout.readline()))
+
+    return started
+
+
+def test_an_empty_environment_is_enough_for_one_machine(start: Callable[..., Started]) -> None:
+    started = start("DEBUG", "BASE_URL", "PORT", "ALLOWED_HOSTS", "SESSION_COOKIE_SECURE")
 
     assert started.stderr == ""
     assert json.loads(started.stdout) == {
@@ -62,26 +107,27 @@ def test_an_empty_environment_is_enough_for_one_machine(tmp_path: Path) -> None:
 
 def test_a_local_site_generates_its_secret_key_once_for_its_owner_alone(
     tmp_path: Path,
+    start: Callable[..., Started],
 ) -> None:
-    first, second = _start(tmp_path, "SECRET_KEY"), _start(tmp_path, "SECRET_KEY")
+    first, second = start("SECRET_KEY"), start("SECRET_KEY")
 
     assert first.stdout == second.stdout
     assert len(json.loads(first.stdout)["SECRET_KEY"]) >= 50
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_a_public_site_needs_a_secret_key(tmp_path: Path) -> None:
-    started = _start(tmp_path, BASE_URL="https://surveys.example.org")
+def test_a_public_site_needs_a_secret_key(tmp_path: Path, start: Callable[..., Started]) -> None:
+    started = start(BASE_URL="https://surveys.example.org")
 
     assert started.returncode == 1
     assert started.stderr.startswith("SECRET_KEY is not set")
     assert not (tmp_path / "secret_key").exists()
 
 
-def test_the_development_key_stops_the_start_without_debug(tmp_path: Path) -> None:
+def test_the_development_key_stops_the_start_without_debug(start: Callable[..., Started]) -> None:
     key = environment.DEVELOPMENT_KEY
 
-    without, with_debug = _start(tmp_path, SECRET_KEY=key), _start(tmp_path, SECRET_KEY=key, DEBUG="1")
+    without, with_debug = start(SECRET_KEY=key), start(SECRET_KEY=key, DEBUG="1")
 
     assert without.returncode == 1
     assert without.stderr.startswith("SECRET_KEY cannot be used")
@@ -131,58 +177,19 @@ WRONG = [
     ("CHAT_CLIENT_SECRET", "very-secret with a space"),
     ("CHAT_API_BASE_URL", "discord.com"),
 ]
-# A start takes most of its time to import packages. This process imports them once, and starts from there.
-START_FROM_HERE = """
-import gc, json, os, sys
-import django_stubs_ext, psycopg, structlog
-import config.embedded, config.environment, config.logs
-from kombu import Exchange, Queue
-gc.freeze()  # each process that ends would look through all that this one has loaded
-for name, value in json.load(sys.stdin):
-    told, tell = os.pipe()
-    if not os.fork():
-        os.dup2(tell, 2)
-        os.environ[name] = value
-        from config import settings
-        os._exit(0)
-    os.close(tell)
-    with open(told) as words:
-        said = words.read()
-    print(json.dumps([os.waitstatus_to_exitcode(os.wait()[1]), said]), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], tuple[int, str]]:
-    """The exit code and the words of a start with each of the wrong values."""
-    started = subprocess.run(
-        [sys.executable, "-c", START_FROM_HERE],
-        cwd=ROOT,
-        env={
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "COLLOQUY_SERVERS": "none",
-            "VAR_DIR": str(tmp_path_factory.mktemp("var")),
-        },
-        input=json.dumps(WRONG),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    ends = [json.loads(line) for line in started.stdout.splitlines()]
-    return dict(zip(WRONG, map(tuple, ends), strict=True))
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(
-    starts: dict[tuple[str, str], tuple[int, str]], name: str, value: str
+    start: Callable[..., Started], name: str, value: str
 ) -> None:
-    code, said = starts[name, value]
+    started = start(**{name: value})
 
-    assert code == 1
-    assert said.startswith(f"{name} cannot be used: ")
-    assert said.endswith(".\n")
-    assert said.count("\n") == 1
-    assert "very-secret" not in said
+    assert started.returncode == 1
+    assert started.stderr.startswith(f"{name} cannot be used: ")
+    assert started.stderr.endswith(".\n")
+    assert started.stderr.count("\n") == 1
+    assert "very-secret" not in started.stderr
 
 
 def test_a_wrong_value_stops_gunicorn_with_the_same_sentence(tmp_path: Path) -> None:
@@ -238,22 +245,22 @@ def test_a_web_process_has_as_many_connections_as_it_may_open_files(
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "localhost", "::1", "[::1]"])
-def test_an_ip_address_or_a_known_host_may_be_listened_on(tmp_path: Path, bind: str) -> None:
-    started = _start(tmp_path, "BIND", BIND=bind)
+def test_an_ip_address_or_a_known_host_may_be_listened_on(start: Callable[..., Started], bind: str) -> None:
+    started = start("BIND", BIND=bind)
 
     assert json.loads(started.stdout) == {"BIND": bind.strip("[]")}
 
 
-def test_all_wrong_values_are_reported_at_once(tmp_path: Path) -> None:
-    started = _start(tmp_path, PORT="x", DEBUG="x", BASE_URL="x")
+def test_all_wrong_values_are_reported_at_once(start: Callable[..., Started]) -> None:
+    started = start(PORT="x", DEBUG="x", BASE_URL="x")
 
     assert [line.split()[0] for line in started.stderr.splitlines()] == ["BASE_URL", "DEBUG", "PORT"]
 
 
-def test_a_secure_address_makes_everything_else_secure(tmp_path: Path) -> None:
+def test_a_secure_address_makes_everything_else_secure(start: Callable[..., Started]) -> None:
     names = ("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "CSRF_TRUSTED_ORIGINS")
 
-    started = _start(tmp_path, *names, BASE_URL="https://surveys.example.org/", SECRET_KEY="k" * 50)
+    started = start(*names, BASE_URL="https://surveys.example.org/", SECRET_KEY="k" * 50)
 
     assert json.loads(started.stdout) == {
         "SESSION_COOKIE_SECURE": True,
@@ -271,14 +278,14 @@ CHAT = {
 }
 
 
-def test_no_chat_platform_is_connected_where_nothing_is_set(tmp_path: Path) -> None:
-    started = _start(tmp_path, "CHAT", CHAT_API_BASE_URL="https://chat.example.org/api")
+def test_no_chat_platform_is_connected_where_nothing_is_set(start: Callable[..., Started]) -> None:
+    started = start("CHAT", CHAT_API_BASE_URL="https://chat.example.org/api")
 
     assert json.loads(started.stdout) == {"CHAT": None}
 
 
-def test_all_four_settings_connect_the_chat_platform(tmp_path: Path) -> None:
-    started = _start(tmp_path, "CHAT", **CHAT)
+def test_all_four_settings_connect_the_chat_platform(start: Callable[..., Started]) -> None:
+    started = start("CHAT", **CHAT)
 
     assert json.loads(started.stdout)["CHAT"] == (
         f"ChatApplication(application_id='1234567890123456789', public_key='{CHAT['CHAT_PUBLIC_KEY']}', "
@@ -287,8 +294,10 @@ def test_all_four_settings_connect_the_chat_platform(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", CHAT)
-def test_a_chat_platform_that_is_half_connected_stops_the_start(tmp_path: Path, missing: str) -> None:
-    started = _start(tmp_path, **{name: value for name, value in CHAT.items() if name != missing})
+def test_a_chat_platform_that_is_half_connected_stops_the_start(
+    start: Callable[..., Started], missing: str
+) -> None:
+    started = start(**{name: value for name, value in CHAT.items() if name != missing})
 
     assert started.returncode == 1
     assert started.stderr.startswith(f"{missing} is not set: the chat platform needs ")
@@ -296,8 +305,8 @@ def test_a_chat_platform_that_is_half_connected_stops_the_start(tmp_path: Path, 
     assert "very-secret" not in started.stderr
 
 
-def test_all_missing_settings_of_the_chat_platform_are_named(tmp_path: Path) -> None:
-    started = _start(tmp_path, CHAT_APPLICATION_ID="12", CHAT_CLIENT_SECRET="very-secret-secret")
+def test_all_missing_settings_of_the_chat_platform_are_named(start: Callable[..., Started]) -> None:
+    started = start(CHAT_APPLICATION_ID="12", CHAT_CLIENT_SECRET="very-secret-secret")
 
     assert started.stderr.startswith("CHAT_PUBLIC_KEY and CHAT_BOT_TOKEN are not set: ")
 
@@ -310,9 +319,9 @@ def test_all_missing_settings_of_the_chat_platform_are_named(tmp_path: Path) -> 
     ],
 )
 def test_signing_in_with_the_chat_platform_uses_its_application_by_default(
-    tmp_path: Path, own: dict[str, str], client_id: str
+    start: Callable[..., Started], own: dict[str, str], client_id: str
 ) -> None:
-    started = _start(tmp_path, "SIGN_IN_SOURCES", **CHAT, **own)
+    started = start("SIGN_IN_SOURCES", **CHAT, **own)
 
     assert f"provider='chat', client_id='{client_id}'" in started.stdout
 
