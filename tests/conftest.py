@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import django
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 from django_redis import get_redis_connection
 
@@ -123,6 +124,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _say_environment()
         _settle_hypothesis()
         django.setup()
+        _hash_quickly()
         _empty_quickly()
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
@@ -173,6 +175,11 @@ def _settle_hypothesis() -> None:
 
     settings.register_profile("colloquy", deadline=None, max_examples=examples(100))
     settings.load_profile("colloquy")
+
+
+def _hash_quickly() -> None:
+    """Without the work that makes guessing passwords slow."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def _empty_quickly() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from allauth.account.models import EmailAddress
 from playwright.sync_api import Page, expect
-from pytest_django import Settings
 
 from communities.actors import Actor
 from communities.models import CommunitySettings, User
@@ -18,11 +17,6 @@ from tests.support import mails
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PASSWORD, OTHER, EMAIL = "a calm purple teapot", "another green kettle", "ada@example.org"
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -40,11 +40,6 @@ EVE = "eve@example.org"
 
 
 @pytest.fixture(autouse=True)
-def _quick_hashes(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
 def _nothing_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "ATTEMPTS", 1)
 

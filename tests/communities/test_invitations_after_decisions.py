@@ -9,7 +9,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import Settings
 
 from communities.errors import Forbidden
 from communities.models import AuditEntry, Invitation, Member, User
@@ -22,11 +21,6 @@ from tests.support.browsers import EMAIL, invited, new_browser, page, person, pr
 from tests.support.caller import Caller
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
-
-
-@pytest.fixture(autouse=True)
-def _quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

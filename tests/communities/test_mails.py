@@ -71,7 +71,7 @@ class Talk(socketserver.StreamRequestHandler):
 @pytest.fixture
 def server(settings: Settings) -> Iterator[Server]:
     with Server() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.server_address[1]
         yield server

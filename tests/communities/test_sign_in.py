@@ -14,7 +14,6 @@ from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from communities import sign_in
 from communities.models import User
@@ -28,9 +27,8 @@ RIGHT, WRONG = "the right one", "a wrong one"
 
 
 @pytest.fixture
-def staff(db: None, settings: Settings) -> User:
-    """A superuser whose password is hashed in no time."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def staff(db: None) -> User:
+    """A superuser."""
     user: User = StaffFactory.create()
     user.set_password(RIGHT)
     user.save()

@@ -33,11 +33,6 @@ MARIT = {"platform_id": X, "nick": "Marit of ours"}
 NEW = {"name": "Eve", "password1": PASSWORD}
 
 
-@pytest.fixture(autouse=True)
-def _quick_hashes(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def attacker() -> Caller:
     return Caller("admin")

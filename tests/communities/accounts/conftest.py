@@ -19,12 +19,6 @@ def _codes_last_for_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def quick_hashes(settings: Any) -> None:
-    """Passwords are hashed without the work that makes guessing slow."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture
 def browser() -> Any:
     """A browser with an address of its own, so that no limit is shared."""
     from django.test import Client  # noqa: PLC0415 - once Django is set up

@@ -13,7 +13,6 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from communities.models import AuditEntry, User
 from tests.factories import IdentityFactory, MemberFactory, StaffFactory, UserFactory
@@ -23,11 +22,6 @@ from tests.support.browsers import EMAIL, code_of, new_browser, page, person, pr
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 SECRET = "JBSWY3DPEHPK3PXP"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

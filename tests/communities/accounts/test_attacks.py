@@ -43,11 +43,6 @@ SECRET = "JBSWY3DPEHPK3PXP"
 NOBODY = "nobody@example.org"
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def ada() -> User:
     return person()

@@ -54,7 +54,6 @@ def secure(settings: Settings, tmp_path: Path) -> None:
     )
     for name, value in json.loads(shown.stdout).items():
         setattr(settings, name, value)
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.mark.usefixtures("secure")

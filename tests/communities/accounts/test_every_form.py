@@ -23,11 +23,6 @@ VALUES: dict[str, Any] = {"token": "x" * 43, "provider_id": "chat", "key": "x-y"
 EVIL = "https://evil.example/"
 
 
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 def _names(patterns: Any, path: str = "") -> Iterator[str]:
     for each in patterns:
         here = path + str(each.pattern)

@@ -25,7 +25,7 @@ from tests.support.browsers import EMAIL, OTHER, new_browser, person, sign_in
 from tests.support.moments import NOON
 from tests.support.sources.server import Platforms, use
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis", "quick_hashes")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 SECRET = "JBSWY3DPEHPK3PXP"
 
 

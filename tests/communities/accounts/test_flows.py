@@ -20,7 +20,7 @@ from tests.support import mails
 from tests.support.api_requests import new_address
 from tests.support.browsers import page, sign_in, who
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis", "quick_hashes")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
 EMAIL = "ada@example.org"
 NOW = invitations.now

@@ -6,7 +6,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal.auth import TOTP
 from django.urls import reverse
-from pytest_django import Settings
 
 from communities.actors import Actor
 from communities.errors import Conflict
@@ -19,11 +18,6 @@ from tests.support.concurrency import run_together
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 NOW = invitations.now
 NEW = {"name": "Eve", "password1": PASSWORD}
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

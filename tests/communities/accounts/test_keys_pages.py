@@ -260,8 +260,7 @@ def test_whoever_has_not_just_shown_who_they_are_does_so_first(club: Community, 
     assert list(ApiKey.objects.filter(digest=key.digest, revoked_at=None)) == [key]
 
 
-def test_what_was_asked_for_is_done_once_they_have_shown_who_they_are(club: Community, settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def test_what_was_asked_for_is_done_once_they_have_shown_who_they_are(club: Community) -> None:
     grace = Person("admin", club, is_fresh=False)
     grace.user.set_password("a calm purple teapot")
     grace.user.save()

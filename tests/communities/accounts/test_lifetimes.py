@@ -17,7 +17,6 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import Settings
 
 from communities.accounts import lifetimes
 from communities.models import Member, User
@@ -28,11 +27,6 @@ from tests.support.concurrency import held_elsewhere
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from communities.models import User
 from tests.support.browsers import new_browser, page, person, prove, sign_in, who
 from tests.support.concurrency import run_together
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis", "quick_hashes")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 SECRET = "JBSWY3DPEHPK3PXP"
 CODE = r"\d{5}-\d{5}-\d{5}"
 

@@ -17,7 +17,7 @@ from tests.factories import CommunityFactory, MemberFactory
 from tests.support import mails
 from tests.support.api_requests import new_address
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis", "quick_hashes")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 PASSWORD, OTHER = "a calm purple teapot", "another green kettle"
 EMAIL = "ada@example.org"
 NOW = invitations.now

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pytest_django import Settings
 
 from communities.actors import Actor
 from communities.models import Identity, Invitation, Member, User
@@ -12,11 +11,6 @@ from tests.factories import MemberFactory, StandingFactory
 from tests.support.browsers import EMAIL, an_admin, invited, new_browser, page, person, prove, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
-
-
-@pytest.fixture(autouse=True)
-def quick_hashes(settings: Settings) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
