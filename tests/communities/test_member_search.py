@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,31 +12,39 @@ from communities.models import Community, Member, User
 from communities.services import member_search
 from communities.services.member_search import find_members
 from tests.factories import CommunityFactory, IdentityFactory
+from tests.support.database import kept_for_many_tests
 from tests.support.plans import analyse, fill_members, rows_read
 
 pytestmark = pytest.mark.django_db
 COUNT = 2_000
 
 
-@pytest.fixture
-def community(monkeypatch: pytest.MonkeyPatch) -> Community:
-    """Its name ends all words, so that indexes have them of no test that is over."""
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(member_search, "MAX_FOUND", 10)
     monkeypatch.setattr(member_search, "NEWEST", 20)
-    return CommunityFactory.create(name=secrets.token_hex(8))
+
+
+@pytest.fixture(scope="module")
+def members(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Member]]:
+    """All are persons, one in 400 is rare, and one in 200 has a nick.
+
+    The name of their community ends all words, so that indexes have them of no test that is over.
+    """
+    with kept_for_many_tests(django_db_blocker):
+        mark = secrets.token_hex(8)
+        made = fill_members(CommunityFactory.create(name=mark), COUNT, name=f"Person{mark} {{}}")
+        for number in range(0, COUNT, 400):
+            User.objects.filter(pk=made[number].user_id).update(name=f"Rare{mark} person{mark}")
+        for number in range(0, COUNT, 200):
+            Member.objects.filter(pk=made[number].pk).update(nick=f"Nick{mark}")
+        analyse(Member, User)
+        yield made
 
 
 @pytest.fixture
-def members(community: Community) -> list[Member]:
-    """All are persons, one in 400 is rare, and one in 200 has a nick."""
-    mark = community.name
-    made = fill_members(community, COUNT, name=f"Person{mark} {{}}")
-    for number in range(0, COUNT, 400):
-        User.objects.filter(pk=made[number].user_id).update(name=f"Rare{mark} person{mark}")
-    for number in range(0, COUNT, 200):
-        Member.objects.filter(pk=made[number].pk).update(nick=f"Nick{mark}")
-    analyse(Member, User)
-    return made
+def community(members: list[Member]) -> Community:
+    return members[0].community
 
 
 def test_of_many_the_newest_are_found(community: Community, members: list[Member]) -> None:
