@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from communities.errors import Forbidden, InvalidRequest, violation
+from communities.ground.errors import Forbidden, InvalidRequest, violation
 from communities.models import Member, User
 
 FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which exists where there are accounts

@@ -19,7 +19,7 @@ from communities.accounts.building import (
     require_admin,
     who_can,
 )
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.services.chat import checking, installations, outbox, overview
 
 WHAT = "Chat connections"

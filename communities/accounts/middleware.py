@@ -22,7 +22,7 @@ from django.urls import reverse
 from communities import chosen_community, second_factors
 from communities.accounts import building, failures, lifetimes, limits, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
-from communities.errors import ActorGone
+from communities.ground.errors import ActorGone
 from communities.models import User
 from communities.second_factors import SecondFactorMissing
 from communities.services import presence

@@ -13,8 +13,8 @@ from datetime import datetime
 from django.db import transaction
 
 from communities.chat_platform.references import Op, Reference
-from communities.errors import Conflict, InvalidRequest, NotFound
-from communities.rounding import Rounding
+from communities.ground.errors import Conflict, InvalidRequest, NotFound
+from communities.ground.rounding import Rounding
 from communities.services.members import KnownPerson
 from surveys.chat import invitations, replies, screens, timed, windows, words
 from surveys.chat.interactions import Interaction
@@ -22,12 +22,12 @@ from surveys.chat.messages import Button, Message
 from surveys.chat.replies import Reply
 from surveys.engine.script import SCALES
 from surveys.models import Project
-from surveys.services import lookup
 from surveys.services.conversations import admission, drafting
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import lookup
 from surveys.services.representations.project import web_url
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from communities.chat_platform.references import Op, of_project
+from communities.ground.tiers import TIERS
 from communities.models import Community
-from communities.tiers import TIERS
 from surveys import interviewers
 from surveys.chat import controls, results, words
 from surveys.chat.controls import References

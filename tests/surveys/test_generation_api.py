@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.http import idempotency
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Project
-from surveys.services import generation
+from surveys.services.ai_work import generation
 from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, Caller, counts, faults, refusal
 from tests.support.moments import NOON

@@ -11,13 +11,14 @@ import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from communities import queue
-from communities.errors import PaymentRequired, Unavailable
+from communities.ground import queue
+from communities.ground.errors import PaymentRequired, Unavailable
 from config.web import gunicorn
 from surveys import ai
 from surveys.ai.provider import ScriptDraft, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services import generation, jobs
+from surveys.services.ai_work import generation
+from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from tests.support.caller import Caller, counts, refusal
 from tests.support.surveys.draft_provider import GOOD, INTENT, QUIZ, down, provide

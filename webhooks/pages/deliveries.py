@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from communities.accounts.building import for_admins
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from webhooks import words
 from webhooks.events import EventType
 from webhooks.models import Delivery

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
-from communities.errors import InvalidRequest
-from communities.statements import prepared
-from communities.transactions import in_transaction
+from communities.ground.errors import InvalidRequest
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
 from surveys.models import AnswerDraft, Conversation

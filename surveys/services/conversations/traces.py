@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 
 AT_FIRST = 2  # completions in the first lookup; each further lookup takes four times as many
 Whose = Sequence[tuple[int, str]]  # a project's id, and a respondent's keyed hash there

@@ -7,7 +7,7 @@ draft("net-promoter-score")                      its script, for a new project
 
 from __future__ import annotations
 
-from communities.errors import NotFound, refuse
+from communities.ground.errors import NotFound, refuse
 from surveys.ai.local.drafts import builder, library
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ScriptDraft

@@ -9,7 +9,7 @@ import pytest
 
 from surveys import ai
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
-from surveys.services import generation
+from surveys.services.ai_work import generation
 
 INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
 GOOD = ScriptDraft(

@@ -31,17 +31,19 @@ from typing import Any
 from django.db import OperationalError, connection
 from psycopg.errors import LockNotAvailable
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.services import audit, audit_listing, identities, invitation_access, members
 from communities.services import people as membership_data
 from communities.services.people import Person
-from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
-from surveys.services import anonymity, draft_generation, events, feed_order
+from surveys.services import events
+from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import drafting, gifts, repository, traces
 from surveys.services.drafts import service as drafts
+from surveys.services.ground import anonymity, feed_order
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data

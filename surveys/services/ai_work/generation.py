@@ -28,16 +28,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.errors import Conflict, InvalidRequest, Unavailable
-from communities.faults import log_fault
-from communities.queue import wake
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, InvalidRequest, Unavailable
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
+from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
-from surveys.services import events, jobs
+from surveys.services import events
+from surveys.services.ai_work import paying
+from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject, ProjectPlan
 from surveys.services.scripts import editing as scripts
@@ -140,7 +142,7 @@ def begin(
     `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
     work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
     None is returned. Without a claim the `fingerprint` only marks the work, and `requested_by` is the user
-    in whose draft it is written. Refuses another request under the same claim, and too few credits.
+    in whose draft it is written. Refuses another request under the same claim, and as `paying.pay` does.
     """
     fields = {
         "community_id": community_id,
@@ -161,7 +163,7 @@ def begin(
     if is_new:
         generation.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
         generation.save(update_fields=["credits_used"])
-        communities.spend_credits(community_id=community_id, amount=generation.credits_used)
+        paying.pay(community_id=community_id, credits=generation.credits_used)
     wake(MAKE, generation_id=generation.pk)
     return generation.pk
 
