@@ -1,6 +1,6 @@
 """The second factor that a community may ask of its staff (`require_second_factor` of its settings).
 
-Pages for staff get their community from `communities.admin_site.acting` or `communities.accounts.building`.
+Pages for staff get their community from `admin_site.acting` or `accounts.own_communities`.
 Both call `require`. `communities.accounts.middleware` answers SecondFactorMissing with a page that says why.
 """
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import drafting, gifts
+from surveys.services.conversations import gifts, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
@@ -38,7 +38,7 @@ def delete_due_responses(**_later: object) -> None:
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: delete sealed respondents and unsent answers of conversations silent for a day."""
     anonymity.forget_silent(at=timezone.now())
-    drafting.forget_left(at=timezone.now())
+    unsent_answers.forget_left(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_anonymous_answers")

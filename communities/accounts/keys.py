@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from communities import once
-from communities.accounts.building import (
+from communities.accounts.own_communities import (
     OwnCommunity,
     choices,
     chosen,

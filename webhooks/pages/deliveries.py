@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from communities.accounts.building import for_admins
+from communities.accounts.own_communities import for_admins
 from communities.ground.errors import Refusal
 from webhooks import words
 from webhooks.events import EventType

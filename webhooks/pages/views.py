@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from communities import once
-from communities.accounts.building import (
+from communities.accounts.own_communities import (
     choices,
     chosen,
     for_admins,

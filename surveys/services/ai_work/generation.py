@@ -34,7 +34,7 @@ from communities.ground.faults import log_fault
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import events
@@ -256,7 +256,7 @@ def run(*, generation_id: int) -> None:
     deliver(generation_id=generation_id, at=timezone.now())
 
 
-def _valid_draft(job: Generation) -> ScriptDraft:
+def _valid_draft(job: Generation) -> ProposedScript:
     """Have the provider write a script and correct it until it is valid. Raises ProviderError."""
     provider, request = ai.get_provider(), _request_of(job)
     correction = None
@@ -275,7 +275,7 @@ def _valid_draft(job: Generation) -> ScriptDraft:
     raise ProviderError(NO_VALID_SCRIPT)
 
 
-def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
+def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
     """Check a draft by the rules for scripts written by hand, and by those for drafts only."""
     new, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
@@ -297,7 +297,7 @@ def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violat
 
 
 @in_transaction
-def _complete(job: Generation, draft: ScriptDraft) -> None:
+def _complete(job: Generation, draft: ProposedScript) -> None:
     try:
         generation = jobs.locked(job)
     except jobs.TakenOver:
@@ -408,6 +408,6 @@ def _request_of(job: Generation) -> ScriptRequest:
     return ScriptRequest(**{**job.request, "bucket_names": tuple(job.request["bucket_names"])})
 
 
-def _draft_of(generation: Generation) -> ScriptDraft:
+def _draft_of(generation: Generation) -> ProposedScript:
     assert generation.draft is not None
-    return ScriptDraft(generation.draft["blocks"], generation.draft["scoring_enabled"])
+    return ProposedScript(generation.draft["blocks"], generation.draft["scoring_enabled"])

@@ -18,8 +18,8 @@ from surveys import ai
 from surveys.ai.provider import (
     AnalysisOverview,
     BatchReading,
+    ProposedScript,
     ProviderError,
-    ScriptDraft,
     ScriptRequest,
     TextBatch,
     TextFigures,
@@ -72,7 +72,7 @@ class Reads:
         self.counted: list[TextFigures] = []
         self.overviews: list[AnalysisOverview] = []
 
-    def draft_script(self, request: ScriptRequest, correction: Any = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Any = None) -> ProposedScript:
         raise AssertionError("No script is asked for here.")
 
     def read_texts(self, batch: TextBatch) -> BatchReading:
