@@ -1,4 +1,4 @@
-"""Request bodies: reading them within limits, and parsing them as JSON. `communities.wire` writes JSON.
+"""Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
 Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
 characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
@@ -19,7 +19,7 @@ import orjson
 from django.http import HttpRequest, UnreadablePostError
 from gunicorn.http.errors import ParseException
 
-from communities.errors import (
+from communities.ground.errors import (
     ENOUGH_VIOLATIONS,
     InvalidRequest,
     Refusal,

@@ -56,7 +56,7 @@ def community(django_db_setup: None, django_db_blocker: Any) -> Iterator[Communi
 
 def limits(monkeypatch: pytest.MonkeyPatch, *, sample: int, frequent: int, looked_up: int) -> None:
     for name, value in (("SAMPLE", sample), ("FREQUENT", frequent), ("MAX_LOOKED_UP", looked_up)):
-        monkeypatch.setattr(f"communities.word_matches.{name}", value)
+        monkeypatch.setattr(f"communities.ground.word_matches.{name}", value)
 
 
 def found(community: Community, per_page: int, **filters: Any) -> list[int]:
