@@ -35,9 +35,10 @@ from surveys.pages.results import aggregate, overview
 from surveys.pages.results.fields import field_cards
 from surveys.pages.results.filters import ResultsForm
 from surveys.pages.results.scores import score_cards, variable_cards
+from surveys.services.counting import sent_fields
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
-from surveys.services.results import figures, readers, sent_fields, written
+from surveys.services.results import figures, readers, written
 from surveys.services.results.figures import ALL, Figures
 from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts

@@ -25,8 +25,9 @@ from communities.ground.faults import log_fault
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.models import Job, Project, ResultsCount
+from surveys.services.counting import sent_fields
 from surveys.services.ground import anonymity, jobs
-from surveys.services.results import figures, sent_fields
+from surveys.services.results import figures
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
 RUN = "surveys.count_results"

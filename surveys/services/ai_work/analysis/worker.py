@@ -35,9 +35,9 @@ from surveys.models import Analysis, Job, Project
 from surveys.services import events
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
+from surveys.services.counting.derived import derives_anything
 from surveys.services.ground import anonymity, jobs
 from surveys.services.results import figures
-from surveys.services.results.derived_counting import derives_anything
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.scripts import cache as script_cache
 
