@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 from communities.ground.errors import Conflict, Forbidden, Refusal, Unavailable
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.pages.results import overview
-from surveys.pages.results.filters import COVERS
+from surveys.drawing.figures import overview
+from surveys.drawing.figures.filters import COVERS
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access
 
