@@ -25,11 +25,11 @@ from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
+from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services.ai_work import paying
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.worker import (
     RUN,
-    TEXTS_PER_CREDIT_UNIT,
     give_up,
     is_outdone,
     lacking_scores_alone,
