@@ -32,7 +32,9 @@ from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import Script
 from surveys.models import Analysis, Job, Project
+from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services import events
+from surveys.services.ai_work import paying
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
 from surveys.services.counting.derived import derives_anything
@@ -43,7 +45,6 @@ from surveys.services.scripts import cache as script_cache
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
-TEXTS_PER_CREDIT_UNIT = 100
 MAX_TEXTS_PER_BATCH = 5_000
 MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
 ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
@@ -237,7 +238,8 @@ class _TextAnalysis:
         tracked = self.themes[str(block["block_id"])]
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         while not tracked.is_read:
-            wanted = int(min(length, self.paid - self._read_so_far()))
+            # Less than nothing is left if the price was raised meanwhile.
+            wanted = int(max(0, min(length, self.paid - self._read_so_far())))
             answers = open_texts.batch(
                 project_id=self.project.pk,
                 block_id=block["block_id"],
@@ -357,9 +359,9 @@ def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
     own.scores_as_json = None if result.counted.scores is None else _rendered(result.counted.scores)
     own.variables_as_json = _rendered(result.counted.variables)
     own.summary, own.generated_by = result.summary, result.generated_by
+    if result.generated_by == LOCAL:  # the texts were deleted before all could be read
+        _return_credits(own, project, own.unread_credits)
     own.progress, own.checkpoint = 1.0, dict(result.memory)
-    if result.generated_by == LOCAL:  # the texts were deleted before they could be read
-        _return_credits(own, project)
     _end(own, project, at=at)
     finished = [Job.Status.COMPLETED, Job.Status.FAILED]
     if project.is_anonymous:  # the difference between two analyses would show what one person answered
@@ -387,15 +389,16 @@ def _fail(job: Analysis, message: str, *, at: datetime) -> bool:
 
 
 def _end_as_failed(own: Analysis, project: Project, message: str, *, at: datetime) -> None:
-    _return_credits(own, project)
+    paying.count_failed(community_id=project.community_id, hundreds=own.hundreds_read)
+    _return_credits(own, project, own.credits_used)
     own.status, own.error, own.checkpoint = Job.Status.FAILED, message, None
     _end(own, project, at=at)
     _earlier_alike(own).filter(status=Job.Status.FAILED).delete()
 
 
-def _return_credits(own: Analysis, project: Project) -> None:
-    communities.return_credits(community_id=project.community_id, amount=own.credits_used)
-    own.credits_used = 0
+def _return_credits(own: Analysis, project: Project, amount: int) -> None:
+    communities.return_credits(community_id=project.community_id, amount=amount)
+    own.credits_used -= amount
 
 
 def _end(own: Analysis, project: Project, *, at: datetime) -> None:
