@@ -10,9 +10,9 @@ class CommunitiesConfig(AppConfig):
         from allauth.socialaccount.providers import registry  # noqa: PLC0415
 
         import communities.checks  # noqa: F401, PLC0415
-        from communities import key_versions  # noqa: PLC0415
         from communities.accounts import recovery_codes, signals  # noqa: PLC0415
         from communities.accounts.providers.classes import PROVIDERS  # noqa: PLC0415
+        from communities.ground import key_versions  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
 
         # Keys and members go with a community or a user that is deleted, and announce it then.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from django.core.checks import Error, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from communities.ground.tiers import TIERS
 from communities.models import Community
-from communities.tiers import TIERS
 
 if TYPE_CHECKING:
     from communities.http.views import CommunityViewSet
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 def every_tier_has_a_rate(**_: Any) -> list[Error]:
     names = set(Community.TierName.values)
     return [
-        Error(f"communities.tiers.TIERS has no row for the tier {name}.", id="communities.E001")
+        Error(f"`TIERS` has no row for the tier {name}.", id="communities.E001")
         for name in sorted(names - TIERS.keys())
     ] + [
-        Error(f"communities.tiers.TIERS has a row for {name}, which is not a tier.", id="communities.E002")
+        Error(
+            f"`TIERS` has a row for {name}, which is not a tier.",
+            id="communities.E002",
+        )
         for name in sorted(TIERS.keys() - names)
     ]
 

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.utils import dateformat
 
+from communities.ground.sent_time import check_day
+from communities.ground.text_field import TextField
 from communities.once import TicketForm
-from communities.sent_time import check_day
-from communities.text_field import TextField
 
 LIFETIMES = {"30": "30 days", "90": "90 days", "365": "1 year"}
 ON_DATE, NEVER = "date", "never"

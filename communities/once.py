@@ -17,9 +17,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
 
-from communities import rounding
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
 from communities.models import IdempotentRequest
-from communities.rounding import Rounding
 
 REMEMBERED_FOR = timedelta(days=1)
 SENT_BEFORE = (

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress
 from communities.services.pictures import copies
-from communities.web_addresses import MAX_LENGTH, BadAddress
 
 
 class PictureField(forms.URLField):

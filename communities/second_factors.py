@@ -1,6 +1,6 @@
 """The second factor that a community may ask of its staff (`require_second_factor` of its settings).
 
-Pages for staff get their community from `communities.admin_site.acting` or `communities.accounts.building`.
+Pages for staff get their community from `admin_site.acting` or `accounts.own_communities`.
 Both call `require`. `communities.accounts.middleware` answers SecondFactorMissing with a page that says why.
 """
 
@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from communities.errors import Forbidden, InvalidRequest, violation
+from communities.ground.errors import Forbidden, InvalidRequest, violation
 from communities.models import Member, User
 
 FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which exists where there are accounts

@@ -28,8 +28,8 @@ from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
 
+from communities.ground.words import plural
 from communities.http import throttling
-from communities.words import plural
 
 WINDOW = 600  # seconds
 ATTEMPTS_OF_ADDRESS = 30

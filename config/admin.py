@@ -17,10 +17,10 @@ from redis.exceptions import RedisError
 
 from communities.admin_site.nav import Nav
 from communities.admin_site.pages import superusers_page
+from communities.ground.words import plural
 from communities.models import ChatTask, Mail
 from communities.services import bots, mails
 from communities.services.chat import metrics as chat_metrics
-from communities.words import plural
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.http import bodies, envelope
 from communities.http.middleware import is_api_request
 from surveys.pages import errors

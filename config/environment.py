@@ -314,7 +314,7 @@ def django_database(url: str, *, statement_timeout: int, prepared_statements: bo
         "OPTIONS": {
             "connect_timeout": 5,
             "application_name": "colloquy",
-            # For communities.statements: the ORM's own statements are never prepared.
+            # For communities.ground.statements: the ORM's own statements are never prepared.
             "prepare_threshold": 2 if prepared_statements else None,
             **parts,
             "options": " ".join(options).strip(),

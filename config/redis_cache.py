@@ -9,7 +9,7 @@ import orjson
 from django_redis.client import DefaultClient
 from django_redis.serializers.base import BaseSerializer
 
-from communities import wire
+from communities.ground import wire
 
 _MISSING = object()
 

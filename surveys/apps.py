@@ -7,7 +7,7 @@ class SurveysConfig(AppConfig):
 
     def ready(self) -> None:
         from communities.services.pictures import places  # noqa: PLC0415 - once the models are loaded
-        from surveys.services import lookup  # noqa: PLC0415
+        from surveys.services.ground import lookup  # noqa: PLC0415
         from surveys.services.projects import pictures as of_projects  # noqa: PLC0415
         from surveys.services.scripts import pictures as of_scripts  # noqa: PLC0415
         from webhooks import projects  # noqa: PLC0415
@@ -16,7 +16,8 @@ class SurveysConfig(AppConfig):
         places.add(*of_scripts.PLACES, *of_projects.PLACES)
         if apps.is_installed("allauth.account"):  # the views that measurements compare with have no accounts
             from communities.services import identities, member_changes  # noqa: PLC0415
-            from surveys.services import events, merging  # noqa: PLC0415
+            from surveys.services import events  # noqa: PLC0415
+            from surveys.services.people import merging  # noqa: PLC0415
 
             member_changes.announce_by(events.members_updated)
             identities.merge_by(merging.merge_users)

@@ -6,10 +6,11 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services import anonymity, generation, jobs
-from surveys.services.analysis import service as analysis
-from surveys.services.conversations import drafting, gifts
+from surveys.services.ai_work import generation
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.conversations import gifts, unsent_answers
 from surveys.services.drafts import service as drafts
+from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
 from surveys.services.responses import changes, deletion
 from surveys.services.results import very_large
@@ -37,7 +38,7 @@ def delete_due_responses(**_later: object) -> None:
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: delete sealed respondents and unsent answers of conversations silent for a day."""
     anonymity.forget_silent(at=timezone.now())
-    drafting.forget_left(at=timezone.now())
+    unsent_answers.forget_left(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_anonymous_answers")

@@ -312,7 +312,7 @@ def _callers_stay_in_memory() -> None:
 @pytest.fixture(autouse=True)
 def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
-    from surveys.services import jobs  # noqa: PLC0415 - once Django is set up
+    from surveys.services.ground import jobs  # noqa: PLC0415 - once Django is set up
 
     close = jobs.close_connection
 
@@ -327,7 +327,7 @@ def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _transactions_in_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
-    from communities.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
+    from communities.ground.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
 
     enter = InTransaction.__enter__
 

@@ -19,7 +19,7 @@ from communities.models import (
     VerifiedSource,
 )
 from surveys.models import Block, Conversation, Option, Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from tests.support.moments import NOON
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook

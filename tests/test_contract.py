@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from communities.errors import MAX_VIOLATIONS
+from communities.ground.errors import MAX_VIOLATIONS
 from communities.http.bodies import MAX_BODY, MAX_LINES_BODY
 from communities.http.pagination import MAX_PER_PAGE
 from communities.services.keys import MAX_KEYS

@@ -18,17 +18,17 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import transactions
-from communities.actors import ActingKey, Actor
-from communities.audit_actions import Action
-from communities.errors import ActorGone
+from communities.ground import transactions
+from communities.ground.actors import ActingKey, Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import ActorGone
 from communities.models import ApiKey, AuditEntry, Community, Member, User
 from communities.services import audit, memberships
 from communities.services.audit import Subject
 from surveys.models import PersonalLink, Project, ResponseDeletion, ScriptDraft
-from surveys.services import people
 from surveys.services.drafts import service as drafts
-from surveys.services.merging import merge_users
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_users
 from surveys.services.responses import deletion
 from tests.factories import MemberFactory
 from tests.support import our_code
@@ -352,7 +352,7 @@ def test_a_change_does_not_wait_while_its_actor_is_changed(boss: Caller, gone: C
 
 
 # It ends a membership, or gives it another user. So does `communities.services.people.lock`.
-LOCKED_AGAINST_CHANGES = {("surveys/services/merging.py", "_merge_in_community")}
+LOCKED_AGAINST_CHANGES = {("surveys/services/people/merging.py", "_merge_in_community")}
 
 
 def _functions() -> Iterator[tuple[str, str, str]]:
@@ -370,7 +370,7 @@ def test_members_are_locked_against_changes_by_their_admins_only_where_they_end(
 
     assert strong == LOCKED_AGAINST_CHANGES
     callers = {(path, name) for path, name, text in _functions() if "membership_data.lock(" in text}
-    assert callers == {("surveys/services/people.py", "_erase")}
+    assert callers == {("surveys/services/people/service.py", "_erase")}
 
 
 # --- All columns ----------------------------------------------------------------------------------------

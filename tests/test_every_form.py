@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from communities.text_field import TextField
+from communities.ground.text_field import TextField
 
 # Fields of strings that are no texts: addresses, tickets, and what django-allauth asks for.
 NO_TEXTS = {"ticket", "url", "image_url", "thumbnail_url", "achievement_image_url"}

@@ -14,8 +14,8 @@ import pytest
 from django.utils import timezone
 
 from communities.accounts import wording
-from communities.actors import Actor
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
 from communities.models import ApiKey, Mail, MailSum, Member
 from communities.services import account_security, invitations, key_notices, mails, recipients
 from communities.services.chat import notices

@@ -15,12 +15,13 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from communities.audit_actions import Action
+from communities.ground.audit_actions import Action
 from communities.http import authentication
 from communities.models import AuditEntry, Member, User
 from surveys.models import Project
-from surveys.services import events, people
-from surveys.services.merging import merge_users
+from surveys.services import events
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_users
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.dumps import dump
 from tests.support.routes import routed_actions

@@ -26,7 +26,7 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection, transaction
 from django.test import Client, RequestFactory
 
-from communities.tiers import TIERS, Tier
+from communities.ground.tiers import TIERS, Tier
 from tests.support.access import api_rows
 from tests.support.access.addresses import spelled
 from tests.support.access.scene import FilledCommunity, filled_community

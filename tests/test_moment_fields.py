@@ -9,7 +9,7 @@ from django import forms
 from django.utils import timezone
 
 from communities.admin_site.texts import moment
-from communities.moment_field import MomentField
+from communities.ground.moment_field import MomentField
 from surveys.admin.delivery import DeliveryForm
 from surveys.admin.opening import OpenForm
 from webhooks.forms import RedeliverForm

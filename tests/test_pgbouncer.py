@@ -8,7 +8,7 @@ from django.conf import settings as current
 from django.db import DatabaseError, connection
 from pytest_django import Settings
 
-from communities.statements import prepared
+from communities.ground.statements import prepared
 from config import environment, startup
 from config.postgresql import pooler
 from tests.support.concurrency import run_together

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from communities import privacy_words
 from communities.accounts import setup_forms
 from communities.admin import community_forms
+from communities.ground import privacy_words
 from communities.models import CommunitySettings
 from surveys.admin import cards
 from surveys.chat import words as chat_words

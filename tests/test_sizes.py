@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from communities.errors import MAX_VIOLATIONS
+from communities.ground.errors import MAX_VIOLATIONS
 from communities.http.bodies import MAX_BODY
 from tests.support.api_requests import ask
 from tests.support.caller import Caller

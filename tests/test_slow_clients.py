@@ -275,12 +275,15 @@ def test_what_is_too_large_and_files_are_refused_while_the_client_still_sends(si
         assert (b"Connection: keep-alive" if size <= limit else b"Connection: close") in header
 
 
-def test_an_import_of_responses_is_read_as_a_whole(site: Installation) -> None:
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_an_import_of_responses_is_read_as_a_whole(site: Installation, in_chunks: bool) -> None:
     request = (
         b"POST /v1/communities/1/projects/2/responses" + HOST + b"Content-Type: application/x-ndjson\r\n"
     )
-    with connect(site, request + b"Content-Length: %d\r\n\r\n" % (8 * MEBIBYTE)) as connection:
-        connection.sendall(bytes(8 * MEBIBYTE))
+    size, body = 8 * MEBIBYTE, bytes(8 * MEBIBYTE)
+    length = b"Transfer-Encoding: chunked" if in_chunks else b"Content-Length: %d" % size
+    with connect(site, request + length + b"\r\n\r\n") as connection:
+        connection.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (size, body) if in_chunks else body)
         connection.shutdown(socket.SHUT_WR)
         header, _, told = rest(connection).partition(b"\r\n\r\n")
 

@@ -3,8 +3,9 @@
 from communities.services import identities
 from config.celery import INTERVALS, app
 from surveys.chat import timed
-from surveys.services import generation, public_messages
-from surveys.services.analysis import service as analysis
+from surveys.services import public_messages
+from surveys.services.ai_work import generation
+from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.results import very_large
 from webhooks.services.outbox import DELIVER
 from xp.services import role_grants

@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q, Value
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from webhooks.events import EventType
 
 

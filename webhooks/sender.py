@@ -19,8 +19,8 @@ from typing import Any, Self
 
 import httpcore2
 
-from communities.addresses import is_public, resolve
-from communities.web_addresses import BadAddress, Endpoint, check_url, parse_url
+from communities.ground.addresses import is_public, resolve
+from communities.ground.web_addresses import BadAddress, Endpoint, check_url, parse_url
 
 TIMEOUT = 15.0  # seconds, from resolving the host to the last byte of the response
 MAX_BODY_BYTES = 64 * 1024  # read of a response's body

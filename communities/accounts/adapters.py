@@ -21,14 +21,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from communities import sealing, sign_in
+from communities import sign_in
 from communities.accounts import browsers, failures, sign_ups, wording
+from communities.ground import sealing
+from communities.ground.transactions import in_transaction
 from communities.http import throttling
 from communities.models import unnamed
 from communities.services import identities, mails
 from communities.services.letters import compose
 from communities.sources import connections, platforms
-from communities.transactions import in_transaction
 
 _FACTORS = "second factors"
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from communities.accounts.building import (
+from communities.accounts.own_communities import (
     OwnCommunity,
     builds,
     choices,
@@ -19,7 +19,7 @@ from communities.accounts.building import (
     require_admin,
     who_can,
 )
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.services.chat import checking, installations, outbox, overview
 
 WHAT = "Chat connections"

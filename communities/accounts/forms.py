@@ -19,10 +19,10 @@ from django.core.cache import cache
 
 from communities import sign_in
 from communities.accounts import failures, limits, sign_ups
+from communities.ground.text_field import TextField
 from communities.models import User
 from communities.services import invitations
 from communities.sign_in import TooManyAttempts
-from communities.text_field import TextField
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
 TOTP_PERIOD = 30  # seconds that a code lasts

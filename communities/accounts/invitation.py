@@ -19,10 +19,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from communities import sign_in
 from communities.accounts import failures
 from communities.accounts.forms import InvitedSignUp
-from communities.errors import Conflict, Forbidden, NotFound, Refusal
+from communities.ground.errors import Conflict, Forbidden, NotFound, Refusal
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Invitation, Member, User
 from communities.services import identities, invitation_letters, invitations
-from communities.transactions import again_after_deadlock, in_transaction
 
 GONE = 410
 CAN = {

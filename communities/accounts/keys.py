@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from communities import once
-from communities.accounts.building import (
+from communities.accounts.own_communities import (
     OwnCommunity,
     choices,
     chosen,
@@ -26,14 +26,14 @@ from communities.accounts.building import (
     who_can,
 )
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.errors import Conflict, Refusal
+from communities.ground.errors import Conflict, Refusal
+from communities.ground.tiers import TIERS
 from communities.http import throttling
 from communities.http.authentication import caller_cache
 from communities.key_forms import NewKeyForm
 from communities.models import ApiKey, Community
 from communities.services import key_listing, keys
 from communities.services.key_listing import ListedKey
-from communities.tiers import TIERS
 
 WHAT = "API keys"
 SENT_TWICE = (

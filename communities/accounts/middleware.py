@@ -20,9 +20,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from communities import chosen_community, second_factors
-from communities.accounts import building, failures, lifetimes, limits, recovery_codes
+from communities.accounts import failures, lifetimes, limits, own_communities, recovery_codes
 from communities.accounts.providers.freshness import must_sign_in_again
-from communities.errors import ActorGone
+from communities.ground.errors import ActorGone
 from communities.models import User
 from communities.second_factors import SecondFactorMissing
 from communities.services import presence
@@ -123,7 +123,7 @@ def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) ->
     """Say why the page is closed and where a second factor is set up, which leads back to the page."""
     second_factors.remember_wanted(request)
     chosen_community.remember(request, missing.community_id)
-    others = [each for each in building.choices(request) if not each.requires_second_factor]
+    others = [each for each in own_communities.choices(request) if not each.requires_second_factor]
     context = {"community": missing.name, "others": others}
     response = render(request, "account/second_factor_missing.html", context, status=HTTPStatus.FORBIDDEN)
     if "HX-Request" in request.headers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import reverse
 
-from communities.accounts import building, chat
+from communities.accounts import chat, own_communities
 from communities.accounts.sources import offered_sources
 
 
@@ -37,7 +37,7 @@ def _where_sources_are_offered(request: HttpRequest) -> bool:
 sections: list[Section] = [
     Section("Overview", "account", 0, _everybody),
     Section("Your responses", "account_responses", 10, _everybody),
-    Section("API keys", "account_keys", 30, building.builds),
+    Section("API keys", "account_keys", 30, own_communities.builds),
     Section("Chat", "account_chat", 45, chat.is_offered),
     Section("E-mail", "account_email", 50, _everybody),
     Section("Password", "account_change_password", 60, _everybody),

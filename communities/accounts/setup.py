@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from communities import chosen_community
-from communities.accounts.building import for_admins, require_admin
+from communities.accounts.own_communities import for_admins, require_admin
 from communities.accounts.setup_forms import STEPS, initial_of
 from communities.models import Community
 from communities.services import setup

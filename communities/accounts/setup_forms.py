@@ -10,10 +10,10 @@ from django import forms
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities import privacy_words
+from communities.ground import privacy_words
+from communities.ground.text_field import TextField
 from communities.models import Community, CommunitySettings
 from communities.picture_field import PictureField
-from communities.text_field import TextField
 
 ON, OFF = "on", "off"
 

@@ -8,12 +8,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from communities.actors import Actor
 from communities.admin_site import audit_trail
 from communities.admin_site.base import CommunityModelAdmin
 from communities.admin_site.listing import Listing
 from communities.admin_site.nav import Nav
-from communities.errors import Unavailable
+from communities.ground.actors import Actor
+from communities.ground.errors import Unavailable
 from communities.models import AuditEntry
 
 

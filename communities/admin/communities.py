@@ -17,7 +17,7 @@ from communities.admin_site import acting
 from communities.admin_site.base import Nav, OperationsModelAdmin, OwnPages
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment, number
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.models import Community
 from communities.services import communities
 from communities.services.member_search import as_words

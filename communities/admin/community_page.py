@@ -15,17 +15,17 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from communities import second_factors
-from communities.actors import Actor
 from communities.admin.community_forms import CommunityForm, initial_of
 from communities.admin_site import acting, refusals, zone_changes
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.texts import moment, number
-from communities.errors import Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Refusal
+from communities.ground.tiers import TIERS
 from communities.models import Community, CommunitySettings
 from communities.second_factors import OwnFactorMissing
 from communities.services import communities, get_settings, settings
 from communities.services.places import common_time_zones
-from communities.tiers import TIERS
 
 # The form's parts: a heading, what it is about, and the names of its fields.
 PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from django.http import HttpRequest
 from django.urls import reverse
 
-from communities.actors import Actor
 from communities.admin_site.home import FirstStep, add_first_steps
+from communities.ground.actors import Actor
 from communities.models import Community, Member
 from communities.services import get_settings, settings
 

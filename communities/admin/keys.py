@@ -15,13 +15,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from communities import once
-from communities.actors import Actor
 from communities.admin_site import refusals
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment, state
-from communities.errors import Conflict, Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, Refusal
 from communities.http.authentication import caller_cache
 from communities.key_forms import NewKeyForm
 from communities.models import ApiKey, Member

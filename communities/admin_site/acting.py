@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from communities import chosen_community, second_factors
-from communities.actors import Actor, Role
+from communities.ground.actors import Actor, Role
 from communities.models import Community, CommunitySettings, Member, User
 
 MAX_IN_SWITCHER = 30

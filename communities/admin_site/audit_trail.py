@@ -15,14 +15,14 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.html import escape, format_html
 
-from communities import spreadsheets
-from communities.actors import Actor
 from communities.admin_site import day_range
 from communities.admin_site.day_range import DayRange
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
-from communities.audit_actions import Action
+from communities.ground import spreadsheets
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.http.downloads import Chunks, download
 from communities.models import AuditEntry
 from communities.services import audit_listing

@@ -18,11 +18,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from communities.actors import Actor, Role
 from communities.admin_site import acting, listing
 from communities.admin_site.listing import Listing
 from communities.admin_site.nav import Nav as Nav
-from communities.text_field import TextField
+from communities.ground.actors import Actor, Role
+from communities.ground.text_field import TextField
 
 M = TypeVar("M", bound=models.Model)
 

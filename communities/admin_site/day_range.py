@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from communities.sent_time import DAYS_REVERSED, FIRST_DAY, LAST_DAY
+from communities.ground.sent_time import DAYS_REVERSED, FIRST_DAY, LAST_DAY
 
 M = TypeVar("M", bound=Model)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, QueryDict
 
 from communities.admin_site import keyset
 from communities.admin_site.day_range import DayRange
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 
 M = TypeVar("M", bound=Model)
 PER_PAGE = 50

@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from communities.admin_site import acting
+from communities.ground.web_addresses import MAX_LENGTH
 from communities.services.pictures import copies
-from communities.web_addresses import MAX_LENGTH
 
 
 @require_safe

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.forms import BaseForm
 
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 
 
 def add_to_form(form: BaseForm, refusal: Refusal, *, fields: dict[str, str] | None = None) -> None:

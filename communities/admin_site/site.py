@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST
 from communities.admin_site import acting, home, pictures
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin, SiteModelAdmin
 from communities.admin_site.pages import site_pages
-from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
+from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound, Refusal
 from communities.second_factors import SecondFactorMissing
 
 View = Callable[..., HttpResponseBase]

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.safestring import SafeString
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 
 NoteSource = Callable[[Actor, ZoneInfo, ZoneInfo], Sequence[SafeString]]
 _sources: list[NoteSource] = []

@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.audit_actions import Action
-from communities.errors import NotFound, refuse
+from communities.ground.actors import Role
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound, refuse
 from communities.http.fields import StrictTextField, UtcDateTimeField
 from communities.http.pagination import PerPageIn
 from communities.http.paths import MAX_ID

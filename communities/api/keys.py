@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.authentication import caller_cache
 from communities.http.fields import StrictChoiceField, StrictTextField, UtcDateTimeField
 from communities.http.idempotency import once

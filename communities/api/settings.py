@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet

@@ -18,7 +18,7 @@ from datetime import timedelta
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from communities import redis_connection
+from communities.ground import redis_connection
 
 CIRCUIT_OPEN = timedelta(minutes=5)  # after the bot's token was refused
 PER_SECOND = 45  # of the bot in all; the platform allows 50

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 from cachetools import LRUCache, TLRUCache
 from django.db import connection
 
-from communities import key_versions
-from communities.actors import ActingKey, Actor
-from communities.errors import InvalidApiKey, MissingApiKey
+from communities.ground import key_versions
+from communities.ground.actors import ActingKey, Actor
+from communities.ground.errors import InvalidApiKey, MissingApiKey
 from communities.models import Member
 
 SECONDS_IN_CACHE = 5.0  # how long a revoked key, or a role that has changed, may still work without Redis

@@ -1,4 +1,4 @@
-"""Request bodies: reading them within limits, and parsing them as JSON. `communities.wire` writes JSON.
+"""Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
 Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
 characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
@@ -17,9 +17,10 @@ from typing import Any
 
 import orjson
 from django.http import HttpRequest, UnreadablePostError
+from django.urls import Resolver404, resolve
 from gunicorn.http.errors import ParseException
 
-from communities.errors import (
+from communities.ground.errors import (
     ENOUGH_VIOLATIONS,
     InvalidRequest,
     Refusal,
@@ -32,7 +33,6 @@ from communities.http.validation import field_violation
 MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
-_PATH_OF_LINES = re.compile(r"/v1/communities/[0-9]+/projects/[0-9]+/responses").fullmatch
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
 MEDIA_TYPE = "application/json"
@@ -61,11 +61,25 @@ class NotJson(Refusal):
     """The body has another media type, or is compressed."""
 
 
-def limit(path: str) -> int:
-    """The largest body in bytes that is read at this address: for the interface and the admin, or a page."""
-    if _PATH_OF_LINES(path):
-        return MAX_LINES_BODY
-    return MAX_BODY if path.startswith(_PATHS_OF_LARGE_BODIES) else MAX_FORM
+def limit(path: str, *, size: int) -> int:
+    """The largest body in bytes that is read at this address: for the interface and the admin, or a page.
+
+    A view whose body may be lines takes more. It is looked up only if the body is larger than others may be:
+    `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    """
+    if not path.startswith(_PATHS_OF_LARGE_BODIES):
+        return MAX_FORM
+    return MAX_LINES_BODY if size > MAX_BODY and _may_have_lines(path) else MAX_BODY
+
+
+def _may_have_lines(path: str) -> bool:
+    try:
+        view = resolve(path).func
+    except Resolver404:
+        return False
+    actions = getattr(view, "actions", {})
+    with_lines: frozenset[str] = getattr(getattr(view, "cls", None), "with_lines", frozenset())
+    return not with_lines.isdisjoint(actions.values())
 
 
 def admit(request: HttpRequest) -> None:
@@ -81,7 +95,7 @@ def admit(request: HttpRequest) -> None:
         return
     if meta.get("CONTENT_TYPE", "").strip().lower().startswith("multipart/"):
         raise NotJson(NOT_JSON)
-    most = limit(request.path_info)
+    most = limit(request.path_info, size=MAX_LINES_BODY if is_chunked else length)
     if is_chunked:
         body = _read_chunks(request, most + 1)
         length = len(body)

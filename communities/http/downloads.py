@@ -11,8 +11,8 @@ import structlog
 from django.http import HttpRequest, StreamingHttpResponse
 from rest_framework.request import Request
 
-from communities.errors import Unavailable
-from communities.faults import log_fault
+from communities.ground.errors import Unavailable
+from communities.ground.faults import log_fault
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")

@@ -16,7 +16,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from psycopg.errors import ForeignKeyViolation
 
-from communities.errors import (
+from communities.ground.errors import (
     ActorGone,
     Conflict,
     Forbidden,
@@ -26,9 +26,9 @@ from communities.errors import (
     Unavailable,
     ViolationJson,
 )
-from communities.faults import log_fault
+from communities.ground.faults import log_fault
+from communities.ground.wire import render
 from communities.http.bodies import MEDIA_TYPE, NOT_JSON, TOO_LARGE, NotJson, TooLarge
-from communities.wire import render
 
 STATUS = {
     "invalid_request": 400,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"\s*{_TAG}(?:\s*,\s*{_TAG})*\s*")

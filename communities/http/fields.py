@@ -13,9 +13,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.errors import ENOUGH_VIOLATIONS
-from communities.sent_text import sent_text
-from communities.sent_time import FIRST_YEAR, is_possible
+from communities.ground.errors import ENOUGH_VIOLATIONS
+from communities.ground.sent_text import sent_text
+from communities.ground.sent_time import FIRST_YEAR, is_possible
 
 MAX_TIME = 40  # characters
 

@@ -29,14 +29,14 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities import rounding
-from communities.errors import Conflict, refuse
+from communities.ground import rounding
+from communities.ground.errors import Conflict, refuse
+from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
+from communities.ground.tiers import TIERS
 from communities.http.authentication import Caller
 from communities.http.bodies import MEDIA_TYPE
 from communities.http.response_budget import response_budget
-from communities.rounding import Rounding
-from communities.statements import prepared
-from communities.tiers import TIERS
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)

@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from communities.errors import Forbidden
+from communities.ground.errors import Forbidden
 from communities.http import envelope, throttling
 from communities.http.bodies import MEDIA_TYPE
 

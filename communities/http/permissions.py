@@ -6,8 +6,8 @@ as whether a project is the actor's own.
 
 from __future__ import annotations
 
-from communities.actors import Actor, Role
-from communities.errors import Forbidden
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import Forbidden
 
 
 def require_role(actor: Actor, least: Role) -> None:

@@ -13,7 +13,7 @@ import time
 from cachetools import LRUCache
 from redis.exceptions import RedisError
 
-from communities import redis_connection
+from communities.ground import redis_connection
 from communities.http import throttling
 
 ROW_BYTES = 300  # of a stored response beside its body

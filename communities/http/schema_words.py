@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.errors import MAX_VIOLATIONS
+from communities.ground.errors import MAX_VIOLATIONS
+from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
 from communities.http.envelope import MESSAGES, STATUS
 from communities.http.validation import VIOLATION_CODES
-from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY, TIERS
 
 Example = dict[str, Any]
 

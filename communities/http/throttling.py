@@ -1,6 +1,6 @@
 """Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of its server.
 
-For API keys the same round trip reads the version of the community's keys (`communities.key_versions`).
+For API keys the same round trip reads the version of the community's keys (`ground.key_versions`).
 
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
 down, requests are let through (rule 11.20), and Redis is not tried again for some seconds, so that
@@ -27,8 +27,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from redis.exceptions import NoScriptError, RedisError
 
-from communities import key_versions, redis_connection
-from communities.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
+from communities.ground import key_versions, redis_connection
+from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
 MINUTE, HOUR = 60, 3600  # seconds
 LIMIT_HEADER = "X-RateLimit-Limit"

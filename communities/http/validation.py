@@ -12,7 +12,7 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.errors import ENOUGH_VIOLATIONS, ViolationJson, violation
+from communities.ground.errors import ENOUGH_VIOLATIONS, ViolationJson, violation
 from communities.http.fields import PrefixedParameters
 
 VIOLATION_CODES = (

@@ -21,9 +21,10 @@ from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities import wire
-from communities.actors import Actor, Role
-from communities.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.ground import wire
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.ground.words import shortened
 from communities.http import authentication, bodies, envelope, permissions, throttling
 from communities.http.authentication import Caller
 from communities.http.bodies import Element
@@ -37,7 +38,6 @@ from communities.http.validation import (
     serializer_violations,
 )
 from communities.services import presence
-from communities.words import shortened
 
 MAX_IGNORED_HEADER = 4096  # characters
 MAX_IGNORED = 1_000  # paths of unknown fields that are collected: more than the header has room for

@@ -2,7 +2,7 @@
 
 from django.core.management.base import CommandError
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 
 MAX_NAME_LENGTH = 200  # characters
 

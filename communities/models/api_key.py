@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from communities.key_versions import AccessQuerySet
+from communities.ground.key_versions import AccessQuerySet
 from communities.models.community import Community
 from communities.models.user import User
 

@@ -9,7 +9,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
 
-from communities.key_versions import AccessQuerySet
+from communities.ground.key_versions import AccessQuerySet
 from communities.models.user import User
 
 

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from django.db.models.functions import Now
 
-from communities.key_versions import AccessQuerySet
+from communities.ground.key_versions import AccessQuerySet
 from communities.models.community import Community
 from communities.models.user import User
 

@@ -14,7 +14,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
-from communities.key_versions import AccessQuerySet
+from communities.ground.key_versions import AccessQuerySet
 
 _UNNAMED = re.compile("u-[0-9a-f]{32}")
 

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from communities.actors import Role
-from communities.audit_actions import Action
+from communities.ground.actors import Role
+from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member
 from communities.services import audit
 

@@ -18,12 +18,12 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
 from django.urls import reverse
 
+from communities.ground.transactions import in_transaction
 from communities.models import Identity, User
 from communities.services import mails, staff
 from communities.services.letters import Letter, compose
 from communities.services.recipients import proven_address
 from communities.sources import platforms
-from communities.transactions import in_transaction
 
 KIND = mails.declare("account_security_notice", mails.Consent.CONFIRMED)
 ALARM = (

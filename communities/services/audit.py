@@ -21,15 +21,15 @@ import uuid_utils
 from django.conf import settings
 from django.db import connection
 
-from communities import rounding, wire
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground import rounding, wire
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry
-from communities.rounding import Rounding
 from communities.services import presence
 from communities.services.presence import IS_PRESENT, LOCKED_ACTOR
-from communities.statements import prepared
-from communities.transactions import in_transaction
 
 Values = Mapping[str, object]
 BATCH_SIZE = 5_000

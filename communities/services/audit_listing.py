@@ -14,14 +14,14 @@ from typing import Any
 from django.contrib.postgres.search import SearchQuery
 from django.db.models import Q, QuerySet
 
-from communities import word_matches
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import NotFound
+from communities.ground import word_matches
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound
+from communities.ground.statements import page_up_to_size
+from communities.ground.transactions import in_transaction
 from communities.models import ApiKey, AuditEntry
 from communities.services import audit
-from communities.statements import page_up_to_size
-from communities.transactions import in_transaction
 
 Json = dict[str, Any]
 BATCH_SIZE = 500

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.conf import settings
 
+from communities.ground.statements import prepared
 from communities.models import ChatInstallation
-from communities.statements import prepared
 
 
 def is_configured() -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from communities.models import Community, CommunitySettings
 from communities.services import audit, memberships
 from communities.services.pictures import copies
-from communities.transactions import in_transaction
 
 # Snowflakes count milliseconds since then, followed by 22 bits that tell two of the same millisecond apart.
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)

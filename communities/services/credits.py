@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db.models import F
 
-from communities.errors import PaymentRequired
+from communities.ground.errors import PaymentRequired
+from communities.ground.words import plural
 from communities.models import Community
-from communities.words import plural
 
 
 def spend_credits(*, community_id: int, amount: int) -> None:

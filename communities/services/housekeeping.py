@@ -8,8 +8,8 @@ from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef
 
+from communities.ground.transactions import in_transaction
 from communities.models import IdempotentRequest
-from communities.transactions import in_transaction
 
 BATCH_SIZE = 5_000
 SETTLED_AFTER = timedelta(days=1)  # a session that gets another key is without its listing for a moment

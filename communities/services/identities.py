@@ -26,14 +26,14 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
-from communities import rounding
-from communities.errors import Conflict, NotFound
+from communities.ground import rounding
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.rounding import Rounding
+from communities.ground.statements import fetch_rows, prepared
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Identity, Member, User
-from communities.rounding import Rounding
 from communities.services import member_changes
 from communities.sources import platforms
-from communities.statements import fetch_rows, prepared
-from communities.transactions import again_after_deadlock, in_transaction
 
 JOIN = "communities.join_written"
 _LOCKS = "communities.identities.lock_account"

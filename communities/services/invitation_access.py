@@ -16,16 +16,16 @@ from datetime import datetime
 from allauth.account.models import EmailAddress
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from communities import rounding
-from communities.actors import Actor, Role
-from communities.audit_actions import Action
-from communities.errors import Forbidden
-from communities.mail_addresses import canonical
+from communities.ground import rounding
+from communities.ground.actors import Actor, Role
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Forbidden
+from communities.ground.mail_addresses import canonical
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 from communities.models import Invitation, Member, User
 from communities.models.invitation import VALID_FOR
-from communities.rounding import Rounding
 from communities.services import audit
-from communities.transactions import in_transaction
 
 
 def is_allowed() -> Q:

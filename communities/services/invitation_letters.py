@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
-from communities.mail_addresses import keyed_hash
+from communities.ground.mail_addresses import keyed_hash
 from communities.models import Invitation, Member
 from communities.services import mails, recipients
 from communities.services.letters import Letter, compose

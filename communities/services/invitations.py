@@ -19,10 +19,11 @@ from allauth.account.models import EmailAddress
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from communities.actors import Actor, Role
-from communities.audit_actions import Action
-from communities.errors import Conflict, Forbidden, NotFound
-from communities.mail_addresses import keyed_hash
+from communities.ground.actors import Actor, Role
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, Forbidden, NotFound
+from communities.ground.mail_addresses import keyed_hash
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Community, Invitation, Mail, Member, User
 from communities.models.invitation import VALID_FOR
 from communities.services import (
@@ -37,7 +38,6 @@ from communities.services import (
     recipients,
 )
 from communities.services.members import NoSuchMember, subject_of
-from communities.transactions import again_after_deadlock, in_transaction
 
 KEPT_FOR = timedelta(days=30)  # once they are over
 MAX_OPEN = 1_000  # of one community

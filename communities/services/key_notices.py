@@ -7,7 +7,7 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import ApiKey, Community
 from communities.services import mails, members
 from communities.services.letters import Letter, compose

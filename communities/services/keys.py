@@ -6,12 +6,12 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound, refuse
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.transactions import in_transaction
 from communities.models import ApiKey, Community
 from communities.services import audit, key_notices
-from communities.transactions import in_transaction
 
 LIVE_PREFIX = "cq_live_"
 PREFIX_LENGTH = 14

@@ -16,9 +16,9 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from communities.models import MailSum
-from communities.transactions import in_transaction
 
 KEPT_FOR = timedelta(days=7)
 _TAKE = """

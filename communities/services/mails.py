@@ -21,12 +21,12 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.message import sanitize_address
 from django.db.models import Count
 
-from communities import queue, sealing
-from communities.errors import refuse
-from communities.mail_addresses import keyed_hash
+from communities.ground import queue, sealing
+from communities.ground.errors import refuse
+from communities.ground.mail_addresses import keyed_hash
+from communities.ground.transactions import in_transaction
 from communities.models import Mail, MailRefusal, Member
 from communities.services import mail_sums
-from communities.transactions import in_transaction
 
 SEND = "communities.send_mails"
 WAITS = (

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from django.db import connection
 
-from communities.rounding import Rounding
-from communities.transactions import in_transaction
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 
 BATCH = 500  # members in one transaction
 # Rows that are due at a time. Their order is that of ids, so that concurrent writers never wait in a circle.

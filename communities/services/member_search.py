@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import QuerySet
 
+from communities.ground.statements import fetch_rows
 from communities.models import User
 from communities.services import identities
 from communities.services.communities import id_of
-from communities.statements import fetch_rows
 
 MAX_FOUND = 500
 NEWEST = 1_000  # members among whom words are looked for first

@@ -10,13 +10,13 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.crypto import salted_hmac
 
-from communities.audit_actions import Action
-from communities.errors import NotFound
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound
+from communities.ground.statements import columns_of, instance_of, prepared
+from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings, Identity, Member, User
 from communities.services import audit, identities, member_changes
 from communities.services.audit import Subject
-from communities.statements import columns_of, instance_of, prepared
-from communities.transactions import in_transaction
 
 _LOCKS = "communities.members.lock_user"
 

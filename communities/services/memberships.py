@@ -14,13 +14,13 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Community, Identity, Member, User
 from communities.services import audit, identities, invitation_access, mails, member_changes
 from communities.services.members import NoSuchMember, subject_of
-from communities.transactions import again_after_deadlock, in_transaction
 
 HAS_LEFT = "This member has left the community."
 

@@ -1,6 +1,6 @@
 """A person's data in a community: exporting it and erasing it (rules 7.17 and 7.18).
 
-Each app exports and erases its own data about a person. `surveys.services.people` puts them together.
+Each app exports and erases its own data about a person. `surveys.services.people.service` puts them together.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from allauth.mfa.models import Authenticator
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 
-from communities import key_versions
-from communities.errors import Conflict
+from communities.ground import key_versions
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from communities.models import ApiKey, Community, Identity, Member, User
 from communities.services import audit, identities
 from communities.services.members import NoSuchMember
 from communities.services.memberships import is_only_admin
-from communities.transactions import in_transaction
 
 Json = dict[str, object]
 # The two conditions without a column are met first, so the member is locked last.

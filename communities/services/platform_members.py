@@ -19,12 +19,13 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from communities import queue, rounding
-from communities.audit_actions import Action
 from communities.chat_platform import client
 from communities.chat_platform.client import PlatformError, Refused
+from communities.ground import queue, rounding
+from communities.ground.audit_actions import Action
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
-from communities.rounding import Rounding
 from communities.services import (
     audit,
     bots,
@@ -36,7 +37,6 @@ from communities.services import (
 from communities.sources import chat
 from communities.sources.chat import GuildMember
 from communities.sources.failures import SourceUnavailable, TokenRefused
-from communities.transactions import in_transaction
 
 REFRESHED = timedelta(minutes=45)  # then the worker asks
 AGAIN = timedelta(minutes=10)  # before the worker asks about the same member again

@@ -15,10 +15,10 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError
 from psycopg.errors import ForeignKeyViolation
 
-from communities.actors import Actor
-from communities.errors import ActorGone
-from communities.statements import prepared
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import ActorGone
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 
 # Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
 # member, never for a superuser who is none.

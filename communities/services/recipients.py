@@ -21,10 +21,10 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from communities.mail_addresses import keyed_hash
+from communities.ground.mail_addresses import keyed_hash
+from communities.ground.statements import fetch_rows
+from communities.ground.transactions import in_transaction
 from communities.models import Mail, MailRefusal, Member
-from communities.statements import fetch_rows
-from communities.transactions import in_transaction
 
 _AT_ONCE = 2_000  # members
 _SIGNER = Signer(salt="communities.unsubscribe", sep=".")

@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import F
 
 from communities import second_factors
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry, Community, CommunitySettings
 from communities.services import audit
-from communities.transactions import in_transaction
 
 # Settings that the first steps ask an admin to choose. A new community has the default of each.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.transactions import in_transaction
 from communities.models import Community
 from communities.services import audit
 from communities.services.communities import change_community
 from communities.services.settings import save_settings
-from communities.transactions import in_transaction
 
 
 @in_transaction

@@ -20,9 +20,9 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
+from communities.ground.statements import prepared
 from communities.models import User
 from communities.services.members import COLUMNS_OF_PERSON, PERSON_HERE, KnownPerson, person_of
-from communities.statements import prepared
 
 _KEY = re.compile("[a-z0-9]{8,40}")
 REMEMBERED = 4_096  # sessions, of each process

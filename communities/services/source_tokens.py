@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Q, QuerySet
 
-from communities import sealing
+from communities.ground import sealing
+from communities.ground.transactions import in_transaction
 from communities.models import Identity, SourceToken
 from communities.sources import oauth2
 from communities.sources.failures import SourceUnavailable, TokenRefused
-from communities.transactions import in_transaction
 
 MARGIN = timedelta(minutes=5)  # before a token expires it is refreshed
 LEASE = timedelta(seconds=45)  # longer than a refresh can take

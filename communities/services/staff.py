@@ -8,13 +8,13 @@ from datetime import datetime
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.transactions import in_transaction
 from communities.models import Member, User
 from communities.services import audit
 from communities.services.audit import Values
 from communities.services.members import subject_of
-from communities.transactions import in_transaction
 
 
 def communities_of_admin(user: User) -> QuerySet[Member, int]:

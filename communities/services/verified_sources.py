@@ -17,17 +17,17 @@ from typing import Any
 import structlog
 from django.db.models import QuerySet
 
-from communities import rounding
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Forbidden, NotFound, refuse
+from communities.ground import rounding
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Forbidden, NotFound, refuse
+from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.models import Community, Identity, SourceCheck, VerifiedSource
-from communities.rounding import Rounding
 from communities.services import audit, source_tokens
 from communities.sources import rules
 from communities.sources.failures import SourceUnavailable, TokenRefused
-from communities.statements import prepared
-from communities.transactions import in_transaction
 
 YES_COUNTS_FOR = timedelta(hours=24)
 MOST_SOURCES = 100  # of one community

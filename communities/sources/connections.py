@@ -27,7 +27,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from communities.addresses import is_public, resolve
+from communities.ground.addresses import is_public, resolve
 
 TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
 BOT_TIMEOUT = (3.0, 10.0)  # the bot's: for connecting, and for each wait for bytes

@@ -226,7 +226,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 return
             self._wait(connection, State.READING, settings.SECONDS_TO_SEND_A_BODY)
         arrival = connection.arrival
-        limit = bodies.limit(arrival.path.decode("latin-1"))
+        size = bodies.MAX_LINES_BODY if arrival.length is None else arrival.length
+        limit = bodies.limit(arrival.path.decode("latin-1"), size=size)
         end = arrival.end(received, limit)
         if end:
             self._serve(connection, end, is_cut=arrival.is_over(limit))

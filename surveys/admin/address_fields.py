@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from surveys.engine.language import references
 from surveys.engine.script import Script
-from surveys.services.metadata import MAX_FIELDS, MAX_KEY, MAX_VALUE, MAX_VALUES, is_key
+from surveys.services.ground.metadata import MAX_FIELDS, MAX_KEY, MAX_VALUE, MAX_VALUES, is_key
 
 Declared = list[str] | dict[str, list[str]]
 MAX_SHOWN = 60  # characters of a name that is none

@@ -15,9 +15,9 @@ from surveys.engine.flow.wording import heading
 from surveys.engine.language import names
 from surveys.engine.script import Block, Script
 from surveys.models import Project
-from surveys.services import metadata
 from surveys.services.conversations import prefill
 from surveys.services.conversations.prefill import Parameter, Use
+from surveys.services.ground import metadata
 from surveys.services.previews import service as previews
 from surveys.services.representations.project import web_url
 from surveys.services.scripts import editing as scripts

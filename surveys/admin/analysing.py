@@ -7,13 +7,13 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from communities.errors import Conflict, Forbidden, Refusal, Unavailable
+from communities.ground.errors import Conflict, Forbidden, Refusal, Unavailable
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.pages.results import overview
 from surveys.pages.results.filters import COVERS
-from surveys.services import access
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ground import access
 
 CONFIRM = "admin/surveys/project/analyse.html"
 MOST_DIGITS = 18  # of the credits agreed to

@@ -18,13 +18,13 @@ from django.views.decorators.http import require_safe
 from communities.admin_site import listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order, Walk
 from communities.admin_site.texts import moment
-from communities.errors import Forbidden
+from communities.ground.errors import Forbidden
 from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
 from surveys.engine.flow.wording import heading
-from surveys.services import access
+from surveys.services.ground import access
 from surveys.services.results import written
 from surveys.services.results.written import WrittenAnswers
 from surveys.services.scripts import editing as scripts

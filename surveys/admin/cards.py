@@ -11,7 +11,7 @@ from django.forms.utils import flatatt
 from django.template import loader
 from django.utils.safestring import SafeString, mark_safe
 
-from communities.privacy_words import ANONYMOUS, SEMI_PRIVATE, TRANSPARENT
+from communities.ground.privacy_words import ANONYMOUS, SEMI_PRIVATE, TRANSPARENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import once, privacy_words
+from communities import once
 from communities import services as communities
-from communities.actors import Actor, Role
 from communities.admin_site import acting
 from communities.admin_site.base import SiteModelAdmin
-from communities.errors import Refusal
-from communities.privacy_words import PrivacyWords
-from communities.text_field import TextField
+from communities.ground import privacy_words
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import Refusal
+from communities.ground.privacy_words import PrivacyWords
+from communities.ground.text_field import TextField
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.ai import provider_is_free
 from surveys.models import Project

@@ -14,17 +14,17 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
-from communities import privacy_words
 from communities.admin_site.chat_choices import role_choices
+from communities.ground import privacy_words
+from communities.ground.text_field import TextField
 from communities.services import verified_sources
-from communities.text_field import TextField
 from surveys.admin import address_fields, post_preview, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
 from surveys.models import Project
-from surveys.services.field_groups import PREMIUM_INVITATION
+from surveys.services.ground.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
 
 _INVITATION = "delivery.invitation"

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 from django_redis.exceptions import ConnectionInterrupted
 
-from communities.errors import InvalidRequest, Refusal
+from communities.ground.errors import InvalidRequest, Refusal
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.models import Project
 

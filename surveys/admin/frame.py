@@ -18,15 +18,15 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.actors import Actor
 from communities.admin_site import acting
 from communities.admin_site.site import time_zone_of
-from communities.errors import Refusal
-from communities.rounding import Rounding
+from communities.ground.actors import Actor
+from communities.ground.errors import Refusal
+from communities.ground.rounding import Rounding
 from surveys.admin import header
 from surveys.models import Project
-from surveys.services import access, lookup
-from surveys.services.anonymity import rounding_of
+from surveys.services.ground import access, lookup
+from surveys.services.ground.anonymity import rounding_of
 
 # In the order in which they stand above a project (rule 12.15).
 TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")

@@ -12,11 +12,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from communities.actors import Actor, Role
 from communities.admin_site.texts import moment
-from communities.words import percent, plural
+from communities.ground.actors import Actor, Role
+from communities.ground.words import percent, plural
 from surveys.models import Conversation, Project, Tally
-from surveys.services import access, field_groups
+from surveys.services.ground import access, field_groups
 from surveys.services.representations.project import web_url
 from surveys.services.results import steps
 

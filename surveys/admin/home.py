@@ -9,7 +9,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.actors import Actor
 from communities.admin_site.home import (
     Attention,
     Card,
@@ -19,13 +18,14 @@ from communities.admin_site.home import (
     add_first_steps,
 )
 from communities.admin_site.texts import time_of_day
+from communities.ground.actors import Actor
+from communities.ground.words import plural
 from communities.models import Community
-from communities.words import plural
 from surveys.admin.frame import address_of
 from surveys.admin.header import count_in_words, figures_of, state_cell
 from surveys.ai import provider_is_free
 from surveys.models import Project
-from surveys.services import lookup
+from surveys.services.ground import lookup
 
 FEW_CREDITS = 5
 RECENT = 6

@@ -24,13 +24,13 @@ from communities import once
 from communities.admin_site import listing, refusals
 from communities.admin_site.listing import Column, Empty, Listing, Order
 from communities.admin_site.texts import moment, number, state
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
+from communities.ground.text_field import TextField
+from communities.ground.transactions import in_transaction
+from communities.ground.words import plural
 from communities.http.downloads import download
 from communities.models import Mail
 from communities.services import recipients
-from communities.text_field import TextField
-from communities.transactions import in_transaction
-from communities.words import plural
 from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink

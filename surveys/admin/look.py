@@ -11,8 +11,8 @@ from django.template import loader
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from communities.ground.text_field import TextField
 from communities.models import Community
-from communities.text_field import TextField
 from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab

@@ -15,19 +15,20 @@ from communities import services as communities
 from communities.admin_site.chat_choices import offer_channel
 from communities.admin_site.site import time_zone_of
 from communities.admin_site.texts import moment
-from communities.errors import Refusal
-from communities.moment_field import MomentField
+from communities.ground.errors import Refusal
+from communities.ground.moment_field import MomentField
+from communities.ground.text_field import TextField
+from communities.ground.words import plural
 from communities.services import verified_sources
 from communities.services.chat import installations, overview
-from communities.text_field import TextField
-from communities.words import plural
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
 from surveys.engine.rules.hints import hints
 from surveys.models import Project
-from surveys.services import field_groups, public_messages
+from surveys.services import public_messages
 from surveys.services.drafts import service as drafts
+from surveys.services.ground import field_groups
 from surveys.services.projects import opening, server_rules
 from surveys.services.representations.script import warnings_about
 from surveys.services.scripts import editing as scripts

@@ -13,17 +13,18 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import wire
-from communities.actors import Actor, Role
 from communities.admin_site import refusals
-from communities.errors import Forbidden, NotFound, Refusal
+from communities.ground import wire
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import Forbidden, NotFound, Refusal
+from communities.ground.text_field import TextField
 from communities.http.authentication import caller_cache
 from communities.http.downloads import download
 from communities.models import Member
 from communities.services import memberships
-from communities.text_field import TextField
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services import access, people
+from surveys.services.ground import access
+from surveys.services.people import service as people
 from xp.admin import profile
 
 _INVITATIONS_END = "Invitations that they sent to creators and admins, and that nobody has accepted, end."

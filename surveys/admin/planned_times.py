@@ -11,14 +11,14 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from communities.actors import Actor
 from communities.admin_site.texts import moment
 from communities.admin_site.zone_changes import add_notes
-from communities.words import plural
+from communities.ground.actors import Actor
+from communities.ground.words import plural
 from surveys.admin.frame import address_of
 from surveys.admin.header import next_times
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 
 MOST_NAMED = 10
 MOST_READ = 200

@@ -17,7 +17,7 @@ from communities.chat_platform import limits
 from communities.services.pictures import copies
 from surveys.chat import invitations, words
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from surveys.services.scripts import editing as scripts
 
 # What the platform's markup in our own texts becomes; a backslash keeps a character as it is.

@@ -13,15 +13,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from communities.actors import Actor, Role
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import BulkAction, Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment, number
+from communities.ground.actors import Actor, Role
 from surveys.admin import creation, header, selected
 from surveys.admin.header import Figures
 from surveys.admin.urls import project_urls
 from surveys.models import Project
-from surveys.services import lookup
+from surveys.services.ground import lookup
 
 MOST_CLOSED_JUST_NOW = 500
 NOTHING = "–"

@@ -25,14 +25,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from communities.admin_site import day_range, listing
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment, number
-from communities.errors import Forbidden, NotFound
+from communities.ground.errors import Forbidden, NotFound
 from communities.services import members
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
 from surveys.models import Conversation, Project
-from surveys.services import access
+from surveys.services.ground import access
 from surveys.services.responses import deletion, reading
 from surveys.services.responses import listing as response_list
 from surveys.services.responses.listing import ListedScore

@@ -23,7 +23,7 @@ from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from communities.admin_site.texts import moment
-from communities.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
+from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.http.downloads import download
 from communities.http.envelope import STATUS
 from surveys.admin import exporting
@@ -35,8 +35,8 @@ from surveys.pages.results import aggregate, overview
 from surveys.pages.results.fields import field_cards
 from surveys.pages.results.filters import ResultsForm
 from surveys.pages.results.scores import score_cards, variable_cards
-from surveys.services import access
 from surveys.services.exports import service as exports
+from surveys.services.ground import access
 from surveys.services.results import figures, readers, sent_fields, written
 from surveys.services.results.figures import ALL, Figures
 from surveys.services.results.shared import SharedResults

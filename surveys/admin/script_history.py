@@ -7,7 +7,7 @@ from typing import Any
 
 from communities.admin_site import audit_trail
 from communities.admin_site.audit_trail import Difference, field_words, value_words
-from communities.audit_actions import Action
+from communities.ground.audit_actions import Action
 from communities.models import AuditEntry
 from surveys.engine.flow import drawing, titles
 from surveys.engine.flow.wording import Wording

@@ -22,14 +22,15 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from communities import once
-from communities.actors import Actor, Role
 from communities.admin_site import acting
-from communities.errors import Refusal
-from communities.undo_period import UNDO_PERIOD
-from communities.words import plural
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import Refusal
+from communities.ground.undo_period import UNDO_PERIOD
+from communities.ground.words import plural
 from surveys.admin import header
 from surveys.models import Project
-from surveys.services import access, lookup, public_messages
+from surveys.services import public_messages
+from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning, opening, removal
 
 MOST_SELECTED = 200

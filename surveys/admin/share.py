@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.services.chat import overview
 from surveys.admin import address_values, project_forms
 from surveys.admin.frame import ProjectPage, project_tab

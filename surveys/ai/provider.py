@@ -57,7 +57,7 @@ class ScriptRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ScriptDraft:
+class ProposedScript:
     """A drafted script. `blocks` have the form in which a client of our API sends them."""
 
     blocks: Sequence[Mapping[str, object]]
@@ -68,7 +68,7 @@ class ScriptDraft:
 class Correction:
     """A draft that broke rules, with its violations as our API returns them (`field`, `code`, `message`)."""
 
-    draft: ScriptDraft
+    draft: ProposedScript
     violations: Sequence[Mapping[str, object]]
 
 
@@ -172,7 +172,7 @@ class Provider(Protocol):
     name: str  # stored as `generated_by`
     max_batch_size: int  # the largest number of answers in one TextBatch
 
-    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         """Draft a script. With a `correction`, replace that draft with one that breaks no rules."""
         ...
 

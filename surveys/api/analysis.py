@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import Forbidden, NotFound
+from communities.ground.actors import Role
+from communities.ground.errors import Forbidden, NotFound
 from communities.http.idempotency import once
 from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
 from surveys.api.analysis_shapes import AnalysisBlockOut
@@ -18,8 +18,8 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, AnalysisScoreOut, AnalysisVariableOut
 from surveys.models import Analysis, Project
-from surveys.services import access, lookup
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ground import access, lookup
 
 TAG = "Analysis"
 NO_ANALYSIS = "There is no such analysis of this project."

@@ -12,8 +12,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import Unavailable, refuse
+from communities.ground.actors import Role
+from communities.ground.errors import Unavailable, refuse
 from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
 from communities.http.idempotency import Claim, is_settled, once
 from communities.http.paths import MAX_ID
@@ -24,11 +24,11 @@ from surveys.api.projects import OwnWorkViewSet
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
-from surveys.services import metadata
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import QUESTIONS_PERIOD, NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import metadata
 
 TAG = "Conversations"
 PICTURES = ("image_url", "thumbnail_url")

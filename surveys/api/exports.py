@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.downloads import download
 from communities.http.fields import UtcDateTimeField
 from communities.http.views import CommunityViewSet
@@ -18,8 +18,8 @@ from surveys.api import field_filters
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut
 from surveys.models import Conversation, Project
-from surveys.services import access, lookup
 from surveys.services.exports import service as exports
+from surveys.services.ground import access, lookup
 from surveys.services.results.figures import Selection
 
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
@@ -152,7 +152,7 @@ class ExportOut(serializers.Serializer[Any]):
 class ExportViewSet(CommunityViewSet):
     noun = "export"
     least_role = {
-        "retrieve": Role.MEMBER,  # of the projects that surveys.services.access allows
+        "retrieve": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
     }
 
     @extend_schema(

@@ -8,10 +8,10 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
+from communities.ground.sent_text import sent_text
 from communities.http.fields import PrefixedParameters
-from communities.sent_text import sent_text
 from surveys.models import Project
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.results import sent_fields
 
 PREFIX = "field."

@@ -11,7 +11,9 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
-from communities.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
+from communities.ground.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
+from communities.ground.sent_text import sent_text
+from communities.ground.wire import render
 from communities.http.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
 from communities.http.fields import (
     FlagField,
@@ -22,8 +24,6 @@ from communities.http.fields import (
     UtcDateTimeField,
 )
 from communities.http.validation import bound_serializer, ignored_paths, serializer_violations
-from communities.sent_text import sent_text
-from communities.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
 from surveys.engine.walk.answers import MAX_TEXT

@@ -13,8 +13,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import refuse
+from communities.ground.actors import Role
+from communities.ground.errors import refuse
 from communities.http.downloads import download
 from communities.http.fields import StrictListField, StrictTextField
 from communities.http.idempotency import once
@@ -24,7 +24,7 @@ from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import PersonalLink, Project
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.links import addresses, fields, files
 from surveys.services.links import service as links
 from surveys.services.links.service import WantedLink

@@ -8,8 +8,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.sent_text import sent_text
-from surveys.services import metadata
+from communities.ground.sent_text import sent_text
+from surveys.services.ground import metadata
 
 
 @extend_schema_field(

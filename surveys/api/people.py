@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities import wire
-from communities.actors import Role
+from communities.ground import wire
+from communities.ground.actors import Role
 from communities.http import bodies
 from communities.http.authentication import caller_cache
 from communities.http.idempotency import once
@@ -21,7 +21,7 @@ from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
 from surveys.models import Job
-from surveys.services import people
+from surveys.services.people import service as people
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
 EXAMPLE: dict[str, Any] = {

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
+from communities.ground.sent_text import sent_text
 from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,
@@ -19,7 +20,6 @@ from communities.http.fields import (
 )
 from communities.http.pagination import KeysetIn
 from communities.http.paths import MAX_ID
-from communities.sent_text import sent_text
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
@@ -33,7 +33,7 @@ from surveys.api.fields import (
 from surveys.engine.language import names
 from surveys.engine.script import Bucket
 from surveys.models import Project
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.projects import listing
 
 PRIVACY_MODES = Project.PrivacyMode.values

@@ -10,8 +10,8 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
+from communities.ground.actors import Role
+from communities.ground.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
 from communities.http import idempotency
 from communities.http.idempotency import Claim, once
 from communities.http.pagination import page_after
@@ -28,7 +28,8 @@ from surveys.api.project_shapes import (
 )
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
-from surveys.services import access, generation, lookup
+from surveys.services.ai_work import generation
+from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning, listing, opening, server_rules
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject

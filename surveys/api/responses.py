@@ -16,8 +16,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import Conflict
+from communities.ground.actors import Role
+from communities.ground.errors import Conflict
 from communities.http import bodies
 from communities.http.fields import StrictStringField, StrictTextField, UtcDateTimeField
 from communities.http.idempotency import Claim, is_settled, once
@@ -27,7 +27,7 @@ from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
 from surveys.api.projects import OwnWorkViewSet
 from surveys.models import Conversation, Project
-from surveys.services import access, lookup
+from surveys.services.ground import access, lookup
 from surveys.services.imports import service, walking
 from surveys.services.responses import changes
 from surveys.services.responses import service as responses

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.fields import UtcDateTimeField
 from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
@@ -19,7 +19,7 @@ from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_qu
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
-from surveys.services import lookup, metadata
+from surveys.services.ground import lookup, metadata
 from surveys.services.results import field_counting, readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
@@ -199,7 +199,7 @@ def _of_shared(seen: SharedResults) -> dict[str, Any]:
 class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
-        "retrieve": Role.MEMBER,  # of the projects that surveys.services.access allows
+        "retrieve": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
     }
 
     @extend_schema(

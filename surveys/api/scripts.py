@@ -10,14 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.etags import etag_of, parse_if_match
 from communities.http.fields import StrictChoiceField
 from communities.http.idempotency import once
 from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.projects import OwnWorkViewSet
-from surveys.services import access, lookup
+from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
 from surveys.services.scripts.editing import Written

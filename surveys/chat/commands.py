@@ -8,8 +8,8 @@ from datetime import datetime
 
 from communities import services as communities
 from communities.chat_platform.references import Op, of_project
-from communities.errors import Conflict
-from communities.rounding import Rounding
+from communities.ground.errors import Conflict
+from communities.ground.rounding import Rounding
 from communities.services.members import KnownPerson
 from surveys.chat import replies, screens, words
 from surveys.chat.controls import References

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import OperationalError, connection, transaction
 
-from communities.statements import prepared
+from communities.ground.statements import prepared
 
 SECONDS = 2.6  # for everything from the arrival of the interaction
 LONGEST_STATEMENT = 1.2  # seconds, waiting for locks included

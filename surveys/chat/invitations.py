@@ -8,12 +8,12 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-from communities import privacy_words
 from communities import services as communities
 from communities.chat_platform import limits
 from communities.chat_platform.references import Op, of_project
-from communities.tiers import TIERS
-from communities.words import plural
+from communities.ground import privacy_words
+from communities.ground.tiers import TIERS
+from communities.ground.words import plural
 from surveys import interviewers
 from surveys.chat import controls, reports, screens, words
 from surveys.chat.controls import References
@@ -23,7 +23,7 @@ from surveys.chat.results import as_text
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
 from surveys.services.scripts import editing as scripts

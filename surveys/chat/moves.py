@@ -13,8 +13,8 @@ from datetime import datetime
 from django.db import transaction
 
 from communities.chat_platform.references import Op, Reference
-from communities.errors import Conflict, InvalidRequest, NotFound
-from communities.rounding import Rounding
+from communities.ground.errors import Conflict, InvalidRequest, NotFound
+from communities.ground.rounding import Rounding
 from communities.services.members import KnownPerson
 from surveys.chat import invitations, replies, screens, timed, windows, words
 from surveys.chat.interactions import Interaction
@@ -22,12 +22,12 @@ from surveys.chat.messages import Button, Message
 from surveys.chat.replies import Reply
 from surveys.engine.script import SCALES
 from surveys.models import Project
-from surveys.services import lookup
-from surveys.services.conversations import admission, drafting
+from surveys.services.conversations import admission, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import lookup
 from surveys.services.representations.project import web_url
 
 
@@ -157,19 +157,19 @@ def _drafted(click: Click, change: Callable[..., ConversationView], **more: obje
 
 
 def _toggle(click: Click) -> Reply:
-    return _drafted(click, drafting.toggle, option_id=click.reference.arg)
+    return _drafted(click, unsent_answers.toggle, option_id=click.reference.arg)
 
 
 def _pick(click: Click) -> Reply:
-    return _drafted(click, drafting.rank, option_id=click.reference.arg)
+    return _drafted(click, unsent_answers.rank, option_id=click.reference.arg)
 
 
 def _undo(click: Click) -> Reply:
-    return _drafted(click, drafting.unrank, ranked=click.reference.arg)
+    return _drafted(click, unsent_answers.unrank, ranked=click.reference.arg)
 
 
 def _submit(click: Click) -> Reply:
-    return _drafted(click, drafting.submit)
+    return _drafted(click, unsent_answers.submit)
 
 
 def _write(click: Click) -> Reply:
@@ -184,14 +184,14 @@ def _write(click: Click) -> Reply:
 def _written(click: Click) -> Reply:
     """Take what was written."""
     text, language = windows.written(click.interaction.fields), click.interaction.locale
-    return _drafted(click, drafting.submit_text, text=text, language=language)
+    return _drafted(click, unsent_answers.submit_text, text=text, language=language)
 
 
 def keep_written(click: Click) -> None:
     """Keep what was written and could not be taken, so that it can be mended."""
     ref, text = click.reference, windows.written(click.interaction.fields)
     with transaction.atomic():
-        drafting.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
 
 
 def _go_on(click: Click) -> Reply:

@@ -9,10 +9,10 @@ from typing import Any
 from django.db.models import Case, Sum, Value, When
 
 from communities.chat_platform import client, limits
+from communities.ground.transactions import in_transaction
 from communities.models import ChatTask
 from communities.services.chat import guilds
 from communities.services.chat.outbox import Abandoned, Again, Blocked
-from communities.transactions import in_transaction
 from surveys.chat import charts, invitations, posts, words
 from surveys.chat.messages import NO_MENTIONS
 from surveys.chat.posts import Content

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.chat import results, words
 from surveys.chat.results import Tally
 from surveys.engine.flow.wording import heading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from communities.words import percent, percents, plural
+from communities.ground.words import percent, percents, plural
 from surveys.chat import words
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from communities.chat_platform.references import Op, of_project
+from communities.ground.tiers import TIERS
 from communities.models import Community
-from communities.tiers import TIERS
 from surveys import interviewers
 from surveys.chat import controls, results, words
 from surveys.chat.controls import References
@@ -16,8 +16,8 @@ from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Mes
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
-from surveys.services.conversations import drafting
-from surveys.services.conversations.drafting import Draft
+from surveys.services.conversations import unsent_answers
+from surveys.services.conversations.unsent_answers import UnsentAnswer
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
 from xp import levels
@@ -61,7 +61,7 @@ def change_vote(view: ConversationView, *, platform_id: str, error: str = "") ->
     block, reply = _question(view)
     shown = view.present(runner.state_at_step(view.script, view.state, _step_of(view, block)), block)
     ids = (reply or {}).get("option_ids")
-    draft = drafting.Draft(tuple(ids) if isinstance(ids, list) else ())
+    draft = unsent_answers.UnsentAnswer(tuple(ids) if isinstance(ids, list) else ())
     step = len(view.state.path)
     control = controls.draw(
         shown, draft, reply, References(view.conversation.pk, platform_id, block.id or 0, step)
@@ -147,7 +147,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     step = view.step
     assert step is not None
     block = step.block
-    draft = drafting.of(view) if block.asks else Draft()
+    draft = unsent_answers.of(view) if block.asks else UnsentAnswer()
     to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
     control = (
         controls.locked(block, step.reply, to)

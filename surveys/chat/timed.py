@@ -15,9 +15,9 @@ from django.conf import settings
 
 from communities.chat_platform import client
 from communities.chat_platform.client import Refused, Unauthorized
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
+from communities.ground.sealing import Unreadable, unseal
 from communities.models import ChatTask
-from communities.sealing import Unreadable, unseal
 from communities.services.chat import outbox
 from surveys.chat import screens
 from surveys.chat.interactions import Interaction

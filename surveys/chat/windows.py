@@ -11,7 +11,7 @@ from surveys.chat import words
 from surveys.chat.controls import References
 from surveys.chat.messages import FIELD_ID, Window
 from surveys.engine.walk import defaults
-from surveys.services.conversations import drafting
+from surveys.services.conversations import unsent_answers
 from surveys.services.conversations.view import ConversationView
 
 _LONGEST_NUMBER = 120  # digits, with decimals (rule 6.25) and some room for mistakes
@@ -29,7 +29,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
         title="Your answer",
         label="Your number" if is_number else "Your answer",
         text=block.prompt,
-        value=drafting.of(view).text,
+        value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
         is_long=not is_number,
         is_required=bool(block.required),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from communities import privacy_words
 from communities.chat_platform.limits import SERVER_EMOJI
+from communities.ground import privacy_words
 from surveys.engine.language.piping import Authored
 
 # What the platform reads as markup or as a mention. Escaped, it is shown as it is.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from communities.sent_text import composed
+from communities.ground.sent_text import composed
 
 SECTIONS = ("intro", "main", "outro")  # in the order in which they are walked
 CHOICES = frozenset({"single_punch", "multi_punch"})

@@ -17,7 +17,7 @@ from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Coalesce, Lower, Now
 from django.db.models.lookups import Contains
 
-from communities import word_matches
+from communities.ground import word_matches
 
 
 def new_slug() -> str:

@@ -11,7 +11,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from communities.accounts.middleware import AREA as ACCOUNT_AREA
-from communities.errors import Unavailable
+from communities.ground.errors import Unavailable
 from communities.http.envelope import RETRY_AFTER_OUTAGE
 from surveys.pages import theme
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from communities import privacy_words
+from communities.ground import privacy_words
 
 WORDS: Mapping[str, str] = MappingProxyType(
     {

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from surveys.models import Analysis, Conversation, Project
-from surveys.services import lookup
-from surveys.services.anonymity import rounding_of
+from surveys.services.ground import lookup
+from surveys.services.ground.anonymity import rounding_of
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.project import project_as_json
 from surveys.services.representations.response import StoredAnswers, response_serializer

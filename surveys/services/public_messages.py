@@ -12,8 +12,8 @@ from typing import Any
 
 from django.db.models import F
 
+from communities.ground.statements import prepared
 from communities.services.chat import installations, outbox, overview
-from communities.statements import prepared
 from surveys.models import Project, PublicMessage, SummaryMessage
 from surveys.models.chat import ChatPost
 

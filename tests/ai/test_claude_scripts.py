@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from surveys.ai.claude import ClaudeProvider, schemas
-from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
 from surveys.services.scripts import editing as scripts
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
@@ -70,7 +70,7 @@ def script(*blocks: dict[str, Any], scoring: bool = False) -> dict[str, Any]:
     return {"scoring_enabled": scoring, "blocks": list(blocks)}
 
 
-def violations_of(draft: ScriptDraft, request: ScriptRequest = SURVEY) -> list[str]:
+def violations_of(draft: ProposedScript, request: ScriptRequest = SURVEY) -> list[str]:
     _, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
         is_poll=request.type == "poll",
@@ -225,7 +225,7 @@ def test_the_request_contains_all_conditions(claude: ClaudeProvider, anthropic: 
 def test_a_correction_contains_the_draft_and_its_violations(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    draft = ScriptDraft([{"type": "nps", "prompt": ""}])
+    draft = ProposedScript([{"type": "nps", "prompt": ""}])
     fault = {"field": "script.blocks[0].prompt", "code": "blank", "message": "`prompt` must not be blank."}
     anthropic.queue(script(QUESTION))
 

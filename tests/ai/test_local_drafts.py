@@ -11,7 +11,7 @@ import pytest
 
 from surveys.ai.local import LocalProvider
 from surveys.ai.local.drafts import length, library
-from surveys.ai.provider import Correction, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProposedScript, ScriptRequest
 from surveys.engine.script import QUESTIONS
 from tests.support.ai.drafts import (
     check_draft,
@@ -29,16 +29,16 @@ GRADES = {"correct_answer_index", "when_correct", "when_incorrect"}
 IDS = [template.id for template in library.all_templates() if template.type == "convo"]
 
 
-def graded(draft: ScriptDraft) -> list[Any]:
+def graded(draft: ProposedScript) -> list[Any]:
     return [block for block in draft.blocks if GRADES & block.keys()]
 
 
-def weights(draft: ScriptDraft) -> set[str]:
+def weights(draft: ProposedScript) -> set[str]:
     options = [option for block in draft.blocks for option in block.get("options", ())]  # type: ignore[attr-defined]
     return {key for option in options for key in option.get("score_values", {})}
 
 
-def run_draft(draft: ScriptDraft, respond: Any, **fields: Any) -> Any:
+def run_draft(draft: ProposedScript, respond: Any, **fields: Any) -> Any:
     return run(check_draft(draft, "convo", **fields).script, respond)
 
 
@@ -242,7 +242,7 @@ def test_drafting_does_not_load_the_numeric_libraries() -> None:
 @pytest.mark.parametrize("scoring", [None, True, False])
 def test_a_corrected_draft_takes_nothing_from_the_intent(type: str, scoring: bool | None) -> None:
     request = ScriptRequest(intent="a quiz about Elden Ring", type=type, scoring=scoring, for_chat=True)
-    faulty = Correction(ScriptDraft([]), [])
+    faulty = Correction(ProposedScript([]), [])
 
     draft = LocalProvider().draft_script(request, faulty)
 

@@ -8,7 +8,7 @@ from django.db import connection
 
 django.setup()
 
-from surveys.services.analysis import service as analysis  # noqa: E402 - models are known only now
+from surveys.services.ai_work.analysis import service as analysis  # noqa: E402 - models are known only now
 
 
 def main() -> None:

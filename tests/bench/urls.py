@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
+from communities.ground.actors import Role
 from communities.http.idempotency import once
 from communities.http.views import CommunityViewSet
 from config import urls as colloquy

@@ -10,7 +10,7 @@ import psycopg
 from django.db import connection
 from django.utils import timezone
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import Community, CommunitySettings, Member
 from communities.services import keys, members
 from surveys.engine import packing

@@ -9,7 +9,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from playwright.sync_api import Page, expect
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import CommunitySettings, User
 from communities.services import invitations
 from tests.factories import MemberFactory, UserFactory

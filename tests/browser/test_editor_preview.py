@@ -180,7 +180,7 @@ def test_a_template_is_previewed_and_taken_and_undone(windows, check_accessibili
 
 
 def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
-    from surveys.services import generation  # noqa: PLC0415 - the worker of this test
+    from surveys.services.ai_work import generation  # noqa: PLC0415 - the worker of this test
 
     page = opened(windows, COLOUR)
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)

@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from tests.support.browser.controls import choose, go_on, question
 from tests.support.picture_host import PictureHost
 from tests.support.pictures import copied, drawn

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from communities.models import Community
 from surveys.engine.script import ActionConfig
 from surveys.models import Conversation, Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from tests.factories import CommunityFactory, CommunitySettingsFactory, VerifiedSourceFactory
 from tests.support.sources.people import Person
 from tests.support.sources.server import Platforms, use

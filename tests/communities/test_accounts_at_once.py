@@ -17,14 +17,14 @@ from allauth.socialaccount.models import SocialAccount
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
-from communities import transactions
-from communities.actors import Actor
-from communities.errors import Conflict
+from communities.ground import transactions
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
 from communities.models import Identity, Invitation, Member, User
 from communities.services import identities, memberships
 from communities.tasks import join_written
-from surveys.services import people
-from surveys.services.merging import merge_proven_users
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_proven_users
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support import browsers, our_code
 from tests.support.browsers import PASSWORD, invited, new_browser, person, sign_in, who
@@ -311,7 +311,7 @@ PARTS = {
     ("communities/services/identities.py", "_locked"),
     ("communities/services/invitations.py", "take"),
     ("communities/services/platform_members.py", "_note_presence"),
-    ("surveys/services/merging.py", "_merge_users"),
+    ("surveys/services/people/merging.py", "_merge_users"),
 }
 # Nobody may refer to a user who is about to be deleted.
 STRONGER = {("communities/services/people.py", "give_up_account")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from communities.actors import Actor, Role
+from communities.ground.actors import Actor, Role
 from communities.models import Member
 
 

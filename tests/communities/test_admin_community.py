@@ -11,9 +11,9 @@ import pytest
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from communities.actors import Actor
 from communities.admin.home import first_steps
 from communities.admin_site.home import FirstStep
+from communities.ground.actors import Actor
 from communities.models import AuditEntry, Community, CommunitySettings
 from communities.services import communities, settings
 from surveys.models import Project

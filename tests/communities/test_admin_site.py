@@ -17,10 +17,10 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.actors import Actor
 from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin
 from communities.admin_site.texts import moment
-from communities.errors import Conflict, Forbidden, Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, Forbidden, Refusal
 from communities.models import Community, Identity
 from communities.services import memberships
 from tests.factories import MemberFactory, StaffFactory

@@ -12,10 +12,10 @@ import structlog
 from django.db import DatabaseError, connection, transaction
 from pytest_django import Settings
 
-from communities.actors import ActingKey, Actor
-from communities.audit_actions import Action
+from communities.ground.actors import ActingKey, Actor
+from communities.ground.audit_actions import Action
+from communities.ground.rounding import Rounding
 from communities.models import ApiKey, AuditEntry, Community
-from communities.rounding import Rounding
 from communities.services import audit, audit_listing
 from communities.services.audit import Subject
 from communities.services.audit_listing import Filters
@@ -336,7 +336,7 @@ class TestListing:
         self, community: Community, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made = [entry(community, minutes=each, after={"title": "T" * 100}) for each in range(3)][::-1]
-        monkeypatch.setattr("communities.statements.MAX_PAGE_BYTES", 150)
+        monkeypatch.setattr("communities.ground.statements.MAX_PAGE_BYTES", 150)
 
         first = audit_listing.page(community_id=community.pk, per_page=10)
         rest = audit_listing.page(community_id=community.pk, after=first.entries[-1].pk, per_page=10)

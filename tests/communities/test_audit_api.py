@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from communities.audit_actions import Action
+from communities.ground.audit_actions import Action
 from communities.models import AuditEntry
 from tests.support.caller import TEXT, Caller, faults, refusal
 

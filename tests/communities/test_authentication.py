@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from communities.actors import ActingKey, Actor
-from communities.errors import InvalidApiKey
+from communities.ground.actors import ActingKey, Actor
+from communities.ground.errors import InvalidApiKey
 from communities.http.authentication import Caller as AuthenticatedCaller
 from communities.http.authentication import authenticate, caller_cache
 from communities.models import ApiKey, Member

@@ -9,8 +9,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.unreader import IterUnreader
 
-from communities import wire
-from communities.errors import MAX_VIOLATIONS, InvalidRequest
+from communities.ground import wire
+from communities.ground.errors import MAX_VIOLATIONS, InvalidRequest
 from communities.http.bodies import (
     MAX_BODY,
     MAX_DEPTH,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.core import checks
 
-from communities.actors import Role
 from communities.api.settings import SettingsViewSet
-from communities.tiers import TIERS, Tier
+from communities.ground.actors import Role
+from communities.ground.tiers import TIERS, Tier
 
 
 def ids() -> list[str | None]:

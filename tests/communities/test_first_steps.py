@@ -6,8 +6,8 @@ import pytest
 from django.test import RequestFactory
 from django.utils import timezone
 
-from communities.actors import Actor
 from communities.admin.home import first_steps
+from communities.ground.actors import Actor
 from communities.services import settings, setup
 from communities.services.communities import create_community, propose_id
 from tests.factories import StaffFactory

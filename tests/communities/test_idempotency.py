@@ -14,11 +14,11 @@ from django.db import connection, connections
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from communities import rounding
 from communities.api import keys as keys_api
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
 from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
-from communities.rounding import Rounding
 from communities.services.housekeeping import delete_expired_idempotent_requests
 from tests.support.api_keys import NAME, ONE, count_keys, make_key, outcome
 from tests.support.api_requests import ask, clear_caller_cache, key_of

@@ -10,11 +10,11 @@ from allauth.account.models import EmailAddress
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.errors import Forbidden
+from communities.ground.errors import Forbidden
 from communities.models import AuditEntry, Invitation, Member, User
 from communities.services import invitations
 from communities.services.invitations import InvitationOver, NoSuchInvitation
-from surveys.services.merging import merge_users
+from surveys.services.people.merging import merge_users
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
 from tests.support.browsers import EMAIL, invited, new_browser, page, person, prove, sign_in

@@ -10,13 +10,13 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from communities import rounding
-from communities.errors import Forbidden
+from communities.ground import rounding
+from communities.ground.errors import Forbidden
+from communities.ground.rounding import Rounding
 from communities.models import AuditEntry, Community, Invitation, Member, User
-from communities.rounding import Rounding
 from communities.services import invitations, memberships, platform_members
 from communities.services.invitations import InvitationOver, NoSuchInvitation
-from surveys.services import people
+from surveys.services.people import service as people
 from tests.factories import CommunityFactory, CommunitySettingsFactory, UserFactory
 from tests.support import mails, our_code
 from tests.support.caller import Caller

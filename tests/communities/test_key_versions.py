@@ -13,7 +13,7 @@ from django.urls import reverse
 from django_redis import get_redis_connection
 from pytest_django import DjangoAssertNumQueries
 
-from communities import key_versions
+from communities.ground import key_versions
 from communities.http import authentication
 from communities.models import ApiKey, Community, Member, User
 from communities.services import keys

@@ -17,7 +17,7 @@ from django.db import connection
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from communities.mail_addresses import keyed_hash
+from communities.ground.mail_addresses import keyed_hash
 from communities.models import Mail, Member
 from communities.services import mails, recipients
 from communities.services.mails import Message
@@ -193,7 +193,7 @@ def test_after_a_minute_another_task_goes_on(server: Server, monkeypatch: pytest
     written()
     woken: list[str] = []
     monkeypatch.setattr(mails, "SECONDS_AT_ONCE", -1.0)
-    monkeypatch.setattr("communities.queue.wake", woken.append)
+    monkeypatch.setattr("communities.ground.queue.wake", woken.append)
 
     assert mails.send_due(at=NOON) == 0
     assert woken == [mails.SEND]

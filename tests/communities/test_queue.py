@@ -22,8 +22,8 @@ from django.conf import settings
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from communities import queue
-from communities.queue import Waker, wake
+from communities.ground import queue
+from communities.ground.queue import Waker, wake
 from config import environment, servers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -270,7 +270,7 @@ def test_once_the_broker_is_back_wakes_go_again(folder: Path, use_broker: Callab
 def test_one_failure_is_tried_again_before_the_broker_counts_as_down(sender: Sender) -> None:
     sender.fault, sender.faults_left = OperationalError("The connection is gone."), 1
 
-    with patch("communities.queue.log") as log:
+    with patch("communities.ground.queue.log") as log:
         wake("some.task", number=1)
         wait_until(lambda: sender.sent)
 
@@ -338,7 +338,7 @@ import os, time
 import django
 django.setup()
 from django_redis import get_redis_connection
-from communities.queue import wake
+from communities.ground.queue import wake
 
 def wake_and_wait(number):
     wake("some.task", number=number)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from communities.retry_after import read_retry_after
+from communities.ground.retry_after import read_retry_after
 from tests.support.moments import NOON
 
 DAY = timedelta(hours=24)

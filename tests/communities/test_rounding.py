@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from communities import rounding
-from communities.rounding import Rounding
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
 
 HOUR = datetime(2026, 1, 31, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 31, tzinfo=UTC)

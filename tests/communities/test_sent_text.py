@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from communities import sent_text as module
-from communities.sent_text import appearance, composed, sent_text
+from communities.ground import sent_text as module
+from communities.ground.sent_text import appearance, composed, sent_text
 
 ROOT = Path(__file__).parent.parent.parent
 MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
 # Where texts are normalised beside `composed`, and why their accents are few or in order.
 NORMALIZES = {
     "communities/http/downloads.py": "Names of files, which our code makes.",
-    "communities/sent_text.py": "The function itself.",
+    "communities/ground/sent_text.py": "The function itself.",
     "communities/sign_in.py": "At most MAX_LOGIN characters.",
     "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
     "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
-    "surveys/services/analysis/texts.py": "Titles that a model wrote.",
+    "surveys/services/ai_work/analysis/texts.py": "Titles that a model wrote.",
     "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",
 }
 

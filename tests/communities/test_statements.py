@@ -6,8 +6,8 @@ import pytest
 from django.db import DataError, IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from communities.ground.statements import fetch_in_batches, prepared
 from communities.models import Community
-from communities.statements import fetch_in_batches, prepared
 
 STATEMENT = "SELECT %s::int + 1 AS told_by_this_test"
 

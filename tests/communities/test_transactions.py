@@ -10,11 +10,11 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, IdempotentRequest, User
 from communities.services import identities, keys
 from communities.services.keys import create_key
-from communities.transactions import again_after_deadlock, in_transaction
 from tests.factories import UserFactory
 from tests.support.caller import Caller, refusal
 from tests.support.concurrency import run_together

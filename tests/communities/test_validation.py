@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 from rest_framework import serializers
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from communities.http.etags import etag_of, parse_if_match
 from communities.http.fields import (
     StrictBooleanField,

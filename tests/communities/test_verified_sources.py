@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from communities.actors import Actor
-from communities.errors import Forbidden, InvalidRequest, NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import Forbidden, InvalidRequest, NotFound
+from communities.ground.rounding import Rounding
 from communities.models import AuditEntry, Identity, SourceCheck, User, VerifiedSource
-from communities.rounding import Rounding
 from communities.services import verified_sources
 from communities.services.verified_sources import Asked, Met
 from communities.sources import rules

@@ -53,7 +53,7 @@ def community(kept_rows: None) -> Community:
 
 def limits(monkeypatch: pytest.MonkeyPatch, *, sample: int, frequent: int, looked_up: int) -> None:
     for name, value in (("SAMPLE", sample), ("FREQUENT", frequent), ("MAX_LOOKED_UP", looked_up)):
-        monkeypatch.setattr(f"communities.word_matches.{name}", value)
+        monkeypatch.setattr(f"communities.ground.word_matches.{name}", value)
 
 
 def found(community: Community, per_page: int, **filters: Any) -> list[int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from communities.words import percents, plural
+from communities.ground.words import percents, plural
 
 
 @pytest.mark.parametrize(

@@ -348,7 +348,7 @@ WITHOUT_RESTRICTION = (
     ("communities/services/people.py", "def erase_member"),
     ("communities/services/identities.py", "def _locked"),
     ("communities/services/verified_sources.py", "_REMEMBER"),
-    ("surveys/services/merging.py", "def _move_accounts"),
+    ("surveys/services/people/merging.py", "def _move_accounts"),
 )
 
 

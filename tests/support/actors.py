@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from tests.factories import UserFactory
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import User
 from communities.services import invitations
 from tests.factories import MemberFactory, UserFactory

@@ -11,7 +11,7 @@ import orjson
 from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import Community, Member
 from tests.factories import ApiKeyFactory, CommunityFactory, CommunitySettingsFactory, MemberFactory
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from allauth.account.models import EmailAddress
 
-from communities import sealing
-from communities.mail_addresses import keyed_hash
+from communities.ground import sealing
+from communities.ground.mail_addresses import keyed_hash
 from communities.models import Mail, Member
 from communities.services import recipients
 

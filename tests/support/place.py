@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member, User
 from communities.services import audit, staff
 from communities.services.audit import Subject
 from surveys.models import Project, ResponseDeletion
-from surveys.services import merging, people
+from surveys.services.people import merging
+from surveys.services.people import service as people
 from surveys.services.responses import deletion
 from tests.factories import CommunityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller

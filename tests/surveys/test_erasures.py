@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.services import people
+from surveys.services.people import service as people
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys import event_log, known_person, scenario
 from tests.support.surveys.known_person import AT, AUDIENCE, MEMBER_ID, USER_ID

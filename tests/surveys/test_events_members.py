@@ -11,14 +11,14 @@ import pytest
 from django.db import models
 from django.utils import timezone
 
-from communities import rounding
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
 from communities.models import Community, Identity, Member, MemberChange, User
-from communities.rounding import Rounding
 from communities.services import identities, member_changes, members, memberships, platform_members
 from communities.sources.chat import GuildMember
 from communities.tasks import announce_members
-from surveys.services import people
-from surveys.services.merging import merge_users
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_users
 from tests.factories import CommunityFactory, IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.moments import NOON

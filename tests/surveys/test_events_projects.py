@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from surveys.models import Project
 from surveys.services.projects import opening, schedule
 from surveys.services.projects import service as projects

@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.http import idempotency
-from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.models import Generation, Project
-from surveys.services import generation
+from surveys.services.ai_work import generation
 from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, Caller, counts, faults, refusal
 from tests.support.moments import NOON
@@ -238,7 +238,7 @@ def test_a_script_without_a_question_or_that_gives_something_away_is_not_valid(
     caller, monkeypatch, settings, block
 ):
     blocks = [block] if block["type"] == "content_block" else [*GOOD.blocks, block]
-    provide(monkeypatch, settings, ScriptDraft(blocks))
+    provide(monkeypatch, settings, ProposedScript(blocks))
 
     assert refusal(caller.post("/projects", INTENT)) == (503, "unavailable")
 

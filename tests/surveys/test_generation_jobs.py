@@ -11,13 +11,14 @@ import pytest
 from django.db import connection, connections, transaction
 from django.utils import timezone
 
-from communities import queue
-from communities.errors import PaymentRequired, Unavailable
+from communities.ground import queue
+from communities.ground.errors import PaymentRequired, Unavailable
 from config.web import gunicorn
 from surveys import ai
-from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services import generation, jobs
+from surveys.services.ai_work import generation
+from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from tests.support.caller import Caller, counts, refusal
 from tests.support.surveys.draft_provider import GOOD, INTENT, QUIZ, down, provide
@@ -123,7 +124,7 @@ def test_a_script_written_by_hand_meanwhile_stays(caller, monkeypatch, settings)
 
 def test_a_script_that_does_not_fit_any_more_is_told_as_failed(caller, monkeypatch, settings):
     long = {"type": "single_punch", "prompt": "Q", "options": [{"value": "a" * 60}, {"value": "b"}]}
-    provide(monkeypatch, settings, ScriptDraft([long]))
+    provide(monkeypatch, settings, ProposedScript([long]))
     made, work = pending(caller)
     Project.objects.filter(pk=made["id"]).update(response_channel="chat")
 
@@ -181,7 +182,7 @@ def test_the_work_of_a_worker_that_died_is_taken_up_when_its_lease_is_over(calle
 
 
 def test_a_worker_that_was_given_up_changes_nothing_any_more(caller, monkeypatch, settings):
-    def overtaken() -> ScriptDraft:
+    def overtaken() -> ProposedScript:
         assert jobs.take(Generation, work, at=timezone.now() + jobs.LEASE) is not None
         return QUIZ
 
@@ -195,7 +196,7 @@ def test_a_worker_that_was_given_up_changes_nothing_any_more(caller, monkeypatch
 
 
 def test_a_worker_that_fails_after_it_was_given_up_gives_nothing_back(caller, monkeypatch, settings):
-    def overtaken() -> ScriptDraft:
+    def overtaken() -> ProposedScript:
         assert jobs.take(Generation, work, at=timezone.now() + jobs.LEASE) is not None
         raise down()
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Generation
-from surveys.services import generation
+from surveys.services.ai_work import generation
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.concurrency import wait_until

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from communities.actors import Actor
 from communities.admin_site import audit_trail
+from communities.ground.actors import Actor
 from communities.models import AuditEntry
 from surveys.engine.flow import wording
 from surveys.engine.language import values

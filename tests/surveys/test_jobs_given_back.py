@@ -9,7 +9,7 @@ import pytest
 
 from communities.models import Community
 from surveys.models import Generation
-from surveys.services import jobs
+from surveys.services.ground import jobs
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATER = NOON + timedelta(seconds=1)

@@ -10,7 +10,7 @@ import pytest
 from django.apps import apps
 from django.db.models import Model
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import AuditEntry, Community, Member, User
 from surveys.models import (
     Conversation,
@@ -20,8 +20,9 @@ from surveys.models import (
     ResponseDeletion,
     ScriptDraft,
 )
-from surveys.services import draft_generation, generation, people
-from surveys.services.merging import merge_users
+from surveys.services.ai_work import draft_generation, generation
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_users
 from tests.factories import MemberFactory, UserFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.dumps import dump

@@ -10,8 +10,8 @@ from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 
-from communities.actors import Actor
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
 from communities.models import (
     ApiKey,
     AuditEntry,
@@ -25,11 +25,12 @@ from communities.models import (
 from communities.services import invitations, mails, memberships, source_tokens
 from communities.services.mails import Message
 from surveys.models import Completion, Conversation, PersonalLink, Project
-from surveys.services import anonymity, people
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.saving import LimitReached
-from surveys.services.merging import merge_proven_users, merge_users
+from surveys.services.ground import anonymity
+from surveys.services.people import service as people
+from surveys.services.people.merging import merge_proven_users, merge_users
 from tests.factories import (
     ApiKeyFactory,
     CommunitySettingsFactory,

@@ -12,7 +12,7 @@ from communities.models import Member, User
 from communities.services import people as membership_data
 from surveys.models import Completion, Project, SealedGifts
 from surveys.services.conversations import completions, gifts
-from surveys.services.merging import merge_users
+from surveys.services.people.merging import merge_users
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.concurrency import BackgroundCall

@@ -15,8 +15,8 @@ from django.utils import timezone
 from communities.accounts.middleware import JOINED
 from communities.models import Member
 from surveys.models import Conversation, Project
-from surveys.services import anonymity
-from surveys.services.merging import merge_users
+from surveys.services.ground import anonymity
+from surveys.services.people.merging import merge_users
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import CHOICE, Caller
 from tests.support.concurrency import BackgroundCall

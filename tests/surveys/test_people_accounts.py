@@ -14,12 +14,12 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import AuditEntry, Identity, Invitation, Member, SourceCheck, User
 from communities.services import mails, source_tokens
 from communities.services.mails import Message
 from surveys.models import Answer, Conversation, PersonalLink, Project, ResponseDeletion
-from surveys.services import people
+from surveys.services.people import service as people
 from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, SourceCheckFactory, UserFactory
 from tests.support.caller import Caller
 from tests.support.dumps import dump

@@ -11,7 +11,7 @@ import pytest
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from communities.errors import Conflict, NotFound, Refusal
+from communities.ground.errors import Conflict, NotFound, Refusal
 from communities.models import Identity, Member, User
 from communities.services import people as membership_data
 from surveys.models import Completion, Conversation, FiredAction, Project

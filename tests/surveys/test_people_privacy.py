@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 
 from communities.models import ApiKey, Member, User
 from surveys.models import Completion, Conversation, FiredAction, Project
-from surveys.services import people
+from surveys.services.people import service as people
 from tests.support.caller import TEXT, Caller
 from tests.support.dumps import dump
 from tests.support.storage import OF_ANSWERS, stored_rows

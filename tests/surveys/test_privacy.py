@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import Identity, Member, User
 from surveys.models import Conversation
-from surveys.services import anonymity
-from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import anonymity
+from surveys.services.ground.anonymity import RememberedRespondent
 from surveys.services.responses import service as responses
 from tests.support.actors import actor
 from tests.support.caller import Caller

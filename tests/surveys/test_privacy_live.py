@@ -18,9 +18,10 @@ from django.utils import timezone
 from communities.models import Identity, Member
 from communities.services import members
 from surveys.models import Completion, FiredAction, SealedGifts
-from surveys.services import anonymity, merging
 from surveys.services.conversations import admission, gifts, repository
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import anonymity
+from surveys.services.people import merging
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.concurrency import BackgroundCall, run_together

@@ -15,8 +15,8 @@ from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from surveys.models import Answer, Conversation
-from surveys.services import anonymity
 from surveys.services.conversations import gifts
+from surveys.services.ground import anonymity
 from tests.support.caller import Caller
 from tests.support.database import truncate
 from tests.support.moments import LUNCHTIME

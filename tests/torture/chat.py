@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import ChatTask, Community, CommunitySettings
 from communities.services import members
 from communities.services.chat import installations

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from communities.ground.rounding import Rounding
 from communities.models import Community
-from communities.rounding import Rounding
 from tests.factories import StaffFactory
 from tests.support.staff import client_of, signed_in
 from tests.support.webhooks.outbox import (

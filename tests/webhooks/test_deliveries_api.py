@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.webhooks.registration import emit_delivery, register_webhook

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.webhooks.outbox import emit_event
 from tests.support.webhooks.registration import register_webhook
@@ -101,7 +101,7 @@ def test_a_page_of_long_events_ends_early_and_none_is_lost(
 ) -> None:
     in_order = emit_at(caller, 1, 2, 3)[::-1]
     [longest] = {len(event.body or "") for event in Event.objects.all()}
-    monkeypatch.setattr("communities.statements.MAX_PAGE_BYTES", longest + 1)
+    monkeypatch.setattr("communities.ground.statements.MAX_PAGE_BYTES", longest + 1)
 
     first = page(caller)
     rest = page(caller, f"?after={first['data'][-1]['id']}")

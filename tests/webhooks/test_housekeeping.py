@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.concurrency import row_locked_elsewhere, run_together
 from tests.support.webhooks.outbox import (
     MID_HOUR,

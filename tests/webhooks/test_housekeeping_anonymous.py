@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.rounding import Rounding, down
-from surveys.services import anonymity
+from communities.ground.rounding import Rounding, down
 from surveys.services.conversations import gifts
+from surveys.services.ground import anonymity
 from tests.support.caller import Caller
 from tests.support.concurrency import row_locked_elsewhere, run_together
 from tests.support.database import fetch_all, truncate

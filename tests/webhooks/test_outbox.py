@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.surveys.scenario import at_most
 from tests.support.webhooks.outbox import MID_HOUR, create_webhook
 from webhooks.events import EventType

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
 from webhooks.models import Event
 from webhooks.services import metrics

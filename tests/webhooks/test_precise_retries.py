@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from communities.rounding import Rounding
+from communities.ground.rounding import Rounding
 from tests.support.concurrency import held_elsewhere, wait_until
 from tests.support.database import fetch_all
 from tests.support.webhooks.delivery_runs import drain_all, emit_delivery, webhook_to

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from communities.ground.rounding import Rounding
 from communities.models import AuditEntry
-from communities.rounding import Rounding
 from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.moments import NOON
 from tests.support.webhooks.delivery_runs import drain_all

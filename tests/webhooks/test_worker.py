@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from communities.queue import wake
+from communities.ground.queue import wake
 from config.management.commands import worker
 from tests.support.concurrency import wait_until
 from tests.support.processes import python_process

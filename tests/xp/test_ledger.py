@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import ProtectedError
 from pytest_django import DjangoAssertNumQueries
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from communities.models import Member, User
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.moments import NOON

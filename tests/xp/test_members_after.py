@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from communities.models import Member
-from surveys.services import people
+from surveys.services.people import service as people
 from tests.factories import MemberFactory
 from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import NOON

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
 from communities.models import AuditEntry, ChatInstallation, ChatTask, Identity, Member
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.chat.community import ChatCommunity

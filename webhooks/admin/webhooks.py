@@ -14,13 +14,13 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.cache import never_cache
 
 from communities import once
-from communities.actors import Actor
 from communities.admin_site import undo
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Listing, Order
 from communities.admin_site.texts import moment
-from communities.errors import Refusal
-from communities.words import plural
+from communities.ground.actors import Actor
+from communities.ground.errors import Refusal
+from communities.ground.words import plural
 from webhooks.admin import words
 from webhooks.forms import NewWebhookForm, RedeliverForm, WebhookForm, initial_of
 from webhooks.models import Delivery, Webhook

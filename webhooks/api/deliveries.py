@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import NotFound, refuse
+from communities.ground.actors import Role
+from communities.ground.errors import NotFound, refuse
 from communities.http.fields import UtcDateTimeField
 from communities.http.idempotency import once
 from communities.http.pagination import MAX_PAGE, PageIn

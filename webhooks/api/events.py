@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import NotFound, refuse
+from communities.ground.actors import Role
+from communities.ground.errors import NotFound, refuse
 from communities.http.fields import StrictChoiceField, UtcDateTimeField
 from communities.http.pagination import PerPageIn
 from communities.http.views import CommunityViewSet

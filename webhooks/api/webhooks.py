@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities import web_addresses
-from communities.actors import Role
+from communities.ground import web_addresses
+from communities.ground.actors import Role
 from communities.http.fields import (
     StrictBooleanField,
     StrictChoiceField,

@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from communities.accounts.building import for_admins
-from communities.errors import Refusal
+from communities.accounts.own_communities import for_admins
+from communities.ground.errors import Refusal
 from webhooks import words
 from webhooks.events import EventType
 from webhooks.models import Delivery

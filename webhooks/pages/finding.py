@@ -7,7 +7,7 @@ import uuid
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 
-from communities.accounts.building import OwnCommunity, communities_of, require_admin
+from communities.accounts.own_communities import OwnCommunity, communities_of, require_admin
 from webhooks.models import Delivery, Webhook
 
 WHAT = "Webhooks"

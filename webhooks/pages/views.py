@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from communities import once
-from communities.accounts.building import (
+from communities.accounts.own_communities import (
     choices,
     chosen,
     for_admins,
@@ -23,7 +23,7 @@ from communities.accounts.building import (
     who_can,
 )
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from webhooks import words
 from webhooks.forms import NewWebhookForm, WebhookForm, initial_of
 from webhooks.models import Delivery, Webhook

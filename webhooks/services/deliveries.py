@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 import orjson
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from communities import rounding
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound
-from communities.queue import wake
-from communities.rounding import Rounding
-from communities.transactions import in_transaction
+from communities.ground import rounding
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.queue import wake
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 from webhooks.models import Delivery, Event
 from webhooks.services import history, webhooks
 from webhooks.services.outbox import DELIVER

@@ -17,8 +17,8 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from communities.faults import log_fault
-from communities.queue import wake
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
 from webhooks import signatures
 from webhooks.models import Webhook
 from webhooks.sender import Connection, DeliveryError, EndpointResponse

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from django.db.models import Q, QuerySet
 
-from communities.errors import NotFound
-from communities.statements import page_up_to_size
+from communities.ground.errors import NotFound
+from communities.ground.statements import page_up_to_size
 from webhooks.events import API_VERSION
 from webhooks.models import Event
 from webhooks.services.housekeeping import BODY_LIFETIME

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.rounding import Rounding
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.rounding import Rounding
 from communities.services import audit
 from webhooks.models import Webhook
 

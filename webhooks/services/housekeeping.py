@@ -11,10 +11,10 @@ from typing import Any
 
 from django.db import connection
 
-from communities import rounding
-from communities.rounding import Rounding
-from communities.transactions import in_transaction
-from communities.undo_period import UNDO_PERIOD
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
+from communities.ground.undo_period import UNDO_PERIOD
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event, Webhook
 

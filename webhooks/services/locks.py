@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 import structlog
 from django.db import Error, connection
 
-from communities.statements import prepared
+from communities.ground.statements import prepared
 
 log = structlog.get_logger("colloquy.webhooks")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from communities.statements import fetch_rows
+from communities.ground.statements import fetch_rows
 
 # Served by the partial index of undelivered rows.
 _NOT_DELIVERED = """

@@ -11,10 +11,10 @@ from typing import Any
 
 from django.db import connection
 
-from communities import rounding, wire
-from communities.queue import wake
-from communities.rounding import Rounding
-from communities.statements import prepared
+from communities.ground import rounding, wire
+from communities.ground.queue import wake
+from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
 from webhooks.events import ALL, API_VERSION, EventType
 from webhooks.models import Delivery
 

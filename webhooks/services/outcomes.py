@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from communities import rounding
-from communities.retry_after import read_retry_after
-from communities.rounding import Rounding
-from communities.statements import prepared
+from communities.ground import rounding
+from communities.ground.retry_after import read_retry_after
+from communities.ground.rounding import Rounding
+from communities.ground.statements import prepared
 from webhooks import retries
 from webhooks.models import Delivery, Webhook
 from webhooks.sender import EndpointResponse

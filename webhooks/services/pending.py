@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.statements import prepared
+from communities.ground.statements import prepared
 from webhooks.models import Webhook
 from webhooks.services.precise_retries import PreciseRetry
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 import orjson
 from django.db import connection
 
-from communities import wire
-from communities.statements import fetch_rows
-from communities.transactions import in_transaction
+from communities.ground import wire
+from communities.ground.statements import fetch_rows
+from communities.ground.transactions import in_transaction
 from webhooks.events import EventType
 from webhooks.models import Delivery, Event
 

@@ -14,7 +14,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 
-from communities.queue import wake_at_once
+from communities.ground.queue import wake_at_once
 from webhooks.services.outbox import DELIVER
 
 MAX_WAIT = timedelta(minutes=5.5)  # longer waits follow the row

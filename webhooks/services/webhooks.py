@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound, refuse
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.transactions import in_transaction
+from communities.ground.undo_period import UNDO_PERIOD
+from communities.ground.words import plural
 from communities.models import Community
-from communities.transactions import in_transaction
-from communities.undo_period import UNDO_PERIOD
-from communities.words import plural
 from webhooks import projects, signatures
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook

@@ -14,13 +14,13 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from communities import once
-from communities.actors import Actor
 from communities.admin_site import keyset, refusals
-from communities.errors import Conflict, Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, Refusal
+from communities.ground.text_field import TextField
+from communities.ground.transactions import in_transaction
 from communities.models import Member
 from communities.services import invitation_letters, invitations, mails
-from communities.text_field import TextField
-from communities.transactions import in_transaction
 from xp.admin import profile
 from xp.admin.membership import ACCESS
 

@@ -9,12 +9,12 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from communities import once
-from communities.actors import Actor
 from communities.admin_site import refusals
-from communities.errors import Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Refusal
+from communities.ground.text_field import TextField
 from communities.models import Member
 from communities.services import memberships, recipients
-from communities.text_field import TextField
 from xp.admin import profile
 
 ACCESS = [

@@ -15,8 +15,8 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from communities.actors import Actor, Role
 from communities.admin_site import acting
+from communities.ground.actors import Actor, Role
 from communities.models import Member
 from communities.services.communities import MAX_ID
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest
 from django.urls import reverse
 
-from communities.actors import Actor
 from communities.admin_site import acting
+from communities.ground.actors import Actor
 from communities.models import Identity, Member
 from communities.services import identities
 from communities.services.chat import overview

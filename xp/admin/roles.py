@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.actors import Actor
 from communities.admin_site.base import CommunityModelAdmin, Nav
 from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.admin_site.texts import moment, state
-from communities.errors import Refusal
+from communities.ground.actors import Actor
+from communities.ground.errors import Refusal
 from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
 from xp.admin import profile

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.actors import Role
-from communities.errors import refuse
+from communities.ground.actors import Role
+from communities.ground.errors import refuse
 from communities.http.fields import StrictChoiceField, StrictListField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import KeysetIn, PageIn, page_after

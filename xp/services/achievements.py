@@ -10,12 +10,12 @@ from django.conf import settings
 from django.db.models import Max, QuerySet
 from django.urls import reverse
 
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.models import Community
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from communities.services.pictures.places import Place
-from communities.statements import prepared
-from communities.transactions import in_transaction
 from xp.models import Achievement, EarnedAchievement, default_name
 
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from communities.services import audit, members, presence
-from communities.transactions import in_transaction
 from xp.models import XpEntry
 from xp.services import ledger
 

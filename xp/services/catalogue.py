@@ -8,14 +8,14 @@ from typing import Any
 
 from django.db.models import Max
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.statements import fetch_rows
+from communities.ground.transactions import in_transaction
 from communities.models import Community
 from communities.services import audit
 from communities.services.pictures import copies
-from communities.statements import fetch_rows
-from communities.transactions import in_transaction
 from xp.models import Achievement
 from xp.services.achievements import ASSIGNED_NUMBERS_END
 

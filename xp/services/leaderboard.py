@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from communities import services as communities
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from xp.services import members, ranks
 from xp.services.members import MemberJson
 from xp.services.ranks import Board

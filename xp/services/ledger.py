@@ -13,11 +13,11 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from communities.errors import Forbidden
+from communities.ground.errors import Forbidden
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.services import members
 from communities.services.members import NoSuchMember
-from communities.statements import prepared
-from communities.transactions import in_transaction
 from xp.models import Standing, XpEntry
 
 EntryJson = dict[str, object]

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from django.db.models import F
 
-from communities.transactions import in_transaction
+from communities.ground.transactions import in_transaction
 from xp.models import Standing, XpEntry
 from xp.services import achievements, ledger, roles, standings
 

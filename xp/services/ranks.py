@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.statements import fetch_rows
+from communities.ground.statements import fetch_rows
 from xp.services.ledger import month_of
 
 # Members who have left are few and have an index of their own. Excluding them costs half of joining the

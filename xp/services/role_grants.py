@@ -12,18 +12,18 @@ from datetime import UTC, datetime, time
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from communities import rounding
-from communities.actors import Actor
-from communities.audit_actions import Action
 from communities.chat_platform import client
 from communities.chat_platform.client import Refused
-from communities.errors import Conflict, NotFound
+from communities.ground import rounding
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, ChatTask
-from communities.rounding import Rounding
 from communities.services import audit, platform_members
 from communities.services.chat import guilds, installations, outbox, overview
 from communities.services.chat.outbox import Abandoned, Blocked
-from communities.transactions import in_transaction
 from xp.models import RoleGrant
 from xp.services import roles
 

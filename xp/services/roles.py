@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from communities.queue import wake
-from communities.statements import prepared
+from communities.ground.queue import wake
+from communities.ground.statements import prepared
 from xp.models import RoleGrant
 
 GRANT_WAITING = "xp.grant_waiting_roles"

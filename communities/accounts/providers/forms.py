@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.models import Identity
 from communities.services import identities
 from communities.sources import platforms

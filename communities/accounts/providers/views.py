@@ -23,11 +23,12 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
-from communities import queue, sign_in
+from communities import sign_in
 from communities.accounts import failures
 from communities.accounts.providers.classes import PROVIDERS, Proof, SourceProvider
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import keep_proof
+from communities.ground import queue
 from communities.http import throttling
 from communities.models import Identity
 from communities.services import identities, platform_members, source_tokens

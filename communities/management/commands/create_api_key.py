@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from communities.errors import Refusal
+from communities.ground.errors import Refusal
 from communities.management.naming import require_name
 from communities.models import Community, Member
 from communities.services import keys, members

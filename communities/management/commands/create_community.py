@@ -7,12 +7,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from communities.audit_actions import Action
+from communities.ground.audit_actions import Action
+from communities.ground.tiers import TIERS
 from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
 from communities.services import audit
 from communities.services.communities import id_of
-from communities.tiers import TIERS
 
 
 class Command(BaseCommand):

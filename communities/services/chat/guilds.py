@@ -16,8 +16,8 @@ from typing import Any
 from django.conf import settings
 
 from communities.chat_platform import client, pacing, permissions
+from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
-from communities.transactions import in_transaction
 
 FRESH = timedelta(minutes=1)
 AGAIN = timedelta(seconds=10)  # before the platform is asked once more because of something that is amiss

@@ -12,15 +12,15 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 
-from communities import queue
-from communities.audit_actions import Action
 from communities.chat_platform import client, commands, permissions
 from communities.chat_platform.client import PlatformError, Refused
+from communities.ground import queue
+from communities.ground.audit_actions import Action
+from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, Community
 from communities.services import audit, bots
 from communities.services.chat import access, guilds, notices
 from communities.services.settings import get_settings
-from communities.transactions import in_transaction
 
 CHECK = "communities.check_chat"
 EVERY = timedelta(hours=1)

@@ -21,19 +21,19 @@ import structlog
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from communities.actors import Actor
-from communities.audit_actions import Action
 from communities.chat_platform import pacing
 from communities.chat_platform.client import PlatformError, Refused, Unauthorized
-from communities.errors import Conflict, NotFound
-from communities.faults import log_fault
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
+from communities.ground.sealing import seal
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.models import ChatTask
-from communities.queue import wake
-from communities.sealing import seal
 from communities.services import audit
 from communities.services.chat import access
-from communities.statements import prepared
-from communities.transactions import in_transaction
 
 LEASE = timedelta(minutes=2)  # longer than the few requests of one task may take
 LONGEST_WAIT = timedelta(hours=1)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.urls import reverse
 
-from communities import web_addresses
+from communities.ground import web_addresses
+from communities.ground.queue import wake
+from communities.ground.statements import prepared
+from communities.ground.web_addresses import BadAddress
 from communities.models import Picture
 from communities.models.picture import random_name
-from communities.queue import wake
-from communities.statements import prepared
-from communities.web_addresses import BadAddress
 
 FETCH = "communities.fetch_pictures"
 

@@ -17,17 +17,17 @@ from django.conf import settings
 from django.db import connection, models
 from django.utils import timezone
 
-from communities import web_addresses
+from communities.ground import web_addresses
+from communities.ground.queue import wake
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
+from communities.ground.web_addresses import BadAddress
 from communities.models import Picture
 from communities.models.picture import random_name
-from communities.queue import wake
 from communities.services.pictures import encoding
 from communities.services.pictures.copies import FETCH
 from communities.services.pictures.encoding import EncodedPicture, NotAPicture
 from communities.sources import connections
-from communities.statements import prepared
-from communities.transactions import in_transaction
-from communities.web_addresses import BadAddress
 
 SECONDS = 15.0  # for one picture, redirects included
 LEASE = timedelta(minutes=2)

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
+from communities.ground.queue import wake
 from communities.models import Picture
-from communities.queue import wake
 from communities.services.pictures import places
 from communities.services.pictures.copies import FETCH
 

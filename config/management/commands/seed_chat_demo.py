@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import User
 from communities.services.chat import guilds, installations
 from config.management.commands.seed_demo import COMMUNITY_ID, LOGIN, TIER

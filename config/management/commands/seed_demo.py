@@ -19,7 +19,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 from django.utils import timezone
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import ApiKey, Community, User
 from communities.services import keys, members
 from surveys.models import Project

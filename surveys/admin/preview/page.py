@@ -7,7 +7,7 @@ from functools import partial
 
 from django.http import QueryDict
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from surveys.engine.script import Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages import words

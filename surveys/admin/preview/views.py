@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from communities.errors import InvalidRequest, refuse
+from communities.ground.errors import InvalidRequest, refuse
 from surveys.admin.frame import ProjectPage
 from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, open_script, script_json

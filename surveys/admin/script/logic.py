@@ -11,7 +11,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from communities.errors import refuse
+from communities.ground.errors import refuse
 from surveys.admin.frame import ProjectPage
 from surveys.admin.script.requests import answer, script_json
 from surveys.engine.intake.reader import MAX_BLOCKS

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import orjson
 from django.urls import reverse
 
-from communities import wire
+from communities.ground import wire
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.engine.flow import vocabulary
 from surveys.engine.intake import fields as limits
@@ -17,11 +17,11 @@ from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
 from surveys.engine.walk.defaults import ACKNOWLEDGED
 from surveys.models import Project
-from surveys.services import metadata
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.service import Draft, SavedDraft
+from surveys.services.ground import metadata
 from surveys.services.representations import project as project_json
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts

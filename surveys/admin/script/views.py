@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from communities.errors import NotFound, refuse_all
+from communities.ground.errors import NotFound, refuse_all
 from communities.http.bodies import MEDIA_TYPE
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.admin.script import state

@@ -7,14 +7,14 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from communities.errors import Conflict, refuse, refuse_all
+from communities.ground.errors import Conflict, refuse, refuse_all
+from communities.ground.sent_text import sent_text
 from communities.models import Community
-from communities.sent_text import sent_text
 from surveys.admin.frame import ProjectPage
 from surveys.admin.script.requests import Json, answer, script_json
 from surveys.engine.script import Violation
-from surveys.services import draft_generation
-from surveys.services.draft_generation import IS_LIVE, WrittenDraft
+from surveys.services.ai_work import draft_generation
+from surveys.services.ai_work.draft_generation import IS_LIVE, WrittenDraft
 from surveys.services.drafts import starting
 from surveys.services.scripts import templates as library
 

@@ -18,7 +18,7 @@ from surveys.ai.provider import (
     AnalysisOverview,
     BatchReading,
     Correction,
-    ScriptDraft,
+    ProposedScript,
     ScriptRequest,
     TextBatch,
     TextFigures,
@@ -94,7 +94,7 @@ class ClaudeProvider:
                 )
             return self._open_client
 
-    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         """Have the model write a script, or a corrected one."""
         model_request = ModelRequest(
             purpose="script" if correction is None else "correction",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import anthropic
 import httpx2
 
-from communities.retry_after import MAX_RETRY_AFTER, read_retry_after
+from communities.ground.retry_after import MAX_RETRY_AFTER, read_retry_after
 from surveys.ai.claude.identifiers import safe_identifier
 from surveys.ai.claude.request import UnusableResponseError
 from surveys.ai.provider import ProviderError

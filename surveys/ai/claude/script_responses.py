@@ -17,7 +17,7 @@ from surveys.ai.claude.json_values import (
     as_text,
     malformed,
 )
-from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
@@ -31,7 +31,7 @@ _POSITION = re.compile(r"\[(q[0-9]+)\]")
 Fields = dict[str, Any]  # of a block, an option or a condition
 
 
-def read_script(response: JsonObject, request: ScriptRequest) -> ScriptDraft:
+def read_script(response: JsonObject, request: ScriptRequest) -> ProposedScript:
     """Convert the model's response to a draft. Raises UnusableResponseError if it is not a script."""
     raw_blocks = as_objects(response.get("blocks"), most=MAX_BLOCKS)
     if not raw_blocks:
@@ -45,7 +45,7 @@ def read_script(response: JsonObject, request: ScriptRequest) -> ScriptDraft:
         for block in blocks:
             for option in block.get("options", ()):
                 option.pop("score_values", None)
-    return ScriptDraft(blocks, scoring_enabled=scoring)
+    return ProposedScript(blocks, scoring_enabled=scoring)
 
 
 def _is_scored(block: Fields) -> bool:

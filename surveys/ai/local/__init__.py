@@ -13,7 +13,7 @@ from surveys.ai.provider import (
     AnalysisOverview,
     BatchReading,
     Correction,
-    ScriptDraft,
+    ProposedScript,
     ScriptRequest,
     TextBatch,
     TextFigures,
@@ -28,7 +28,7 @@ class LocalProvider:
     name = LOCAL
     max_batch_size = 2_000
 
-    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         """Fill the template that matches the intent best; with a correction, return a general template as is.
 
         The tests check every template against the rules. If a draft breaks a rule all the same, something

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 
 Problem = tuple[str, str]
 """A violation's code and its message; the name of the field is put before the message."""

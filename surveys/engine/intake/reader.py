@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.intake import correct_answers
 from surveys.engine.intake.field_paths import BlockPath
 from surveys.engine.intake.field_types import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from communities.sent_text import composed
+from communities.ground.sent_text import composed
 from surveys.engine.language import expressions, formulas, names, piping
 from surveys.engine.language.expressions import Expression
 from surveys.engine.language.formulas import Formula

@@ -16,7 +16,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
 from typing import TypeAlias
 
-from communities.sent_text import composed, sent_text
+from communities.ground.sent_text import composed, sent_text
 
 Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None means no value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from communities.sent_text import appearance
+from communities.ground.sent_text import appearance
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import SCALES, Violation

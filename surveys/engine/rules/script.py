@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
 
-from communities.sent_text import appearance
+from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets

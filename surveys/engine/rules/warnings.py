@@ -30,7 +30,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from communities.sent_text import appearance, first_unseen
+from communities.ground.sent_text import appearance, first_unseen
 from surveys.engine.language import conditions, expressions, formulas, names, piping, references
 from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import ParseError

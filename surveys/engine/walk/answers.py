@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER
 from surveys.engine.language.values import Value, json_bytes, plain_digits

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.language.piping import shortened
 from surveys.engine.script import CHOICES, WITH_ITEMS, Block, Option, Script, Violation, title_case
 from surveys.engine.walk import answers, counting, presentation, runner

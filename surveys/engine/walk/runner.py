@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from communities.sent_text import composed
+from communities.ground.sent_text import composed
 from surveys.engine.language import expressions, formulas, names, piping
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods
 
 from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.errors import Conflict, NotFound, Refusal
+from communities.ground.errors import Conflict, NotFound, Refusal
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import User
 from communities.services import invitations
-from communities.transactions import again_after_deadlock, in_transaction
-from surveys.services.merging import merge_users
+from surveys.services.people.merging import merge_users
 
 GONE = 410
 

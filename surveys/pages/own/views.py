@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from communities.accounts.frame import user_of
-from communities.errors import NotFound
-from surveys.services import own_responses
+from communities.ground.errors import NotFound
+from surveys.services.people import own_responses
 from surveys.services.responses.reading import place_in
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from communities.errors import Conflict, InvalidRequest, NotFound
-from communities.words import plural
+from communities.ground.errors import Conflict, InvalidRequest, NotFound
+from communities.ground.words import plural
 from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages import words
@@ -25,12 +25,12 @@ from surveys.pages.respondent import (
 from surveys.pages.respondent.page_request import PAST, SHOW_PAST, PageRequest, block_of, posted_block
 from surveys.pages.respondent.screens import PastChange, Screen
 from surveys.pages.respondent.widgets import Typed
-from surveys.services import anonymity
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
+from surveys.services.ground import anonymity
 
 # Parameters of the addresses to which forms lead. With a `_` first they cannot be names of blocks, which an
 # address may fill in (`services/conversations/prefill.py`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from communities.words import percent, percents, plural
+from communities.ground.words import percent, percents, plural
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.pages.respondent.widgets import emoji, spoken, typed_of

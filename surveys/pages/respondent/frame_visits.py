@@ -23,7 +23,7 @@ from http.cookies import Morsel
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from communities import sealing
+from communities.ground import sealing
 
 COOKIE = "colloquy_frame"
 PARAMETER = "colloquy-visit"  # in the frame's address; with a hyphen, no declared field has this name

@@ -15,7 +15,7 @@ import zlib
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from communities import sealing
+from communities.ground import sealing
 
 COOKIE = "colloquy_typed"
 MAX_AGE = 1800  # seconds

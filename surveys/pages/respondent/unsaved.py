@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
 from surveys.pages.respondent import forms

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from surveys.models import Project
 from surveys.pages import security, theme
 from surveys.pages.respondent import (
@@ -31,9 +31,9 @@ from surveys.pages.respondent.page_request import PageRequest
 from surveys.pages.respondent.rendering import Hidden
 from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
-from surveys.services import metadata
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent
+from surveys.services.ground import metadata
 from surveys.services.projects import addresses
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from surveys.models import Analysis, Project, ResultsCount
 from surveys.pages.results import overview, public
 from surveys.pages.results.charts import Fact
@@ -21,8 +21,8 @@ from surveys.pages.results.overview import StaffCard
 from surveys.pages.results.scores import ScoreCard, score_cards, variable_cards
 from surveys.pages.results.solutions import with_solution
 from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
-from surveys.services import access
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ground import access
 from surveys.services.results import figures, readers
 from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from communities.words import percent, percents, plural
+from communities.ground.words import percent, percents, plural
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.statistics import by_points, places_of, points

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.engine.statistics import percentage
 from surveys.pages.results.charts import Entry, with_shares
 from surveys.pages.results.scores import ScoreCard, bar_of, compare, table_of_results

@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.http import QueryDict
 
-from communities.errors import InvalidRequest
-from communities.sent_text import sent_text
-from communities.sent_time import DAYS_REVERSED, check_day
+from communities.ground.errors import InvalidRequest
+from communities.ground.sent_text import sent_text
+from communities.ground.sent_time import DAYS_REVERSED, check_day
 from surveys import response_sources
 from surveys.engine.flow.wording import heading
 from surveys.engine.statistics import SEGMENT_TYPES
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.results.figures import Selection
 from surveys.services.scripts.cache import Catalogue
 

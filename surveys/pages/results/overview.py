@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities.words import percent, plural
+from communities.ground.words import percent, plural
 from surveys.engine.flow.wording import heading
 from surveys.models import Analysis, Project
 from surveys.pages.results.charts import (
@@ -21,7 +21,7 @@ from surveys.pages.results.charts import (
 from surveys.pages.results.segments import SegmentComparison, compare, legend_of
 from surveys.pages.results.solutions import with_solution
 from surveys.pages.results.texts import TextAnalysis, sentiment_parts, text_analysis
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures
 from surveys.services.scripts import editing as scripts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.engine.statistics import percentage
 from surveys.pages.results.bins import bins_of
 from surveys.pages.results.charts import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.engine.script import Block
 from surveys.pages.results.charts import (
     BarPart,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from communities.words import percents
+from communities.ground.words import percents
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import is_graded
 from surveys.pages.results.charts import Card, Entry, Fact, bars_of, table_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities.words import percent, plural
+from communities.ground.words import percent, plural
 from surveys.pages.results.charts import BarPart, Card, DataTable, divide
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}

@@ -13,9 +13,9 @@ from enum import StrEnum
 from threading import BoundedSemaphore
 from typing import Any
 
-from communities.errors import Forbidden, refuse
+from communities.ground.errors import Forbidden, refuse
+from communities.ground.rounding import Rounding
 from communities.http import throttling
-from communities.rounding import Rounding
 from communities.services import identities, members, platform_members, sign_ins, verified_sources
 from communities.services.members import Account, KnownPerson
 from communities.services.verified_sources import Asked

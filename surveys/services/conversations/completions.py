@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from communities.statements import prepared
-from surveys.services import anonymity
+from communities.ground.statements import prepared
+from surveys.services.ground import anonymity
 
 NEAR = 3  # read with the project; most projects allow one, and who has completed more is rare
 _POWERS = 16  # of four: more completions than anybody can make

@@ -28,9 +28,9 @@ from functools import partial
 
 from django.conf import settings
 
-from communities import rounding
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
 from communities.models import CommunitySettings
-from communities.rounding import Rounding
 from communities.services import members
 from communities.services.members import LockedMember
 from surveys.engine.intake.fields import MAX_XP
@@ -40,10 +40,10 @@ from surveys.engine.script import ActionConfig, Block, Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
-from surveys.services import anonymity
 from surveys.services.conversations import completions
 from surveys.services.conversations import gifts as deferred
 from surveys.services.conversations.gifts import AchievementGift, SealedMove, Source, XpGift
+from surveys.services.ground import anonymity
 from surveys.services.scripts import outro
 from xp.models import XpEntry, default_name
 from xp.services import achievements, ledger

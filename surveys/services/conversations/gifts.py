@@ -21,13 +21,13 @@ import structlog
 from django.db import OperationalError
 from django.db.models import QuerySet
 
-from communities import rounding
+from communities.ground import rounding
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.services import members
 from communities.services.members import LockedMember
-from communities.statements import prepared
-from communities.transactions import in_transaction
 from surveys.models import Project, SealedGifts
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from xp.models import XpEntry
 from xp.services import achievements, ledger, roles
 

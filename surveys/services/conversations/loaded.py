@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from communities.actors import Actor
-from communities.errors import Conflict, NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, NotFound
 from communities.services import members
 from communities.services.members import LockedMember
 from surveys.engine.script import Block, Script
@@ -16,10 +16,10 @@ from surveys.engine.walk import runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
-from surveys.services import access, anonymity
-from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import repository, respondents
 from surveys.services.conversations.admission import Missing, NotAdmitted
+from surveys.services.ground import access, anonymity
+from surveys.services.ground.anonymity import RememberedRespondent
 from surveys.services.scripts import cache as script_cache
 
 NO_CONVERSATION = "There is no such conversation."

@@ -26,7 +26,7 @@ from surveys.engine.walk import prefill, presentation
 from surveys.engine.walk.answers import InvalidAnswer
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.scripts import editing as scripts
 
 SKIP = "skip"

@@ -20,12 +20,13 @@ from typing import Any
 import orjson
 from django.db import connection, models
 
-from communities import rounding
-from communities.statements import columns_of, instance_of, prepared, width_of
+from communities.ground import rounding
+from communities.ground.statements import columns_of, instance_of, prepared, width_of
 from surveys.engine.walk.answers import AnswerRow
 from surveys.models import Answer, Conversation, Project, Tally
-from surveys.services import anonymity, feed_order, public_messages
+from surveys.services import public_messages
 from surveys.services.conversations import completions
+from surveys.services.ground import anonymity, feed_order
 from surveys.services.representations.response import StoredAnswers
 
 _ANSWER_COLUMNS = ("conversation_id", "block_id", "ordinal", "option_id", "value", "number")

@@ -8,11 +8,11 @@ from communities.models import Identity
 from communities.services import members
 from communities.services.members import LockedMember
 from surveys.models import Conversation, Project
-from surveys.services import anonymity
-from surveys.services.anonymity import RememberedRespondent
 from surveys.services.conversations import effects
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.effects import Earner, Recipient
+from surveys.services.ground import anonymity
+from surveys.services.ground.anonymity import RememberedRespondent
 
 
 def identify(conversation: Conversation, respondent: Respondent, at: datetime) -> RememberedRespondent | None:

@@ -7,19 +7,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, counting, runner, scoring
 from surveys.engine.walk.answers import AnswerRow, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
-from surveys.services import anonymity, events, metadata
+from surveys.services import events
 from surveys.services.conversations import completions, effects, repository, respondents
 from surveys.services.conversations.admission import Respondent, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
+from surveys.services.ground import anonymity, metadata
 from surveys.services.scripts import editing as scripts
 
 

@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.errors import Conflict, InvalidRequest, NotFound
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, InvalidRequest, NotFound
+from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
-from surveys.services import access, anonymity, events
+from surveys.services import events
 from surveys.services.conversations import (
     admission,
     completions,
@@ -37,6 +37,7 @@ from surveys.services.conversations.prefill import may_skip
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import access, anonymity
 from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
 

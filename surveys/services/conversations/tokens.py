@@ -16,10 +16,10 @@ from surveys.engine.language import piping
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk.runner import State
 from surveys.models import Project
-from surveys.services import anonymity
 from surveys.services.conversations import completions, effects
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
+from surveys.services.ground import anonymity
 from xp import levels
 from xp.services import standings
 from xp.services.standings import Totals

@@ -18,11 +18,11 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
-from surveys.services import metadata
 from surveys.services.conversations import tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
+from surveys.services.ground import metadata
 from surveys.services.scripts import editing as scripts
 from xp.services.standings import Totals
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.actors import Actor
-from communities.errors import Conflict, refuse_all
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, refuse_all
 from surveys.engine.flow import reach
 from surveys.engine.rules.hints import hints
 from surveys.models import Project
-from surveys.services import access
 from surveys.services.drafts import keys, points
+from surveys.services.ground import access
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import planning
 from surveys.services.scripts.planning import Plan

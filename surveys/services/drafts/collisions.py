@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from surveys.engine.script import PICTURE_FIELDS
 
 Json = dict[str, Any]

@@ -8,15 +8,15 @@ from typing import Any
 
 import orjson
 
-from communities.actors import Actor
-from communities.errors import NotFound
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import NotFound
+from communities.ground.transactions import in_transaction
 from surveys.engine.script import Script
 from surveys.models import Project, ScriptDraft
-from surveys.services import access, lookup
 from surveys.services.drafts import keys
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.service import Draft
+from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts

@@ -19,14 +19,14 @@ from typing import Any
 import orjson
 from django.db.models import QuerySet
 
-from communities.actors import Actor
-from communities.errors import Conflict, NotFound, refuse
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.transactions import in_transaction
 from communities.services import audit, presence
-from communities.transactions import in_transaction
 from surveys.models import Project, ScriptDraft
-from surveys.services import access, lookup
 from surveys.services.drafts import checking, collisions, keys
 from surveys.services.drafts.collisions import Collision
+from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import cache as script_cache

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from communities.actors import Actor
-from communities.errors import NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import NotFound
 from surveys.ai.local.drafts import scoring
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.rules import naming
 from surveys.engine.script import Block, Option
 from surveys.models import Project
-from surveys.services import access, lookup
 from surveys.services.drafts import checking
+from surveys.services.ground import access, lookup
 from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import templates

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from communities import spreadsheets
+from communities.ground import spreadsheets
 
 
 class NumberText(str):
@@ -83,7 +83,7 @@ def shortened(text: str, size: int) -> str:
 
 
 def time_text(at: datetime) -> str:
-    """As `communities.wire` writes it."""
+    """As `communities.ground.wire` writes it."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

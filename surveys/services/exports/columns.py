@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from communities import statements
+from communities.ground import statements
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.models import Project
 from surveys.services.exports.cells import (

@@ -8,17 +8,17 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import IO, Any
 
-from communities import wire
-from communities.actors import Actor
-from communities.errors import refuse
-from communities.sent_text import composed
-from communities.spreadsheets import csv_line
-from communities.transactions import in_transaction
+from communities.ground import wire
+from communities.ground.actors import Actor
+from communities.ground.errors import refuse
+from communities.ground.sent_text import composed
+from communities.ground.spreadsheets import csv_line
+from communities.ground.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import history
 from surveys.services.exports import answer_rows, missing
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports.cells import SHEET, TYPED, WORKBOOK, CellStyle, Kind, ResponseTable
+from surveys.services.ground import history
 from surveys.services.representations import response as response_json
 from surveys.services.responses import service as responses
 from surveys.services.results.figures import ALL, Selection

@@ -18,7 +18,7 @@ from typing import IO, Any, NoReturn
 import pandas
 import pyreadstat
 
-from communities.errors import refuse
+from communities.ground.errors import refuse
 from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
 
 MAX_VARIABLES = 5_000  # the library takes 10 s of CPU for 20,000, however few the rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from communities.errors import Conflict, ViolationJson
+from communities.ground.errors import Conflict, ViolationJson
 from surveys.engine.script import Violation
 from surveys.models import Project
 from surveys.services.conversations import completions, respondents

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import Identity
 from communities.services import members
 from surveys.models import Project
-from surveys.services import anonymity
 from surveys.services.conversations import admission
+from surveys.services.ground import anonymity
 from surveys.services.imports.sent import SentResponse
 
 _ANY = frozenset({None, "import"})

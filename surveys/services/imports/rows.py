@@ -12,9 +12,9 @@ from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
-from surveys.services import anonymity
 from surveys.services.conversations import saving
 from surveys.services.conversations.repository import NewResponse, TallyChange
+from surveys.services.ground import anonymity
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from communities.errors import ViolationJson
+from communities.ground.errors import ViolationJson
 from surveys.engine.script import Violation
 from surveys.engine.walk.replay import GivenAnswer
 

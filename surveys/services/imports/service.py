@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
-from communities.actors import Actor
-from communities.errors import (
+from communities.ground.actors import Actor
+from communities.ground.errors import (
     Conflict,
     Forbidden,
     InvalidRequest,
@@ -28,17 +28,18 @@ from communities.errors import (
     refuse,
     violation,
 )
+from communities.ground.transactions import in_transaction
 from communities.services import members
 from communities.services.members import LockedMember
-from communities.transactions import in_transaction
 from surveys.engine.script import Block, Script
 from surveys.engine.walk.replay import Replay
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
-from surveys.services import access, events, history
+from surveys.services import events
 from surveys.services.conversations import completions, effects, repository
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import NewResponse
+from surveys.services.ground import access, history
 from surveys.services.imports import limits, people, rows
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import ImportOptions, SentResponse

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import BoundedSemaphore
 
-from communities.actors import Actor
-from communities.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
+from communities.ground.actors import Actor
+from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Block as StoredBlock
 from surveys.models import Project
-from surveys.services import access, lookup, metadata
+from surveys.services.ground import access, lookup, metadata
 from surveys.services.imports.sent import MOST_VIOLATIONS, SentResponse
 from surveys.services.scripts import cache as script_cache
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from communities import sealing
-from communities.errors import ViolationJson, violation
+from communities.ground import sealing
+from communities.ground.errors import ViolationJson, violation
 from surveys.models import PersonalLink, Project
 
 _PURPOSE = "metadata of links"

@@ -8,10 +8,10 @@ from itertools import chain
 
 import orjson
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
+from communities.ground.spreadsheets import csv_line
+from communities.ground.transactions import in_transaction
 from communities.services import recipients as communities
-from communities.spreadsheets import csv_line
-from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
 from surveys.services.exports.cells import SHEET, WORKBOOK, Cell, CellStyle
 from surveys.services.exports.service import (

@@ -21,16 +21,16 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextChoices
 from django.template import loader
 from django.utils import dateformat
 
-from communities.actors import Actor
-from communities.errors import Conflict, refuse
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, refuse
+from communities.ground.transactions import in_transaction
 from communities.models import Mail
 from communities.services import mail_sums, mails, member_search
 from communities.services import recipients as communities
 from communities.services.invitation_letters import is_plain_name
 from communities.services.mails import Message
-from communities.transactions import in_transaction
 from surveys.models import Conversation, PersonalLink, Project
-from surveys.services import lookup
+from surveys.services.ground import lookup
 from surveys.services.links import addresses, service
 from surveys.services.representations.project import web_url
 
@@ -241,11 +241,12 @@ def _reached(
 ) -> tuple[Reach, list[communities.Recipient]]:
     """Whom a mail would reach, and to whom one sending writes it; at most `left` to unproven addresses."""
     counts, people = Counter[str](), list[communities.Recipient]()
-    of_community = {"community_id": project.community_id}
-    of_kind = {**of_community, "kind": kind_of(project.pk)}
-    written = communities.mail_counts(**of_kind, since=at - PERIOD)
-    lately = communities.mail_counts(**of_kind, since=at - LATELY)
-    for each in communities.read(_chosen(project, choice, at), **of_community):
+    kind, community_id = kind_of(project.pk), project.community_id
+    written, lately = (
+        communities.mail_counts(community_id=community_id, kind=kind, since=at - period)
+        for period in (PERIOD, LATELY)
+    )
+    for each in communities.read(_chosen(project, choice, at), community_id=community_id):
         counts["chosen"] += 1
         counts["lately"] += each.address_hash in lately
         if not each.email:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-from communities.errors import InvalidRequest
-from communities.transactions import in_transaction
+from communities.ground.errors import InvalidRequest
+from communities.ground.transactions import in_transaction
 from surveys.models import PersonalLink, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent

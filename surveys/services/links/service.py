@@ -18,16 +18,16 @@ from datetime import datetime, timedelta
 from django.db import connection
 from django.db.models import QuerySet
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import NotFound, ViolationJson, refuse_all, violation
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound, ViolationJson, refuse_all, violation
+from communities.ground.transactions import in_transaction
 from communities.services import audit
 from communities.services import recipients as communities
-from communities.transactions import in_transaction
 from surveys.models import PersonalLink, Project
-from surveys.services import access, lookup
 from surveys.services.conversations import repository
 from surveys.services.conversations.admission import MOST_DIGITS
+from surveys.services.ground import access, lookup
 from surveys.services.links import fields
 
 VALID_FOR = timedelta(days=30)

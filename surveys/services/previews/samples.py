@@ -10,8 +10,8 @@ from communities.models import CommunitySettings
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
 from surveys.models import Project
-from surveys.services import anonymity
 from surveys.services.conversations.tokens import TokenContext
+from surveys.services.ground import anonymity
 from surveys.services.results.poll import PollResults
 from xp.services.standings import Totals
 

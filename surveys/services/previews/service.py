@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.services import members
 from surveys.models import Project
 from surveys.services.drafts import service as drafts

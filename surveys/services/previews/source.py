@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from surveys.engine.intake import correct_answers
 from surveys.engine.language import expressions, formulas
 from surveys.engine.language.lexer import ParseError

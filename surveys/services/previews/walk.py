@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk import answers, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply

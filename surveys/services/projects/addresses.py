@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
+from communities.ground.statements import columns_of, instance_of, prepared, width_of
 from communities.models import Community
-from communities.statements import columns_of, instance_of, prepared, width_of
 from surveys.models import Project
 
 

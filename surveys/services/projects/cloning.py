@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import NotFound, refuse_all
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound, refuse_all
+from communities.ground.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.intake.serialization import is_graded, without_solutions
 from surveys.engine.rules import xp
 from surveys.engine.script import Block, Script
 from surveys.models import Project, buckets_in_order
-from surveys.services import access, events, history, lookup
+from surveys.services import events
+from surveys.services.ground import access, history, lookup
 from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts import outro

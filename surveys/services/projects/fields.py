@@ -8,7 +8,7 @@ from typing import Any
 
 from surveys.engine.script import Violation
 from surveys.models import Project
-from surveys.services import field_groups, metadata
+from surveys.services.ground import field_groups, metadata
 
 PRIVACY_BY_DEFAULT = {
     None: (Project.PrivacyMode.TRANSPARENT, False),

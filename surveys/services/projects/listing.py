@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import F, Q
 from django.db.models.functions import Lower
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from surveys.models import Project, ProjectQuerySet
-from surveys.services import access, lookup
+from surveys.services.ground import access, lookup
 
 # What each order sorts by, and whether it descends. Equal values are in the order of ids.
 ORDER: Mapping[str, tuple[F | Lower, bool]] = {

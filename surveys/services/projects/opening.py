@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, refuse_all
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, refuse_all
+from communities.ground.transactions import in_transaction
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
-from surveys.services import access, events, field_groups, history, lookup, public_messages
+from surveys.services import events, public_messages
+from surveys.services.ground import access, field_groups, history, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects

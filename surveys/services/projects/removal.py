@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict, NotFound
-from communities.transactions import in_transaction
-from communities.undo_period import UNDO_PERIOD
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.transactions import in_transaction
+from communities.ground.undo_period import UNDO_PERIOD
 from surveys.models import Project
-from surveys.services import access, events, history, lookup
+from surveys.services import events
+from surveys.services.ground import access, history, lookup
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
 from surveys.services.projects.batches import change_each

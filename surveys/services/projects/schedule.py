@@ -9,11 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from communities import services as communities
-from communities.audit_actions import Action
-from communities.errors import Conflict
-from communities.transactions import in_transaction
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import events, field_groups, history, lookup, public_messages
+from surveys.services import events, public_messages
+from surveys.services.ground import field_groups, history, lookup
 from surveys.services.projects.batches import change_each
 from webhooks.events import EventType
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.transactions import in_transaction
 from surveys.models import Project
 from surveys.services import events
 from surveys.services.scripts import editing

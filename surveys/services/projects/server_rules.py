@@ -11,7 +11,7 @@ from communities.services.chat import guilds
 from communities.services.chat.guilds import Guild
 from surveys.engine.script import Script, Violation
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from surveys.services.scripts import editing as scripts
 
 _REWARDS = ("discord_role_id", "achievement_role_id")

@@ -12,18 +12,19 @@ from django.db import connection
 from django.db.models import Sum
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import ChannelRequired, Conflict, Unavailable, refuse_all, violation
+from communities.ground.transactions import in_transaction
 from communities.models import CommunitySettings
 from communities.services.chat import guilds, installations
-from communities.transactions import in_transaction
 from surveys.engine.intake.field_paths import stored_paths
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
-from surveys.services import access, events, feed_order, history, lookup, public_messages
+from surveys.services import events, public_messages
+from surveys.services.ground import access, feed_order, history, lookup
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import pictures, schedule, server_rules
 from surveys.services.scripts import editing as scripts

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from surveys.models import Project
-from surveys.services import events, history, lookup, public_messages
+from surveys.services import events, public_messages
+from surveys.services.ground import history, lookup
 from surveys.services.projects import schedule
 
 

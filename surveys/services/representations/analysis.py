@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from communities.statements import prepared
+from communities.ground.statements import prepared
 from surveys.models import Analysis
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 
 AnalysisJson = dict[str, Any]
 

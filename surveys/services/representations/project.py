@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from surveys.models import Project, buckets_in_order
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 
 
 def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:

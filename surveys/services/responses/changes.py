@@ -17,12 +17,12 @@ from typing import Any
 
 from django.db import connection
 
-from communities.actors import Actor
-from communities.errors import Forbidden, NotFound
-from communities.statements import fetch_rows
+from communities.ground.actors import Actor
+from communities.ground.errors import Forbidden, NotFound
+from communities.ground.statements import fetch_rows
 from surveys.models import DeletedResponse, Project
-from surveys.services import access, feed_order
-from surveys.services.feed_order import NEXT, NOW, OPEN
+from surveys.services.ground import access, feed_order
+from surveys.services.ground.feed_order import NEXT, NOW, OPEN
 from surveys.services.representations.response import response_serializer
 from surveys.services.responses import cursors
 from surveys.services.responses.cursors import Cursor

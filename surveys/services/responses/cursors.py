@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from django.core import signing
 
-from communities.errors import refuse
-from surveys.services import feed_order
+from communities.ground.errors import refuse
+from surveys.services.ground import feed_order
 
 LIFETIME = timedelta(days=31)
 """How long a cursor is good for. Its promise is 30 days; deletions are remembered for as long."""

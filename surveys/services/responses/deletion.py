@@ -19,18 +19,18 @@ import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import connection
 
-from communities import rounding
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import NotFound
-from communities.faults import log_fault
-from communities.rounding import Rounding
+from communities.ground import rounding
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound
+from communities.ground.faults import log_fault
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import again_after_deadlock, in_transaction
+from communities.ground.undo_period import UNDO_PERIOD
 from communities.services import presence
-from communities.transactions import again_after_deadlock, in_transaction
-from communities.undo_period import UNDO_PERIOD
 from surveys.models import Conversation, Project, ResponseDeletion
-from surveys.services import access, history
 from surveys.services.conversations import repository
+from surveys.services.ground import access, history
 from surveys.services.responses import service as responses
 from surveys.services.responses.service import NO_RESPONSE
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
+from communities.ground.statements import fetch_rows
 from communities.models import Identity, Member
 from communities.services import identities
 from communities.services.communities import id_of
 from communities.services.member_search import MAX_FOUND, find_members
-from communities.statements import fetch_rows
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.representations.response import read_part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from communities import statements, wire
+from communities.ground import statements, wire
 from surveys.models import Analysis
 
 _TEXTS = """

@@ -15,17 +15,17 @@ from typing import Any
 from django.db.models import QuerySet
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.errors import NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import NotFound
 from surveys.engine.flow.wording import heading
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Conversation, Project
-from surveys.services import access
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
+from surveys.services.ground import access
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
 from xp.services import achievements

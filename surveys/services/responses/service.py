@@ -11,17 +11,17 @@ from typing import Any, NoReturn, cast
 from django.db import connection
 from django.db.models import Q, Sum
 
-from communities import statements
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import NotFound, refuse
+from communities.ground import statements
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import NotFound, refuse
+from communities.ground.statements import MAX_PAGE_BYTES
+from communities.ground.transactions import in_transaction
 from communities.models import Identity, Member
-from communities.statements import MAX_PAGE_BYTES
-from communities.transactions import in_transaction
 from surveys.models import Project, Tally
-from surveys.services import access, history, metadata
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import access, history, metadata
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
 

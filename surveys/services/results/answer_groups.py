@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from communities.statements import Part
+from communities.ground.statements import Part
 from surveys.engine.script import NUMBERS, SCALES, Block, Option
 from surveys.engine.statistics import MAX_POINT, AnswerGroup
 

@@ -15,7 +15,7 @@ from threading import Lock
 import orjson
 from cachetools import LRUCache
 
-from communities.errors import Unavailable
+from communities.ground.errors import Unavailable
 from surveys.models import Analysis, Project
 from surveys.services.results import figures, large, steps
 from surveys.services.results.figures import Figures

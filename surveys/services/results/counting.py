@@ -15,13 +15,13 @@ from typing import Any
 import orjson
 from django.db import connection
 
-from communities.errors import refuse
-from communities.statements import Part, fetch_in_batches, fetch_rows
-from communities.transactions import in_transaction
+from communities.ground.errors import refuse
+from communities.ground.statements import Part, fetch_in_batches, fetch_rows
+from communities.ground.transactions import in_transaction
 from surveys.engine import packing
 from surveys.engine.script import CHOICES, Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.results import answer_groups, derived_counting, field_counting, large, sent_fields
 from surveys.services.results.answer_groups import ReportedBlock
 from surveys.services.results.derived_counting import Division

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
-from communities.statements import Part
+from communities.ground.statements import Part
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers

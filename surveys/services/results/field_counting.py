@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from communities.statements import Part
+from communities.ground.statements import Part
 from surveys.engine.statistics import DistributionEntry, percentage
 from surveys.services.results.derived_counting import Counted, Division, name_of
 

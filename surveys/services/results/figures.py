@@ -19,12 +19,12 @@ from typing import Any
 
 from django.db.models import Sum
 
-from communities.errors import refuse
+from communities.ground.errors import refuse
 from surveys.engine import statistics
 from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.results import (
     counting,
     derived,

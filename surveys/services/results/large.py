@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from communities.errors import Unavailable
+from communities.ground.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

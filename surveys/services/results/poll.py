@@ -9,11 +9,11 @@ from threading import Lock
 
 from cachetools import FIFOCache
 
-from communities.statements import fetch_rows
-from communities.words import plural
+from communities.ground.statements import fetch_rows
+from communities.ground.words import plural
 from surveys.engine.script import SCALES, Block, Option
 from surveys.models import Project
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from surveys.services.results import cache
 from surveys.services.scripts import cache as script_cache
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.errors import Forbidden
+from communities.ground.actors import Actor
+from communities.ground.errors import Forbidden
 from surveys.models import Project, ResultsCount
-from surveys.services import access
+from surveys.services.ground import access
 from surveys.services.representations.analysis import without_texts
 from surveys.services.results import shared, very_large
 from surveys.services.results.figures import ALL, Figures, Selection

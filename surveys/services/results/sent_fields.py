@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from communities.errors import refuse_all
-from communities.statements import fetch_rows
+from communities.ground.errors import refuse_all
+from communities.ground.statements import fetch_rows
 from surveys.engine.script import Violation
 from surveys.models import Project
 

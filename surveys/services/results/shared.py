@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from communities.services import get_settings
 from surveys.engine.script import QUESTIONS
 from surveys.models import Project
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from surveys.services.projects.addresses import Destination
 from surveys.services.results import cache
 

@@ -7,7 +7,7 @@
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
 differ (rule 7.12, `anonymity.may_replace`); a block's also from the few states before. What was last
 shown is stored, so that every process shows the same, after a restart too. Nobody sees a selection or
-segments: `surveys.services.access`.
+segments: `surveys.services.ground.access`.
 
 There is one state of counts for everything that shows them. An analysis with counts of its own could differ
 from the shared page by one answer; so only what it read in texts is taken from it.
@@ -23,10 +23,10 @@ from typing import Any
 
 import orjson
 
-from communities.transactions import in_transaction
+from communities.ground.transactions import in_transaction
 from surveys.engine.statistics import AnswerGroup
 from surveys.models import Project, ShownFigures
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.results.counting import AnswerCounts
 

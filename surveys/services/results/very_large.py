@@ -20,12 +20,12 @@ import orjson
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from communities.errors import InvalidRequest, Unavailable, refuse_all
-from communities.faults import log_fault
-from communities.queue import wake
-from communities.transactions import in_transaction
+from communities.ground.errors import InvalidRequest, Unavailable, refuse_all
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
+from communities.ground.transactions import in_transaction
 from surveys.models import Job, Project, ResultsCount
-from surveys.services import anonymity, jobs
+from surveys.services.ground import anonymity, jobs
 from surveys.services.results import figures, sent_fields
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 

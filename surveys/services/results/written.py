@@ -18,7 +18,7 @@ from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import RawSQL
 
 from surveys.models import Answer, Conversation, Project
-from surveys.services import metadata
+from surveys.services.ground import metadata
 from surveys.services.responses import listing
 from surveys.services.results.figures import Selection
 

@@ -15,7 +15,7 @@ import orjson
 from cachetools import LRUCache
 from django.db import transaction
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script

@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.errors import Conflict
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block, Script
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
-from surveys.services import access, history, lookup
+from surveys.services.ground import access, history, lookup
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import planning, storage
 from surveys.services.scripts.cache import Catalogue

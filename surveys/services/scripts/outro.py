@@ -18,7 +18,7 @@ from communities.models import CommunitySettings
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.script import ActionConfig, Block, Continue, Script
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from xp.models import Achievement
 from xp.services import achievements
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
+from communities.ground.web_addresses import BadAddress
 from communities.services.pictures import copies
 from communities.services.pictures.places import Place
-from communities.web_addresses import BadAddress
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project

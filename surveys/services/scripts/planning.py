@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from communities.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse_all
+from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse_all
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.intake.ordering import OrderedBlocks, order_blocks, order_patch
 from surveys.engine.intake.reader import ParsedBlocks, read_blocks, read_patch

@@ -15,7 +15,7 @@ from typing import Any, cast
 import orjson
 from django.db import connection, models
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 from surveys.models import Answer
 from surveys.models import Block as BlockRow

@@ -7,10 +7,10 @@ draft("net-promoter-score")                      its script, for a new project
 
 from __future__ import annotations
 
-from communities.errors import NotFound, refuse
+from communities.ground.errors import NotFound, refuse
 from surveys.ai.local.drafts import builder, library
 from surveys.ai.local.drafts.library import Template
-from surveys.ai.provider import ScriptDraft
+from surveys.ai.provider import ProposedScript
 
 __all__ = ["Template", "as_json", "as_json_with_script", "categories", "draft", "find", "search_templates"]
 
@@ -42,7 +42,7 @@ def find(template_id: str) -> Template:
     return template
 
 
-def draft(template_id: str, *, type: str | None = None) -> ScriptDraft:
+def draft(template_id: str, *, type: str | None = None) -> ProposedScript:
     """Return the script of a template for a new project of a type.
 
     Refuses an unknown id as a violation of the field `template`, and the template of a survey for a poll. The

@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from communities.ground.mail_addresses import canonical
 from communities.http.envelope import RETRY_AFTER_OUTAGE
-from communities.mail_addresses import canonical
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services import identities, verified_sources
 from config import cookies

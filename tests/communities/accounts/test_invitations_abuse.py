@@ -7,8 +7,8 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.totp.internal.auth import TOTP
 from django.urls import reverse
 
-from communities.actors import Actor
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
 from communities.models import CommunitySettings, Invitation, Member, User
 from communities.services import identities, invitations, members
 from tests.factories import MemberFactory, UserFactory

@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import redis_connection
+from communities.ground import redis_connection
 from communities.http import throttling
 from communities.models import ApiKey, AuditEntry, Community, IdempotentRequest, Member
 from communities.services import keys

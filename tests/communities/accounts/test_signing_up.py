@@ -9,8 +9,8 @@ from allauth.account.models import EmailAddress
 from django.test import Client
 from django.urls import reverse
 
-from communities.actors import Actor
-from communities.errors import Conflict, Forbidden
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, Forbidden
 from communities.models import CommunitySettings, Invitation, Member, User
 from communities.services import invitations
 from tests.factories import CommunityFactory, MemberFactory

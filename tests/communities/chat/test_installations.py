@@ -10,8 +10,8 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.utils import timezone
 
-from communities.audit_actions import Action
 from communities.chat_platform.client import RateLimited, Unreachable
+from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, ChatInstallation, Community
 from communities.services.chat import guilds, installations
 from communities.services.settings import get_settings

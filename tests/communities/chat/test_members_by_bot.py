@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from communities.actors import Actor
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict
 from communities.models import ChatInstallation, Identity, Member
 from communities.services import memberships, platform_members
 from communities.sources.failures import SourceUnavailable, TokenRefused

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connection
 
-from communities.actors import Actor
 from communities.chat_platform.client import PlatformError, RateLimited, Refused, Unauthorized, Unreachable
-from communities.errors import Conflict, NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, NotFound
 from communities.models import ChatInstallation, ChatTask, Community
 from communities.services.chat import access, outbox
 from communities.services.chat.outbox import Abandoned, Again, Blocked

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from communities.ground.rounding import Rounding
 from communities.models import Identity, Member, User
-from communities.rounding import Rounding
 from communities.services.chat import people
 from communities.sources.chat import GuildMember
 from tests.factories import CommunityFactory, IdentityFactory, MemberFactory

@@ -6,7 +6,7 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 
-from communities.errors import Conflict, NotFound
+from communities.ground.errors import Conflict, NotFound
 from communities.models import Identity, SourceToken, User
 from communities.services import identities, members, source_tokens
 from communities.services.identities import BelongsToAnother

@@ -240,7 +240,7 @@ def test_a_sign_in_that_takes_too_long_leaves_the_other_communities_to_the_worke
     nelly.guilds[str(second.pk)] = ["9"]
     first_id, second_id = sorted([community.pk, second.pk])
     woken: list[tuple[str, dict[str, int]]] = []
-    monkeypatch.setattr("communities.queue.wake", lambda task, **kwargs: woken.append((task, kwargs)))
+    monkeypatch.setattr("communities.ground.queue.wake", lambda task, **kwargs: woken.append((task, kwargs)))
     monkeypatch.setattr(platform_members, "SECONDS_AT_SIGN_IN", -1.0)
     person = {"identity_id": identity.pk, "user_id": identity.user_id}
 

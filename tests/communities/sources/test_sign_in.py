@@ -441,7 +441,7 @@ def test_the_worker_joins_what_communities_wrote_about_the_account(
     woken: list[tuple[str, dict[str, Any]]] = []
     if process == "connect":
         browser.sign_in(client, "video")
-    monkeypatch.setattr("communities.queue.wake", lambda task, **kwargs: woken.append((task, kwargs)))
+    monkeypatch.setattr("communities.ground.queue.wake", lambda task, **kwargs: woken.append((task, kwargs)))
 
     browser.sign_in(client, "chat", process=process)
 

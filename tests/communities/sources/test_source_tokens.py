@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from communities import sealing
+from communities.ground import sealing
 from communities.models import SourceToken
 from communities.services import source_tokens
 from communities.sources import chat, oauth2

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from communities.sent_text import composed, sent_text
+from communities.ground.sent_text import composed, sent_text
 from surveys.engine.language import values
 from surveys.engine.language.values import Operand, Value
 from tests.support.effort import examples

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 from surveys.engine.language import conditions, expressions, formulas, references, values
 from surveys.engine.rules.carrying import carry
 from surveys.engine.script import Block, Option, Script

@@ -26,7 +26,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from communities.mail_addresses import keyed_hash
+from communities.ground.mail_addresses import keyed_hash
 from communities.models import (
     AuditEntry,
     ChatInstallation,

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from surveys.ai.local import LocalProvider
-from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
 from surveys.engine.walk import answers, runner
@@ -27,7 +27,7 @@ class CheckedDraft:
 
 
 def check_draft(
-    draft: ScriptDraft, type: str, *, bucket_names: Iterable[str] = (), for_chat: bool = False
+    draft: ProposedScript, type: str, *, bucket_names: Iterable[str] = (), for_chat: bool = False
 ) -> CheckedDraft:
     """Check a draft against the rules for scripts written by hand."""
     new, violations = scripts.read_new(
@@ -42,7 +42,7 @@ def check_draft(
     return CheckedDraft(new.script, [*violations, *hints, *new.ignored])
 
 
-def draft_from(intent: str, type: str = "convo", **fields: Any) -> ScriptDraft:
+def draft_from(intent: str, type: str = "convo", **fields: Any) -> ProposedScript:
     """Return the local provider's draft for an intent, after checking that it breaks no rule."""
     request = ScriptRequest(intent=intent, type=type, **fields)
     draft = LocalProvider().draft_script(request)
@@ -51,11 +51,11 @@ def draft_from(intent: str, type: str = "convo", **fields: Any) -> ScriptDraft:
     return draft
 
 
-def questions(draft: ScriptDraft) -> list[Any]:
+def questions(draft: ProposedScript) -> list[Any]:
     return [block for block in draft.blocks if block["type"] in QUESTIONS]
 
 
-def prompts(draft: ScriptDraft) -> list[str]:
+def prompts(draft: ProposedScript) -> list[str]:
     return [str(block["prompt"]) for block in draft.blocks]
 
 

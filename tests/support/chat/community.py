@@ -9,7 +9,7 @@ from celery import current_app
 from django.test import Client
 from django.utils import timezone
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import ChatTask, Member
 from communities.services.chat import installations
 from surveys.chat import tasks as _chat_tasks  # registers the tasks by their names

@@ -11,14 +11,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from communities.models import Community
 from surveys import ai
 from surveys.ai.provider import (
     AnalysisOverview,
     BatchReading,
+    ProposedScript,
     ProviderError,
-    ScriptDraft,
     ScriptRequest,
     TextBatch,
     TextFigures,
@@ -26,8 +27,8 @@ from surveys.ai.provider import (
     TextTheme,
 )
 from surveys.models import Analysis, Project
-from surveys.services import jobs
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ground import jobs
 from tests.support.caller import TEXT, Caller
 from tests.support.moments import NOON
 from tests.support.surveys import scenario
@@ -71,7 +72,7 @@ class Reads:
         self.counted: list[TextFigures] = []
         self.overviews: list[AnalysisOverview] = []
 
-    def draft_script(self, request: ScriptRequest, correction: Any = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Any = None) -> ProposedScript:
         raise AssertionError("No script is asked for here.")
 
     def read_texts(self, batch: TextBatch) -> BatchReading:
@@ -166,11 +167,12 @@ def analysed(caller: Caller, project: Project, query: str = "") -> dict[str, Any
 
 
 def asked_for(caller: Caller, *texts: str) -> Analysis:
-    """An analysis of these answers that waits for a worker, of a community with 10 credits."""
+    """A paid analysis of these answers that waits for a worker, of a community that had 10 credits."""
     give(caller.community, 10)
     project = survey(caller)
     wrote(project, *texts)
-    return Analysis.objects.get(pk=ask(caller, project).json()["id"])
+    with override_settings(AI_PROVIDER="anthropic"):
+        return Analysis.objects.get(pk=ask(caller, project).json()["id"])
 
 
 def told(caller: Caller, job: Analysis) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surveys.services import feed_order
+from surveys.services.ground import feed_order
 from tests.support.caller import Caller
 from tests.support.concurrency import wait_until
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
-from surveys.services import generation
+from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.services.ai_work import generation
 
 INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
-GOOD = ScriptDraft(
+GOOD = ProposedScript(
     blocks=[
         {"type": "rating", "prompt": "How was the club evening?", "name": "evening"},
         {"type": "open_text", "prompt": "What should we change?", "name": "change"},
     ]
 )
-BAD = ScriptDraft(blocks=[{"type": "rating", "prompt": ""}])
-QUIZ = ScriptDraft(
+BAD = ProposedScript(blocks=[{"type": "rating", "prompt": ""}])
+QUIZ = ProposedScript(
     blocks=[
         {
             "type": "single_punch",
@@ -30,11 +30,11 @@ QUIZ = ScriptDraft(
     ],
     scoring_enabled=True,
 )
-POLL = ScriptDraft(
+POLL = ProposedScript(
     blocks=[{"type": "single_punch", "prompt": "Blitz?", "options": [{"value": "Yes"}, {"value": "No"}]}]
 )
 
-Answer = ScriptDraft | Exception | Callable[[], ScriptDraft]
+Answer = ProposedScript | Exception | Callable[[], ProposedScript]
 
 
 class Drafts:
@@ -47,12 +47,12 @@ class Drafts:
         self.answers = list(answers) or [GOOD]
         self.asked: list[tuple[ScriptRequest, Correction | None]] = []
 
-    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ScriptDraft:
+    def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         self.asked.append((request, correction))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
-        return answer if isinstance(answer, ScriptDraft) else answer()
+        return answer if isinstance(answer, ProposedScript) else answer()
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is not asked for here.")

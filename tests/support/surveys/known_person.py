@@ -12,15 +12,17 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import Model
 
-from communities.actors import ActingKey, Actor
-from communities.audit_actions import Action
+from communities.ground.actors import ActingKey, Actor
+from communities.ground.audit_actions import Action
 from communities.models import ApiKey, Community, Member, User
 from communities.services import audit
 from surveys.models import Project
-from surveys.services import anonymity, draft_generation, people
+from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.drafts import service as drafts
+from surveys.services.ground import anonymity
+from surveys.services.people import service as people
 from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, UserFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.moments import LUNCHTIME

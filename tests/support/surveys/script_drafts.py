@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from surveys.models import Project
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.service import Draft, SavedDraft

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from communities.ground.rounding import Rounding
 from communities.models import Community
-from communities.rounding import Rounding
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.webhooks.outbox import emit_event

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from communities.errors import PaymentRequired
+from communities.ground.errors import PaymentRequired
 from communities.models import Community
 from surveys.models import Analysis, Project
 from tests.support.moments import LUNCHTIME
@@ -184,7 +184,7 @@ def test_too_few_credits_are_told_and_nothing_is_begun(client, monkeypatch):
     def refuses(**_):
         raise PaymentRequired("This takes 1 credit, and the community has 0 credits left.")
 
-    monkeypatch.setattr("surveys.services.analysis.service.ask", refuses)
+    monkeypatch.setattr("surveys.services.ai_work.analysis.service.ask", refuses)
 
     response = client.post(tab(made.pk, "results_analyse"))
 

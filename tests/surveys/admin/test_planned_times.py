@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from tests.factories import CommunitySettingsFactory, ProjectFactory
 from tests.support.staff import Staff, text_of
 from tests.support.surveys import scenario

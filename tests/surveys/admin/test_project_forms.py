@@ -11,7 +11,7 @@ from django.utils import timezone
 from communities.models import Community, VerifiedSource
 from surveys.engine.script import ActionConfig
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from surveys.services.representations.project import project_as_json
 from tests.factories import CommunitySettingsFactory, MemberFactory, VerifiedSourceFactory
 from tests.support.staff import Staff

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from communities.models import Community
 from surveys.models import Project
-from surveys.services import field_groups
+from surveys.services.ground import field_groups
 from tests.factories import CommunitySettingsFactory, ProjectFactory
 from tests.support.staff import text_of
 from tests.support.surveys import scenario
@@ -129,7 +129,7 @@ def test_no_page_counts_the_answers_to_a_draft() -> None:
 def test_names_are_found_by_the_beginnings_of_their_words(
     words: str, found: list[str], frequent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("communities.word_matches.FREQUENT", frequent)
+    monkeypatch.setattr("communities.ground.word_matches.FREQUENT", frequent)
     staff = project_staff()
     project("Tea or coffee?")
     project("Übung 2.1-beta")

@@ -362,7 +362,7 @@ def test_the_respondent_of_a_running_anonymous_response_is_never_unsealed(client
     def unsealed(**_):
         raise AssertionError("Nobody may be unsealed for staff.")
 
-    monkeypatch.setattr("surveys.services.anonymity.unseal", unsealed)
+    monkeypatch.setattr("surveys.services.ground.anonymity.unseal", unsealed)
 
     assert "crm-7" not in one(client, made, key)
 

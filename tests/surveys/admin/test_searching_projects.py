@@ -51,7 +51,7 @@ def _made(mark: str) -> list[Project]:
 
 def limits(monkeypatch: pytest.MonkeyPatch, *, frequent: int, looked_up: int) -> None:
     for name, value in (("SAMPLE", 10), ("FREQUENT", frequent), ("MAX_LOOKED_UP", looked_up)):
-        monkeypatch.setattr(f"communities.word_matches.{name}", value)
+        monkeypatch.setattr(f"communities.ground.word_matches.{name}", value)
 
 
 @pytest.mark.parametrize(("frequent", "looked_up"), [(11, 5_000), (11, 1), (0, 5_000)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from communities.sent_time import DAYS_REVERSED
+from communities.ground.sent_time import DAYS_REVERSED
 from tests.factories import CommunitySettingsFactory
 from tests.support.surveys import scenario
 from tests.support.surveys.project_tabs import look, respond, superuser, tab

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Analysis, Project
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (

@@ -11,8 +11,9 @@ from django.db import connection
 
 from communities.models import Community
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
-from surveys.services import anonymity
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ground import anonymity
+from tests.support import our_code
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.moments import NOON
 from tests.support.surveys import plain_counts, scenario
@@ -114,6 +115,80 @@ def test_only_texts_that_it_covers_are_paid(connect: Any) -> None:
     }
 
     assert prices == {"all": 2, "completed": 1, "partial": 1}
+
+
+def test_no_more_texts_are_read_than_were_paid(connect: Any) -> None:
+    provider, caller = connect(Reads()), Caller()
+    give(caller.community, 5)
+    project = survey(caller)
+    wrote_many(project, 99)
+    asked = ask(caller, project)
+    for n in range(3):
+        scenario.say(scenario.begin(project), f"#slow {n}")
+
+    analysis.run(analysis_id=int(asked.json()["id"]))
+
+    told = read(caller, project).json()
+    assert (told["status"], told["blocks"][0]["open_text"]["analysed_count"]) == ("completed", 100)
+    assert sum(len(batch.answers) for batch in provider.batches) == 100
+    assert ask(caller, project).status_code == 202  # two texts are left, so it is out of date
+
+
+def test_texts_that_came_after_a_price_of_nothing_are_not_read(connect: Any) -> None:
+    provider, caller = connect(Reads()), Caller()
+    project = survey(caller)
+    asked = ask(caller, project)
+    scenario.say(scenario.begin(project), "#slow")
+
+    analysis.run(analysis_id=int(asked.json()["id"]))
+
+    assert read(caller, project).json()["status"] == "completed"
+    assert not provider.was_asked
+    assert refusal(ask(caller, project)) == (402, "payment_required")
+
+
+def test_of_a_long_text_the_beginning_is_read(connect: Any) -> None:
+    provider, caller = connect(Reads()), Caller()
+    give(caller.community, 1)
+    project = survey(caller)
+    wrote(project, "#slow " + "x" * 9_000)
+
+    analysed(caller, project)
+
+    assert [len(text) for batch in provider.batches for text in batch.answers] == [2_000]
+
+
+def test_a_community_has_so_many_jobs_of_a_model_in_an_hour_whatever_comes_of_them(
+    connect: Any, settings: Any
+) -> None:
+    connect(Failing(DOWN))
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 2
+    caller, other = Caller(), Caller()
+    for each in (caller, other):
+        give(each.community, 9)
+    project = survey(caller)
+    wrote(project, "#slow")
+    for _ in range(2):
+        analysis.run(analysis_id=int(ask(caller, project).json()["id"]))
+
+    refused = ask(caller, project)
+
+    assert refusal(refused) == (409, "conflict")
+    assert "Please try again in 60 minutes." in refused.json()["message"]
+    assert int(refused["Retry-After"]) > 3_500
+    assert credits_of(caller.community) == 9
+    of_other = survey(other)
+    wrote(of_other, "#slow")
+    assert ask(other, of_other).status_code == 202
+
+
+def test_each_place_that_has_a_model_work_pays_for_it() -> None:
+    def in_modules(word: str) -> set[str]:
+        return {module.path.removeprefix("surveys/services/ai_work/") for module in our_code.modules(word)}
+
+    assert in_modules("ai.get_provider(") == {"generation.py", "analysis/worker.py"}
+    assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
+    assert in_modules("spend_credits(") == {"communities/services/credits.py", "paying.py"}
 
 
 @pytest.mark.parametrize("what", ["choices alone", "without ai", "the local provider"])

@@ -8,8 +8,8 @@ import pytest
 from django.db import OperationalError, transaction
 
 from surveys.services import events
-from surveys.services.analysis import service as analysis
-from surveys.services.analysis import worker
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ai_work.analysis import worker
 from surveys.tasks import run_analysis
 from tests.support.caller import Caller
 from tests.support.moments import NOON

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Analysis, Conversation
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.responses import service as responses
 from tests.support.actors import superuser_actor
 from tests.support.caller import CHOICE, Caller

@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 
 from surveys.models import Analysis
-from surveys.services import jobs
-from surveys.services.analysis import service as analysis
-from surveys.services.analysis import worker
-from surveys.services.analysis.texts import QuestionThemes
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ai_work.analysis import worker
+from surveys.services.ai_work.analysis.texts import QuestionThemes
+from surveys.services.ground import jobs
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.kills import die, in_a_process_that_dies
 from tests.support.moments import NOON
@@ -296,8 +296,8 @@ def test_the_questions_already_read_are_not_read_again(connect: Any) -> None:
     project = survey(caller, TEXT, {**TEXT, "prompt": "What else?"}, CHOICE)
     for n in range(3):
         scenario.say(scenario.begin(project), f"#slow {n}", f"#dear {n}")
-    job = Analysis.objects.get(pk=ask(caller, project).json()["id"])
     connect(Failing(None, None, None, Killed()))
+    job = Analysis.objects.get(pk=ask(caller, project).json()["id"])
     with pytest.raises(Killed):
         analysis.run(analysis_id=job.pk, now=clock(NOON))
 

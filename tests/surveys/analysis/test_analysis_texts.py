@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from surveys.ai.provider import BatchReading, TextBatch, TextReading, TextTheme
-from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.texts import QuestionThemes
+from surveys.services.ai_work.analysis import texts as open_texts
+from surveys.services.ai_work.analysis.texts import QuestionThemes
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from django.db import connection, connections
 
-from communities import redis_connection
 from communities.chat_platform.references import Op
+from communities.ground import redis_connection
 from surveys.chat import commands, deadline, moves, views, words
 from surveys.models import Conversation
 from surveys.services.conversations import service as conversations

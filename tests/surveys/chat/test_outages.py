@@ -8,7 +8,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from communities.chat_platform import client
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import AuditEntry, ChatInstallation, ChatTask, Member
 from communities.services import platform_members
 from communities.services.chat import guilds, installations, outbox

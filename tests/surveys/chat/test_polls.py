@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from surveys.chat.results import tallies
 from surveys.engine.script import Block, Option
 from surveys.models import Answer, Conversation, PublicMessage

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from communities.models import ChatTask, CommunitySettings, Member
 from communities.services.chat import guilds, installations
 from surveys.services import public_messages

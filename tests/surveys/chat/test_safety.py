@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from communities.models import Member
 from surveys.models import Answer, AnswerDraft, Conversation
-from surveys.services import people
+from surveys.services.people import service as people
 from surveys.services.projects import opening
 from tests.support.chat.agent import signed
 from tests.support.dumps import dump

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from communities.errors import InvalidRequest, Unavailable
+from communities.ground.errors import InvalidRequest, Unavailable
 from communities.models import ChatInstallation
 from communities.services.chat import guilds
 from surveys.services.projects import opening, server_rules

@@ -11,7 +11,7 @@ from django import forms
 from django.utils import timezone
 
 from communities.admin_site.chat_choices import offer_channel
-from communities.errors import InvalidRequest, Unavailable
+from communities.ground.errors import InvalidRequest, Unavailable
 from communities.models import ChatInstallation, ChatTask
 from communities.services.chat import guilds
 from surveys.models import PublicMessage

@@ -15,9 +15,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from communities.ground.rounding import Rounding
 from communities.http import throttling
 from communities.models import Identity, Member, SourceCheck
-from communities.rounding import Rounding
 from communities.services import platform_members, sign_ins
 from communities.services.verified_sources import Asked
 from communities.sources.failures import SourceUnavailable

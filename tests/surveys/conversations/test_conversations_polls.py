@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from surveys.models import Conversation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations

@@ -2,12 +2,12 @@ from datetime import timedelta
 
 import pytest
 
-from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from communities.models import Identity
 from surveys.models import Conversation, Option, Project
-from surveys.services import anonymity
 from surveys.services.conversations import admission, repository
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import anonymity
 from tests.support.moments import LUNCHTIME
 from tests.support.refusals import refused
 from tests.support.surveys import scenario

@@ -11,7 +11,7 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from communities.errors import Conflict, NotFound, Refusal
+from communities.ground.errors import Conflict, NotFound, Refusal
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations

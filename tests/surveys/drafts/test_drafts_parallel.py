@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import Community
 from surveys.models import Generation, ScriptDraft
-from surveys.services import draft_generation, lookup
+from surveys.services.ai_work import draft_generation
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.collisions import Collision
 from surveys.services.drafts.service import Draft, OtherTab, SavedDraft
+from surveys.services.ground import lookup
 from surveys.services.scripts import editing
 from surveys.services.scripts.editing import Written
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from communities.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from communities.ground.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from surveys.models import Project, ScriptDraft
-from surveys.services import people
 from surveys.services.drafts import duplicates
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.collisions import Collision
 from surveys.services.drafts.service import OtherTab
+from surveys.services.people import service as people
 from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.moments import LUNCHTIME, NOON

@@ -8,7 +8,7 @@ import pytest
 
 from communities.models import Community
 from surveys.models import Generation
-from surveys.services import draft_generation, generation
+from surveys.services.ai_work import draft_generation, generation
 from surveys.services.scripts import templates as library
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump

@@ -305,7 +305,7 @@ def test_a_database_that_is_gone_before_the_first_byte_is_503(admin, made, three
     def gone(*_):
         raise OperationalError("connection of the secret refused")
 
-    monkeypatch.setattr("communities.statements.fetch_rows", gone)
+    monkeypatch.setattr("communities.ground.statements.fetch_rows", gone)
 
     answer = export(admin, made, f"?format={format}")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from communities import spreadsheets
+from communities.ground import spreadsheets
 from surveys.services.exports import xlsx as export_xlsx
 from surveys.services.exports.cells import NumberText
 from tests.support.surveys import scenario

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation
 from surveys.services.exports import columns as export_columns
 from surveys.services.exports import service as exports
@@ -83,7 +83,7 @@ def test_nothing_is_read_before_the_first_chunk_is_asked_for(made, nine, monkeyp
         asked.append(told)
         return []
 
-    monkeypatch.setattr("communities.statements.fetch_rows", fetch_rows)
+    monkeypatch.setattr("communities.ground.statements.fetch_rows", fetch_rows)
 
     export = exports.export(project=made, format="ndjson")
     assert not asked

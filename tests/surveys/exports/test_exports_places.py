@@ -16,7 +16,7 @@ from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 
-from communities.errors import Unavailable
+from communities.ground.errors import Unavailable
 from communities.http import downloads
 from communities.http.downloads import MAX_DOWNLOADS, DownloadAborted
 from config.web import gunicorn

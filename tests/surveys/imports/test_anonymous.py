@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from communities.models import AuditEntry, Identity
 from surveys.models import Completion, Conversation, Project
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.dumps import dump

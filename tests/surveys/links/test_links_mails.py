@@ -17,7 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from communities.models import AuditEntry, Mail, Member, User
 from communities.services import mails
 from surveys.models import PersonalLink

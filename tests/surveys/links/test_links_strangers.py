@@ -15,7 +15,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from communities.errors import Conflict
+from communities.ground.errors import Conflict
 from communities.models import Mail, MailSum, Member
 from communities.services import mail_sums, mails
 from communities.services.people import erase_member

@@ -2,7 +2,7 @@
 
 import pytest
 
-from communities import words
+from communities.ground import words
 from surveys.engine.script import Block, Option, Script
 from surveys.pages.results import charts, solutions
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from communities.errors import Conflict, InvalidRequest
+from communities.ground.errors import Conflict, InvalidRequest
 from surveys.services.drafts import service as drafts
 from surveys.services.previews import memory
 from surveys.services.previews import service as previews

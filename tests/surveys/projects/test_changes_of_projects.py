@@ -130,9 +130,9 @@ def test_what_staff_do_is_announced_too() -> None:
 
 
 WRITERS_OF_ROWS = {  # all announce what they change, or are called by what does
-    "services/generation.py",
-    "services/merging.py",  # another author: no event
-    "services/people.py",  # no author any more: `member.erased`
+    "services/ai_work/generation.py",
+    "services/people/merging.py",  # another author: no event
+    "services/people/service.py",  # no author any more: `member.erased`
     "services/projects/opening.py",
     "services/projects/removal.py",
     "services/projects/schedule.py",
@@ -159,4 +159,4 @@ def test_nothing_else_writes_projects_or_scripts() -> None:
                 writers_of_scripts.add(name)
 
     assert rows == WRITERS_OF_ROWS
-    assert writers_of_scripts == {"services/generation.py", "services/projects/script_writes.py"}
+    assert writers_of_scripts == {"services/ai_work/generation.py", "services/projects/script_writes.py"}

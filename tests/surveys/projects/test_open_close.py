@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from surveys import tasks
 from surveys.models import Project
-from surveys.services import lookup
+from surveys.services.ground import lookup
 from surveys.services.projects import opening, schedule
 from surveys.services.representations.project import project_as_json
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, counts, faults, refusal

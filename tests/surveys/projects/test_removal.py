@@ -7,12 +7,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from communities.errors import Conflict, Forbidden, NotFound
+from communities.ground.errors import Conflict, Forbidden, NotFound
 from communities.models import Community, Member
 from surveys.models import Analysis, Conversation, Project
-from surveys.services import lookup, people
-from surveys.services.analysis import worker
+from surveys.services.ai_work.analysis import worker
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import lookup
+from surveys.services.people import service as people
 from surveys.services.projects import cloning, removal, schedule
 from surveys.services.results import shared
 from tests.support import caller as api

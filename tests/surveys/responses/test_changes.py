@@ -14,7 +14,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from surveys.models import Conversation, DeletedResponse
-from surveys.services import anonymity, feed_order, merging
+from surveys.services.ground import anonymity, feed_order
+from surveys.services.people import merging
 from surveys.services.projects import removal
 from surveys.services.responses import changes, cursors
 from tests.support.caller import Caller, faults, refusal

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 from tests.support.caller import Caller
 from tests.support.concurrency import run_together
 from tests.support.plans import rows_read

@@ -2,11 +2,11 @@ from datetime import timedelta
 
 import pytest
 
-from communities.errors import Forbidden, NotFound
+from communities.ground.errors import Forbidden, NotFound
 from surveys.models import Conversation
-from surveys.services import access
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import access
 from surveys.services.responses import service as responses
 from tests.support.actors import actor, superuser_actor
 from tests.support.moments import LUNCHTIME

@@ -7,7 +7,7 @@ import pytest
 from cachetools import LRUCache
 from django.db import connection
 
-from communities.errors import Unavailable
+from communities.ground.errors import Unavailable
 from surveys.models import Project
 from surveys.services.results import counting, figures, large
 from surveys.services.results.figures import Selection

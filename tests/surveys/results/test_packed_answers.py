@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
-from surveys.services import anonymity
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import anonymity
 from surveys.services.results import counting, figures, packed
 from surveys.services.results.figures import Selection
 from tests.support.moments import LUNCHTIME

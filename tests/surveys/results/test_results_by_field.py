@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models.expressions import RawSQL
 from django.test.utils import CaptureQueriesContext
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.results import figures, large, sent_fields, very_large
 from surveys.services.results.figures import Selection

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from surveys.engine.statistics import DistributionEntry
 from surveys.models import Analysis, Conversation, Project, ResultsCount
-from surveys.services.analysis import service as analysis
+from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.results import derived, derived_counting, figures, very_large
 from surveys.services.results.figures import Selection
 from surveys.services.scripts import cache as script_cache

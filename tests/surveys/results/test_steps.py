@@ -16,8 +16,8 @@ from django.db import connection
 from django.db.models import F
 
 from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
-from surveys.services import anonymity
 from surveys.services.conversations import service as conversations
+from surveys.services.ground import anonymity
 from surveys.services.results import cache, counting, figures, steps
 from surveys.services.results import poll as poll_results
 from surveys.services.results import shared as shared_results

@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from communities.errors import InvalidRequest, Unavailable
+from communities.ground.errors import InvalidRequest, Unavailable
 from surveys.models import Project, ResultsCount
-from surveys.services import jobs
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
+from surveys.services.ground import jobs
 from surveys.services.results import counting, figures, sent_fields, very_large
 from surveys.services.results.figures import ALL, Figures, Selection
 from tests.support.caller import Caller

@@ -41,7 +41,7 @@ def calls() -> Iterator[tuple[str, str]]:
 
 
 def test_no_other_place_rounds_a_percentage_by_itself() -> None:
-    assert set(calls()) - {("communities/words.py", "percent")} == ALONE
+    assert set(calls()) - {("communities/ground/words.py", "percent")} == ALONE
 
 
 def entry(type: str, **figures: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from communities.errors import InvalidRequest, NotFound
+from communities.ground.errors import InvalidRequest, NotFound
 from surveys.ai.local.drafts import library
 from surveys.services.scripts import templates
 from tests.support.caller import Caller, faults, refusal

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from communities.errors import InvalidRequest
+from communities.ground.errors import InvalidRequest
 from surveys.services.drafts import checking
 from surveys.services.drafts import service as drafts
 from tests.support.caller import CHOICE, TEXT, Caller, faults

@@ -22,7 +22,7 @@ from surveys.ai.local.drafts.length import MutableBlock, PlaceholderFactory, res
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.drafts.matching import best_match, topic_for
 from surveys.ai.local.english import capitalize, truncate
-from surveys.ai.provider import ScriptDraft, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.option import CHAT_BUTTON, CHAT_OPTIONS
 from surveys.engine.script import QUESTIONS, Bucket
@@ -34,7 +34,7 @@ _TOPIC = re.compile(r"\{(topic|Topic)\}")
 _TEXT_FIELDS = ("prompt", "when_correct", "when_incorrect")
 
 
-def draft_for_intent(request: ScriptRequest) -> ScriptDraft:
+def draft_for_intent(request: ScriptRequest) -> ProposedScript:
     """Build a script from the template that matches the intent best. Any intent gives a script."""
     intent = read_intent(request)
     template = best_match(intent).template
@@ -43,20 +43,20 @@ def draft_for_intent(request: ScriptRequest) -> ScriptDraft:
     if intent.question:
         blocks = [_with_question(block, intent.question, template) for block in blocks]
     is_scored = template.scoring_enabled if request.scoring is None else request.scoring
-    return ScriptDraft(blocks if is_scored else scoring.without_points(blocks), scoring_enabled=is_scored)
+    return ProposedScript(blocks if is_scored else scoring.without_points(blocks), scoring_enabled=is_scored)
 
 
-def neutral_draft(template: Template) -> ScriptDraft:
+def neutral_draft(template: Template) -> ProposedScript:
     """Build the script of a template as it is, without a topic."""
     blocks = [_with_topic(dict(block), None, template) for block in template.blocks]
-    return ScriptDraft(blocks, scoring_enabled=template.scoring_enabled)
+    return ProposedScript(blocks, scoring_enabled=template.scoring_enabled)
 
 
-def fallback_draft(request: ScriptRequest) -> ScriptDraft:
+def fallback_draft(request: ScriptRequest) -> ProposedScript:
     """Build the script of a general template. It takes nothing from the intent that could break a rule."""
     template_id = library.OPINION_POLL if request.type == "poll" else library.GENERAL_SURVEY
     draft = neutral_draft(library.require(template_id))
-    return ScriptDraft(draft.blocks, scoring_enabled=bool(request.scoring))
+    return ProposedScript(draft.blocks, scoring_enabled=bool(request.scoring))
 
 
 def _adapted_blocks(template: Template, intent: Intent, request: ScriptRequest) -> list[MutableBlock]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from communities.sent_text import composed
+from communities.ground.sent_text import composed
 from surveys.ai.local.drafts import counts, listed_options, topics
 from surveys.ai.local.drafts.counts import CountRange
 from surveys.ai.local.drafts.stems import stemmed_line, stems, word_set

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.ai.local.english import MAX_QUOTED_LABEL, format_number, format_share, join_words, quote
 from surveys.ai.local.summaries.tone import describe_tone
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from communities.words import plural
+from communities.ground.words import plural
 from surveys.ai.local.english import format_share, join_words, quote
 from surveys.ai.local.summaries.tone import describe_tone, list_counts
 from surveys.ai.provider import CountedTheme, TextFigures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import Identity, Invitation, Member, User
 from communities.services import invitations
 from tests.factories import MemberFactory, StandingFactory

@@ -16,9 +16,9 @@ from django.test import Client
 from communities.models import Member, User
 from communities.services import sign_ins
 from surveys.models import Conversation, Project
-from surveys.services import own_data, own_responses
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
+from surveys.services.people import own_data, own_responses
 from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory, UserFactory
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import exports, scenario

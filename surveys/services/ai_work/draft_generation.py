@@ -21,17 +21,18 @@ from typing import Any
 from django.conf import settings
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.errors import Conflict, NotFound, refuse
-from communities.sent_text import sent_text
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.sent_text import sent_text
+from communities.ground.transactions import in_transaction
 from communities.services import presence
-from communities.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services import generation, lookup
+from surveys.services.ai_work import generation
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts import starting
+from surveys.services.ground import lookup
 from surveys.services.scripts import editing as scripts
 
 NO_JOB = "There is no such work. It may have been cancelled, or its result was kept for ten minutes only."

@@ -10,29 +10,32 @@ credits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from communities import services as communities
-from communities import wire
-from communities.faults import log_fault
-from communities.queue import wake
-from communities.transactions import in_transaction
+from communities.ground import wire
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
+from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.summaries.analysis import summarize_analysis
 from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError, TextBatch, TextFigures
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import Script
 from surveys.models import Analysis, Job, Project
-from surveys.services import anonymity, events, jobs
-from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
+from surveys.services import events
+from surveys.services.ai_work.analysis import texts as open_texts
+from surveys.services.ai_work.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
+from surveys.services.ground import anonymity, jobs
 from surveys.services.results import figures
 from surveys.services.results.derived_counting import derives_anything
 from surveys.services.results.figures import Figures, Selection
@@ -40,6 +43,7 @@ from surveys.services.scripts import cache as script_cache
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
+TEXTS_PER_CREDIT_UNIT = 100
 MAX_TEXTS_PER_BATCH = 5_000
 MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
 ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
@@ -143,10 +147,21 @@ def _with_texts_of(earlier: Analysis, counted: Figures) -> AnalysisResult:
 def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
     """Store the state of the answers before counting, so that later answers make the analysis out of date.
 
-    A worker that takes over keeps the first state, because some texts were read then.
+    A worker that takes over keeps the first state, because some texts were read then. If more texts have come
+    than were paid, the state is that of the payment: the analysis is out of date from the beginning.
     """
     totals = figures.totals(project.pk)
+    if job.with_ai and open_texts.count(project_id=project.pk, covers=job.covers) > paid_texts(job):
+        totals["changes"] = job.changes
     jobs.renew(job, at=now(), revision=project.revision, checkpoint={}, **totals)
+
+
+def paid_texts(job: Analysis) -> float:
+    """How many texts an analysis may read: what its credits pay for, and all where texts cost nothing."""
+    price = settings.CREDITS_FOR_100_TEXTS
+    if ai.provider_is_free() or not price:
+        return math.inf
+    return job.credits_used // price * TEXTS_PER_CREDIT_UNIT
 
 
 @dataclass(slots=True)
@@ -163,6 +178,7 @@ class _TextAnalysis:
     turn_ends_at: datetime
     themes: dict[str, QuestionThemes]  # by block id
     memory: Mapping[str, Any]  # from an earlier analysis: themes by block id, and the provider
+    paid: float  # how many texts may be read
     has_progressed: bool = False  # since the last checkpoint
 
     @classmethod
@@ -182,11 +198,12 @@ class _TextAnalysis:
             turn_ends_at=now() + TURN,
             themes={block_id: QuestionThemes.from_checkpoint(each) for block_id, each in stored.items()},
             memory=memory or {},
+            paid=paid_texts(job),
         )
 
     def read(self) -> AnalysisResult:
         questions = self.questions
-        if not any(block["response_count"] for block in questions):
+        if not self.paid or not any(block["response_count"] for block in questions):
             return self._without_model(questions)
         self._save(COUNTED)
         provider = ai.get_provider()
@@ -220,12 +237,13 @@ class _TextAnalysis:
         tracked = self.themes[str(block["block_id"])]
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         while not tracked.is_read:
+            wanted = int(min(length, self.paid - self._read_so_far()))
             answers = open_texts.batch(
                 project_id=self.project.pk,
                 block_id=block["block_id"],
                 covers=self.job.covers,
                 after=tracked.last,
-                length=length,
+                length=wanted,
             )
             is_last = len(answers) < length
             if answers:
@@ -262,10 +280,12 @@ class _TextAnalysis:
         self._release_before_call(READ)
         tracked.summary = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)
 
+    def _read_so_far(self) -> int:
+        return sum(tracked.answer_count for tracked in self.themes.values())
+
     def _progress(self) -> float:
         wanted: int = sum(block["response_count"] for block in self.questions)
-        read = sum(tracked.answer_count for tracked in self.themes.values())
-        return COUNTED + (READ - COUNTED) * min(1.0, read / wanted)
+        return COUNTED + (READ - COUNTED) * min(1.0, self._read_so_far() / wanted)
 
     def _release_before_call(self, progress: float) -> None:
         """Before a call to the provider: save a checkpoint with a new lease, and release the connection."""

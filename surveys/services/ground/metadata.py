@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from communities.sent_text import sent_text
-from communities.statements import Part
+from communities.ground.sent_text import sent_text
+from communities.ground.statements import Part
 from surveys.engine.language.names import is_page_parameter
 from surveys.engine.script import Violation
 from surveys.models import Project

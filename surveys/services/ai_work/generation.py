@@ -28,16 +28,18 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
-from communities.actors import Actor
-from communities.errors import Conflict, InvalidRequest, Unavailable
-from communities.faults import log_fault
-from communities.queue import wake
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, InvalidRequest, Unavailable
+from communities.ground.faults import log_fault
+from communities.ground.queue import wake
+from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.provider import Correction, ProviderError, ScriptDraft, ScriptRequest
+from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
-from surveys.services import events, jobs
+from surveys.services import events
+from surveys.services.ai_work import paying
+from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject, ProjectPlan
 from surveys.services.scripts import editing as scripts
@@ -140,7 +142,7 @@ def begin(
     `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
     work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
     None is returned. Without a claim the `fingerprint` only marks the work, and `requested_by` is the user
-    in whose draft it is written. Refuses another request under the same claim, and too few credits.
+    in whose draft it is written. Refuses another request under the same claim, and as `paying.pay` does.
     """
     fields = {
         "community_id": community_id,
@@ -161,7 +163,7 @@ def begin(
     if is_new:
         generation.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
         generation.save(update_fields=["credits_used"])
-        communities.spend_credits(community_id=community_id, amount=generation.credits_used)
+        paying.pay(community_id=community_id, credits=generation.credits_used)
     wake(MAKE, generation_id=generation.pk)
     return generation.pk
 
@@ -254,7 +256,7 @@ def run(*, generation_id: int) -> None:
     deliver(generation_id=generation_id, at=timezone.now())
 
 
-def _valid_draft(job: Generation) -> ScriptDraft:
+def _valid_draft(job: Generation) -> ProposedScript:
     """Have the provider write a script and correct it until it is valid. Raises ProviderError."""
     provider, request = ai.get_provider(), _request_of(job)
     correction = None
@@ -273,7 +275,7 @@ def _valid_draft(job: Generation) -> ScriptDraft:
     raise ProviderError(NO_VALID_SCRIPT)
 
 
-def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violation]:
+def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
     """Check a draft by the rules for scripts written by hand, and by those for drafts only."""
     new, violations = scripts.read_new(
         {"blocks": list(draft.blocks)},
@@ -295,7 +297,7 @@ def violations_of(draft: ScriptDraft, request: ScriptRequest) -> Sequence[Violat
 
 
 @in_transaction
-def _complete(job: Generation, draft: ScriptDraft) -> None:
+def _complete(job: Generation, draft: ProposedScript) -> None:
     try:
         generation = jobs.locked(job)
     except jobs.TakenOver:
@@ -406,6 +408,6 @@ def _request_of(job: Generation) -> ScriptRequest:
     return ScriptRequest(**{**job.request, "bucket_names": tuple(job.request["bucket_names"])})
 
 
-def _draft_of(generation: Generation) -> ScriptDraft:
+def _draft_of(generation: Generation) -> ProposedScript:
     assert generation.draft is not None
-    return ScriptDraft(generation.draft["blocks"], generation.draft["scoring_enabled"])
+    return ProposedScript(generation.draft["blocks"], generation.draft["scoring_enabled"])

@@ -24,12 +24,13 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.db.models.functions import Lower
 
-from communities import key_versions
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground import key_versions
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
-from communities.rounding import Rounding
 from communities.services import (
     access_decisions,
     audit,
@@ -40,9 +41,10 @@ from communities.services import (
     memberships,
 )
 from communities.services import people as membership_data
-from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
-from surveys.services import anonymity, draft_generation, feed_order, people
+from surveys.services.ai_work import draft_generation
+from surveys.services.ground import anonymity, feed_order
+from surveys.services.people import service as people
 from xp.services import people as rewards
 
 # The dropped user's open conversation gives way to one that is open already: it stays as a partial response.

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from communities.sent_text import sent_text
+from communities.ground.sent_text import sent_text
 
 
 class TextField(forms.CharField):

@@ -26,7 +26,7 @@ from django.db import connection, models, transaction
 from django.db.models.signals import post_delete, post_save
 from redis.exceptions import RedisError
 
-from communities import redis_connection
+from communities.ground import redis_connection
 
 CHANGING = b"-"
 LIFETIME = 24 * 3600 * 1000  # milliseconds; then a new version is set, and processes look keys up again

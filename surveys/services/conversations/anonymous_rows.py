@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 
 AT_FIRST = 2  # completions in the first lookup; each further lookup takes four times as many
 Whose = Sequence[tuple[int, str]]  # a project's id, and a respondent's keyed hash there
@@ -48,7 +48,7 @@ _FIRED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class RespondentRows:
     """The rows of one respondent in one project.
 
     `earlier` completions are counted in one row, from before there was a row for each. `numbers` are those of
@@ -73,7 +73,7 @@ class Trace:
         ]
 
 
-def find(whose: Whose) -> list[Trace]:
+def find(whose: Whose) -> list[RespondentRows]:
     """Find the rows of each of these respondents.
 
     Numbers start after the earlier completions; lower ones are from before the project's privacy changed.
@@ -93,15 +93,15 @@ def find(whose: Whose) -> list[Trace]:
         # If the highest number exists, there may be more.
         looking = [key for key in looking if (key, earlier.get(key, 0) + begin + width - 1) in existing]
         begin, width = begin + width, width * 4
-    return [Trace(*key, earlier.get(key, 0), sorted(set(own))) for key, own in numbers.items()]
+    return [RespondentRows(*key, earlier.get(key, 0), sorted(set(own))) for key, own in numbers.items()]
 
 
-def fired(of: Iterable[Trace]) -> list[tuple[int, str]]:
+def fired(of: Iterable[RespondentRows]) -> list[tuple[int, str]]:
     """Projects and actions that fired for these respondents, each as often as it fired."""
     return [(project_id, action) for project_id, action, _ in _select(_FIRED, _possible(list(of)))]
 
 
-def _possible(of: Sequence[Trace]) -> list[tuple[int, str, str]]:
+def _possible(of: Sequence[RespondentRows]) -> list[tuple[int, str, str]]:
     """The keys of all actions that can have fired for these respondents."""
     actions = _actions({each.project_id for each in of})
     return [
@@ -125,7 +125,7 @@ def _completion(project_id: int, respondent: str, number: int) -> str:
     return anonymity.completion_hash(project_id=project_id, respondent=respondent, number=number)
 
 
-def _action(of: Trace, action: str, scope: str) -> str:
+def _action(of: RespondentRows, action: str, scope: str) -> str:
     return anonymity.action_hash(project_id=of.project_id, action=action, scope=scope)
 
 

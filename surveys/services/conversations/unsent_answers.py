@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q
 
-from communities.errors import InvalidRequest
-from communities.statements import prepared
-from communities.transactions import in_transaction
+from communities.ground.errors import InvalidRequest
+from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
 from surveys.models import AnswerDraft, Conversation
@@ -28,18 +28,18 @@ _DRAFTED = frozenset({"multi_punch", "ranking", "open_text", "open_numeric"})
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnsentAnswer:
     """The options ticked, or ranked best first, and what was typed and could not be taken."""
 
     option_ids: tuple[int, ...] = ()
     text: str = ""
 
 
-def of(conversation: ConversationView) -> Draft:
+def of(conversation: ConversationView) -> UnsentAnswer:
     """The draft at the step that waits: what was kept, else the earlier answer that is offered again."""
     step = conversation.step
     if step is None or step.block.type not in _DRAFTED:
-        return Draft()
+        return UnsentAnswer()
     return _kept(conversation.loaded, step.block)
 
 
@@ -143,8 +143,10 @@ def forget_left(*, at: datetime) -> int:
     return deleted
 
 
-def _opened(conversation_id: uuid.UUID, block_id: int, step: int) -> tuple[LoadedConversation, Draft | None]:
-    """The conversation under its lock, and its draft; None if it stands elsewhere."""
+def _opened(
+    conversation_id: uuid.UUID, block_id: int, step: int
+) -> tuple[LoadedConversation, UnsentAnswer | None]:
+    """Lock a conversation, and return it with what is not sent yet; None if it stands elsewhere."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     block = loaded.block
     if block is None or block.id != block_id or len(loaded.state.path) != step:
@@ -152,32 +154,32 @@ def _opened(conversation_id: uuid.UUID, block_id: int, step: int) -> tuple[Loade
     return loaded, _kept(loaded, block)
 
 
-def _kept(loaded: LoadedConversation, block: Block) -> Draft:
+def _kept(loaded: LoadedConversation, block: Block) -> UnsentAnswer:
     """What was kept at a block, without options that it has lost; else the earlier answer."""
     draft = _read(loaded.conversation.pk, block.id or 0) or _earlier(loaded)
     return replace(draft, option_ids=tuple(each for each in draft.option_ids if each in block.option_by_id))
 
 
-def _earlier(loaded: LoadedConversation) -> Draft:
+def _earlier(loaded: LoadedConversation) -> UnsentAnswer:
     """The answer that was given here before a step back."""
     block = loaded.block
     reply = loaded.state.replies.get(block.id or 0) if block else None
     if block is None or reply is None:
-        return Draft()
+        return UnsentAnswer()
     ids = reply.get("option_ids")
     if isinstance(ids, list):
-        return Draft(tuple(ids))
-    return Draft(text=str(reply.get("text") or reply.get("number") or ""))
+        return UnsentAnswer(tuple(ids))
+    return UnsentAnswer(text=str(reply.get("text") or reply.get("number") or ""))
 
 
-def _read(conversation_id: uuid.UUID, block_id: int) -> Draft | None:
+def _read(conversation_id: uuid.UUID, block_id: int) -> UnsentAnswer | None:
     with prepared() as cursor:
         cursor.execute(
             "SELECT option_ids, text FROM surveys_answerdraft WHERE conversation_id = %s AND block_id = %s",
             [conversation_id, block_id],
         )
         row = cursor.fetchone()
-    return None if row is None else Draft(tuple(row[0]), row[1])
+    return None if row is None else UnsentAnswer(tuple(row[0]), row[1])
 
 
 def _write(loaded: LoadedConversation, option_ids: Sequence[int], text: str = "") -> None:

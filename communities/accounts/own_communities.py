@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from communities import second_factors
-from communities.actors import Actor
+from communities.ground.actors import Actor
 from communities.models import CommunitySettings, Member, User
 from communities.services import members
 

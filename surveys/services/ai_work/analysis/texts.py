@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from communities.statements import fetch_rows
+from communities.ground.statements import fetch_rows
 from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
@@ -26,7 +26,7 @@ from surveys.ai.provider import (
     TextTheme,
 )
 from surveys.models import Block
-from surveys.services import anonymity
+from surveys.services.ground import anonymity
 
 MAX_REPORTED_THEMES = 12  # for each question
 # More themes are tracked than reported, so that a new one can overtake earlier ones. Fewer are taken over
@@ -36,6 +36,7 @@ MAX_KNOWN_THEMES = 18
 MAX_NEW_THEMES, MIN_NEW_THEMES = 8, 3  # named in one batch
 MAX_QUOTES = 3
 MAX_SUMMARY = 2_000
+MAX_READ = 2_000  # characters of one answer: a price for each text limits what a model reads for it
 
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
 ThemeTitle = tuple[str, str]  # a theme's title and description
@@ -68,13 +69,13 @@ def count(*, project_id: int, covers: str) -> int:
 def batch(
     *, project_id: int, block_id: int, covers: str, after: str | None, length: int
 ) -> list[tuple[uuid.UUID, str]]:
-    """The next answers to a question, by conversation id, at the same cost at any depth.
+    """The next answers to a question, by conversation id, cut to MAX_READ, at the same cost at any depth.
 
     Hand-written SQL that looks up one answer for each conversation. With a plain join PostgreSQL reads all
     answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
     """
     sql = f"""
-        SELECT c.id, a.value
+        SELECT c.id, left(a.value, {MAX_READ})
         FROM surveys_conversation c CROSS JOIN LATERAL (
             SELECT value FROM surveys_answer WHERE conversation_id = c.id AND block_id = %s LIMIT 1
         ) a

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from communities.actors import Actor
-from communities.errors import NotFound
+from communities.ground.actors import Actor
+from communities.ground.errors import NotFound
 from surveys.models import Project, ProjectQuerySet
-from surveys.services import access
+from surveys.services.ground import access
 
 
 def visible(*, actor: Actor, at: datetime) -> ProjectQuerySet:

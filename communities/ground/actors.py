@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from communities.tiers import TIERS
+from communities.ground.tiers import TIERS
 
 
 class Role(IntEnum):

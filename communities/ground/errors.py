@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NoReturn, Protocol
 
-from communities.words import plural, shortened
+from communities.ground.words import plural, shortened
 
 MAX_VIOLATIONS = 100  # of a refusal (rule 11.8)
 ENOUGH_VIOLATIONS = MAX_VIOLATIONS + 1  # with this many, collecting can stop: a refusal lists fewer

@@ -6,7 +6,7 @@
     run(analysis_id=…)                          for the worker
     take_up(at=…)                               for the periodic sweep
 
-Who may read them is decided in `surveys.services.access`.
+Who may read them is decided in `surveys.services.ground.access`.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ import orjson
 from django.conf import settings
 from django.db.models import QuerySet
 
-from communities import services as communities
-from communities.actors import Actor
-from communities.errors import Conflict, NotFound
-from communities.queue import wake
-from communities.transactions import in_transaction
+from communities.ground.actors import Actor
+from communities.ground.errors import Conflict, NotFound
+from communities.ground.queue import wake
+from communities.ground.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
-from surveys.services import access, anonymity, history, jobs
-from surveys.services.analysis import texts as open_texts
-from surveys.services.analysis.worker import (
+from surveys.services.ai_work import paying
+from surveys.services.ai_work.analysis import texts as open_texts
+from surveys.services.ai_work.analysis.worker import (
     RUN,
+    TEXTS_PER_CREDIT_UNIT,
     give_up,
     is_outdone,
     lacking_scores_alone,
     lacks_scores,
     run,
 )
-from surveys.services.anonymity import LEAST_ANSWERS
+from surveys.services.ground import access, anonymity, history, jobs
+from surveys.services.ground.anonymity import LEAST_ANSWERS
 from surveys.services.representations import analysis as analysis_json
 from surveys.services.representations.analysis import (
     AnalysisJson,
@@ -67,8 +68,6 @@ __all__ = [
     "without_texts",
 ]
 
-TEXTS_PER_CREDIT_UNIT = 100
-
 
 @in_transaction
 def ask(
@@ -84,8 +83,8 @@ def ask(
 
     A running analysis is joined, and a finished one is returned while nothing has changed since; neither
     costs anything. Two requests at once start one analysis, because the project's row is locked; answers do
-    not wait for that lock. Raises PaymentRequired if there are too few credits, and Conflict if it costs
-    more credits than `at_most`.
+    not wait for that lock. Refuses as `paying.pay` does, and raises Conflict if it costs more credits than
+    `at_most`.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
@@ -97,7 +96,8 @@ def ask(
     cost = price(project=locked, covers=covers) if with_ai else 0
     if at_most is not None and cost > at_most:
         raise Conflict(f"This analysis costs {cost:,} credits now, and not {at_most:,}.")
-    communities.spend_credits(community_id=locked.community_id, amount=cost)
+    if with_ai:
+        paying.pay(community_id=locked.community_id, credits=cost)
     analysis = Analysis.objects.create(
         project=locked,
         with_ai=with_ai,

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from django.utils.encoding import punycode
 
-from communities import sealing
+from communities.ground import sealing
 
 MAX_DOMAIN = 253  # characters (RFC 1035, 2.3.4)
 _ESCAPED = re.compile(r"\\(.)")

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from communities.errors import NotFound
+from communities.ground.errors import NotFound
 from communities.models import CommunitySettings, Member
 from communities.services.pictures import copies
 from surveys.models import Conversation, Project

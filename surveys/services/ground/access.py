@@ -12,12 +12,12 @@ from datetime import datetime
 
 from django.conf import settings
 
-from communities.actors import Actor
-from communities.errors import Forbidden, NotFound, TierRequired
+from communities.ground.actors import Actor
+from communities.ground.errors import Forbidden, NotFound, TierRequired
 from surveys.engine.script import Violation
 from surveys.models import Conversation, Project
-from surveys.services import field_groups
-from surveys.services.field_groups import Group
+from surveys.services.ground import field_groups
+from surveys.services.ground.field_groups import Group
 
 NO_PROJECT = "There is no such project."
 

@@ -31,17 +31,19 @@ from typing import Any
 from django.db import OperationalError, connection
 from psycopg.errors import LockNotAvailable
 
-from communities.actors import Actor
-from communities.audit_actions import Action
-from communities.errors import Conflict
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.services import audit, audit_listing, identities, invitation_access, members
 from communities.services import people as membership_data
 from communities.services.people import Person
-from communities.transactions import again_after_deadlock, in_transaction
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
-from surveys.services import anonymity, draft_generation, events, feed_order
-from surveys.services.conversations import drafting, gifts, repository, traces
+from surveys.services import events
+from surveys.services.ai_work import draft_generation
+from surveys.services.conversations import anonymous_rows, gifts, repository, unsent_answers
 from surveys.services.drafts import service as drafts
+from surveys.services.ground import anonymity, feed_order
 from surveys.services.links import service as links
 from surveys.services.responses import service as responses
 from webhooks.services import personal_data as webhook_data
@@ -259,7 +261,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     late = {key: of for key, of in named_conversations_of(person).items() if key not in conversations}
     lock_conversations(late, waits=False)
     conversations |= late
-    drafting.forget(conversation_ids=list(conversations))
+    unsent_answers.forget(conversation_ids=list(conversations))
     with connection.cursor() as cursor:
         cursor.execute(_WITH_FIELDS, [list(conversations)])
         counted_by_fields = [row[0] for row in cursor.fetchall()]
@@ -420,7 +422,7 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     """
     # Read before the counts below, so that a move in between cannot make them negative.
     waiting = list(gifts.of_users(community_id=person.community_id, user_ids=person.user_ids))
-    own_traces = traces.find(_whose(person))
+    own_rows = anonymous_rows.find(_whose(person))
     with connection.cursor() as cursor:
         cursor.execute(_COMPLETED, _hashes(person))
         completed = cursor.fetchall()
@@ -428,10 +430,8 @@ def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
         for scopes in _scopes(person, _named_conversations(person)):
             cursor.execute(_FIRED, scopes)
             fired.update(cursor.fetchall())
-    completed += [
-        (trace.project_id, len(trace.numbers), len(trace.numbers)) for trace in own_traces if trace.numbers
-    ]
-    fired += Counter(traces.fired(own_traces))
+    completed += [(row.project_id, len(row.numbers), len(row.numbers)) for row in own_rows if row.numbers]
+    fired += Counter(anonymous_rows.fired(own_rows))
     for each in waiting:
         completed.append((each.row.project_id, -each.move.completions, -each.move.completions))
         fired -= Counter((each.row.project_id, action) for action in each.move.actions)

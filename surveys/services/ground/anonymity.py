@@ -29,11 +29,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import connection
 
-from communities import rounding
-from communities.rounding import Rounding
-from communities.transactions import in_transaction
+from communities.ground import rounding
+from communities.ground.rounding import Rounding
+from communities.ground.transactions import in_transaction
 from surveys.models import Answer, Conversation, Project
-from surveys.services import feed_order
+from surveys.services.ground import feed_order
 
 Figures = Mapping[str, Any]  # the figures of one block, as JSON
 

@@ -1,6 +1,6 @@
 """Which URLs others may give us to connect to, webhooks and pictures: checked as text when they are saved.
 
-Their IP addresses are checked when they are connected to (`communities.addresses`).
+Their IP addresses are checked when they are connected to (`communities.ground.addresses`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
-from communities.addresses import is_public
+from communities.ground.addresses import is_public
 
 MAX_LENGTH = 2048  # characters
 PORTS = {"http": 80, "https": 443}

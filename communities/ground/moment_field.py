@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.boundfield import BoundField
 from django.utils import dateformat, timezone
 
-from communities.sent_time import check_moment
+from communities.ground.sent_time import check_moment
 
 
 class MomentField(forms.DateTimeField):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from communities.statements import fetch_rows
+from communities.ground.statements import fetch_rows
 
 UNSETTLED = 0
 

@@ -15,13 +15,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from communities.actors import Actor
-from communities.audit_actions import Action
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
 from communities.services import audit
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Script
 from surveys.models import Project
-from surveys.services.anonymity import rounding_of
+from surveys.services.ground.anonymity import rounding_of
 
 Json = dict[str, Any]
 

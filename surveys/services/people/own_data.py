@@ -15,13 +15,13 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
 
-from communities import wire
-from communities.actors import Actor
+from communities.ground import wire
+from communities.ground.actors import Actor
+from communities.ground.spreadsheets import csv_line, neutralise
 from communities.models import Identity, Member, User
-from communities.spreadsheets import csv_line, neutralise
 from surveys.models import Conversation, Project
-from surveys.services import people
-from surveys.services.people import PersonData
+from surveys.services.people import service as people
+from surveys.services.people.service import PersonData
 from surveys.services.responses import service as responses
 
 IN_MEMORY = 2 * 1024 * 1024  # bytes; what is larger goes to a temporary file

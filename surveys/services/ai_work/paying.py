@@ -1,0 +1,35 @@
+"""What a community pays before a model works for it, and how often (rules 10.3, 10.4 and 10.17).
+
+Credits of work that fails or is cancelled are given back. The number of jobs in an hour limits what such work
+can cost the operator.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from communities import services as communities
+from communities.ground.errors import Conflict
+from communities.ground.words import plural
+from communities.http import throttling
+from surveys import ai
+
+
+def pay(*, community_id: int, credits: int) -> None:
+    """Take the credits for a job of a model. Does nothing where the provider is free.
+
+    Raises PaymentRequired if the community has too few, and Conflict with `retry_after` if it has had
+    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A refused job counts in that number too.
+    """
+    if ai.provider_is_free():
+        return
+    most = settings.AI_JOBS_PER_COMMUNITY_AND_HOUR
+    allowance = throttling.take_surely(f"colloquy:ai:{community_id}", most, seconds=throttling.HOUR)
+    if allowance.is_used_up:
+        minutes = plural(-(-allowance.retry_after // 60), "minute")
+        raise Conflict(
+            f"A community can have {most:,} scripts and analyses made with AI in an hour. "
+            f"Please try again in {minutes}.",
+            retry_after=allowance.retry_after,
+        )
+    communities.spend_credits(community_id=community_id, amount=credits)
