@@ -266,6 +266,19 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         connection.settings_dict["TEST"]["TEMPLATE"] = os.environ[MIGRATED]
 
 
+@pytest.fixture(scope="module")
+def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Whatever a module's own fixtures write is there for all its tests, and then gone.
+
+    No test of that module may commit. Tests take back what they change themselves, except in Redis: one that
+    changes who may do what needs a community of its own.
+    """
+    from tests.support.database import kept_for_many_tests  # noqa: PLC0415 - once Django is set up
+
+    with kept_for_many_tests(django_db_blocker):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for all files that tests leave unread."""
@@ -289,12 +302,12 @@ def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
 
 
-@pytest.fixture(autouse=True)
-def _callers_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _callers_stay_in_memory() -> None:
     """A test that takes longer than some seconds reads its key no more often than one that is quick."""
     from communities.http import authentication  # noqa: PLC0415 - once Django is set up
 
-    monkeypatch.setattr(authentication, "SECONDS_IN_CACHE", 3600.0)
+    authentication.SECONDS_IN_CACHE = 3600.0
 
 
 @pytest.fixture(autouse=True)

@@ -108,6 +108,7 @@ for name in (
 """
 
 
+@pytest.mark.long
 def test_a_server_needs_no_package_that_only_development_installs(tmp_path: Path) -> None:
     installed = _packages("requirements.txt") | {"colloquy"}
     missing = {

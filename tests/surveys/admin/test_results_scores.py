@@ -24,8 +24,8 @@ def client() -> Client:
     return superuser()
 
 
-@pytest.fixture
-def project() -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def project(kept_rows: None) -> dict[str, Any]:
     caller = Caller()
     project = made_by(caller, settings={"hidden_fields": ["campaign"]})
     for person in PEOPLE:

@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedSemaphore]:
     places = BoundedSemaphore(MAX_DOWNLOADS)
     monkeypatch.setattr(downloads, "_slots", places)
+    monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.05)
     request_finished.disconnect(close_old_connections)  # the test's transaction is on it
     yield places
     request_finished.connect(close_old_connections)
@@ -147,6 +148,7 @@ def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
     assert gunicorn.threads > MAX_DOWNLOADS
 
 
+@pytest.mark.long
 def test_only_who_makes_a_workbook_loads_its_library() -> None:
     code = (
         "import sys, config.wsgi, config.urls, surveys.tasks; from surveys.services import exports;"
