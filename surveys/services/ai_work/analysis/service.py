@@ -30,7 +30,7 @@ from surveys.services.ai_work import paying
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.worker import (
     RUN,
-    give_up,
+    fail,
     is_outdone,
     lacking_scores_alone,
     lacks_scores,
@@ -57,7 +57,6 @@ __all__ = [
     "as_json",
     "ask",
     "count_texts",
-    "give_up",
     "has_changed",
     "in_aggregate",
     "is_current",
@@ -121,8 +120,7 @@ def ask(
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for analyses that wait or that a dead worker left; end those attempted too often."""
-    for analysis_id in jobs.abandoned(Analysis, at=at):
-        give_up(analysis_id=analysis_id, at=at)
+    jobs.give_up(Analysis, fail=fail, at=at)
     for analysis_id in jobs.waiting(Analysis, at=at):
         wake(RUN, analysis_id=analysis_id)
 
