@@ -71,7 +71,7 @@ IN_PLACE = {
     "surveys/ai/local/texts/tokens.py:cache(...)": "As long as a tokenizer, which reads one question.",
     "surveys/services/ground/jobs.py:WeakValueDictionary()": "The jobs that this process has now.",
     "surveys/services/projects/addresses.py:_statement": ONCE,
-    "surveys/services/results/counting.py:_NO_NAMES": EMPTY,
+    "surveys/services/counting/counts.py:_NO_NAMES": EMPTY,
     "webhooks/projects.py:_finders": REGISTRY,
     "webhooks/projects.py:_listers": REGISTRY,
     "webhooks/sender.py:tls": ONCE,

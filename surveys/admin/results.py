@@ -29,15 +29,16 @@ from communities.http.envelope import STATUS
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of
+from surveys.drawing.figures import aggregate, overview
+from surveys.drawing.figures.fields import field_cards
+from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
-from surveys.pages.results import aggregate, overview
-from surveys.pages.results.fields import field_cards
-from surveys.pages.results.filters import ResultsForm
-from surveys.pages.results.scores import score_cards, variable_cards
+from surveys.services.counting import sent_fields
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
-from surveys.services.results import figures, readers, sent_fields, written
+from surveys.services.results import figures, readers, written
 from surveys.services.results.figures import ALL, Figures
 from surveys.services.results.shared import SharedResults
 from surveys.services.scripts import editing as scripts

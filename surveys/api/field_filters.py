@@ -11,8 +11,8 @@ from rest_framework import serializers
 from communities.ground.sent_text import sent_text
 from communities.http.fields import PrefixedParameters
 from surveys.models import Project
+from surveys.services.counting import sent_fields
 from surveys.services.ground import metadata
-from surveys.services.results import sent_fields
 
 PREFIX = "field."
 PARAMETER = OpenApiParameter(

@@ -19,8 +19,9 @@ from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_qu
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
 from surveys.models import Conversation, Project, ResultsCount
+from surveys.services.counting import fields as field_counting
 from surveys.services.ground import lookup, metadata
-from surveys.services.results import field_counting, readers
+from surveys.services.results import readers
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.results.shared import SharedResults
 

@@ -17,7 +17,8 @@ from cachetools import LRUCache
 
 from communities.ground.errors import Unavailable
 from surveys.models import Analysis, Project
-from surveys.services.results import figures, large, steps
+from surveys.services.counting import large
+from surveys.services.results import figures, steps
 from surveys.services.results.figures import Figures
 
 # Figures over 100,000 responses are up to five seconds old. At 250 ms for each count, counting takes a

@@ -16,7 +16,7 @@ from typing import Any
 from surveys.engine.language.values import json_number
 from surveys.engine.script import Script
 from surveys.engine.statistics import DistributionEntry, percentage
-from surveys.services.results.derived_counting import (
+from surveys.services.counting.derived import (
     Counted,
     calculated_names,
     is_graded,

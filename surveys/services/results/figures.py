@@ -24,18 +24,12 @@ from surveys.engine import statistics
 from surveys.engine.script import Script
 from surveys.engine.statistics import REPORTED_TYPES, SEGMENT_TYPES, AnswerGroup, EntryKey
 from surveys.models import Project, Tally
-from surveys.services.ground import metadata
-from surveys.services.results import (
-    counting,
-    derived,
-    derived_counting,
-    field_counting,
-    large,
-    sent_fields,
-    steps,
-)
-from surveys.services.results.answer_groups import ReportedBlock
-from surveys.services.results.counting import (
+from surveys.services.counting import counts as counting
+from surveys.services.counting import derived as derived_counting
+from surveys.services.counting import fields as field_counting
+from surveys.services.counting import large, sent_fields
+from surveys.services.counting.answer_groups import ReportedBlock
+from surveys.services.counting.counts import (
     ALL,
     AnswerCounts,
     Dividing,
@@ -44,6 +38,8 @@ from surveys.services.results.counting import (
     Selection,
     TooManyToDerive,
 )
+from surveys.services.ground import metadata
+from surveys.services.results import derived, steps
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.storage import StoredScript
 

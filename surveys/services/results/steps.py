@@ -26,9 +26,9 @@ import orjson
 from communities.ground.transactions import in_transaction
 from surveys.engine.statistics import AnswerGroup
 from surveys.models import Project, ShownFigures
+from surveys.services.counting.counts import AnswerCounts
 from surveys.services.ground import anonymity
 from surveys.services.representations import analysis as analysis_json
-from surveys.services.results.counting import AnswerCounts
 
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]

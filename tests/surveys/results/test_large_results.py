@@ -9,7 +9,9 @@ from django.db import connection
 
 from communities.ground.errors import Unavailable
 from surveys.models import Project
-from surveys.services.results import counting, figures, large
+from surveys.services.counting import counts as counting
+from surveys.services.counting import large
+from surveys.services.results import figures
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
 from tests.support.surveys import scenario

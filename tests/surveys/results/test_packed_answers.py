@@ -9,8 +9,10 @@ from django.utils import timezone
 
 from surveys.models import Block, Conversation, Option
 from surveys.services.conversations import service as conversations
+from surveys.services.counting import counts as counting
+from surveys.services.counting import packed
 from surveys.services.ground import anonymity
-from surveys.services.results import counting, figures, packed
+from surveys.services.results import figures
 from surveys.services.results.figures import Selection
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import plain_counts, scenario

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from surveys.services.results import counting
+from surveys.services.counting import counts as counting
 from tests.support.caller import CHOICE, TEXT, Caller, faults, refusal
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario

@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from communities.ground.errors import InvalidRequest
 from surveys.models import Conversation, Project, ResultsCount
-from surveys.services.results import figures, large, sent_fields, very_large
+from surveys.services.counting import large, sent_fields
+from surveys.services.results import figures, very_large
 from surveys.services.results.figures import Selection
 from tests.factories import MemberFactory
 from tests.support.caller import CHOICE, Caller, faults

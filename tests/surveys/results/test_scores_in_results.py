@@ -14,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from surveys.engine.statistics import DistributionEntry
 from surveys.models import Analysis, Conversation, Project, ResultsCount
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.results import derived, derived_counting, figures, very_large
+from surveys.services.counting import derived as derived_counting
+from surveys.services.results import derived, figures, very_large
 from surveys.services.results.figures import Selection
 from surveys.services.scripts import cache as script_cache
 from tests.support.caller import CHOICE, TEXT, Caller, faults

@@ -17,8 +17,9 @@ from django.db.models import F
 
 from surveys.models import Analysis, Block, Conversation, ShownFigures, Tally
 from surveys.services.conversations import service as conversations
+from surveys.services.counting import counts as counting
 from surveys.services.ground import anonymity
-from surveys.services.results import cache, counting, figures, steps
+from surveys.services.results import cache, figures, steps
 from surveys.services.results import poll as poll_results
 from surveys.services.results import shared as shared_results
 from surveys.services.scripts import cache as script_cache

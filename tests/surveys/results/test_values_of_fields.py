@@ -9,7 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from surveys.models import Project, ResultsCount
-from surveys.services.results import figures, large, very_large
+from surveys.services.counting import large
+from surveys.services.results import figures, very_large
 from surveys.services.results.figures import Selection
 from tests.support.caller import Caller
 from tests.support.surveys.results import results

@@ -11,8 +11,10 @@ from communities.ground.errors import InvalidRequest, Unavailable
 from surveys.models import Project, ResultsCount
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
+from surveys.services.counting import counts as counting
+from surveys.services.counting import sent_fields
 from surveys.services.ground import jobs
-from surveys.services.results import counting, figures, sent_fields, very_large
+from surveys.services.results import figures, very_large
 from surveys.services.results.figures import ALL, Figures, Selection
 from tests.support.caller import Caller
 from tests.support.moments import LUNCHTIME

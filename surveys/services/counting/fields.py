@@ -14,7 +14,7 @@ from typing import Any
 
 from communities.ground.statements import Part
 from surveys.engine.statistics import DistributionEntry, percentage
-from surveys.services.results.derived_counting import Counted, Division, name_of
+from surveys.services.counting.derived import Counted, Division, name_of
 
 MAX_LISTED = 20  # values of each field
 ENTRIES = MAX_LISTED + 1  # of each field: with those that were not given it

@@ -23,7 +23,7 @@ from surveys.engine import packing
 from surveys.engine.packing import MAX_POINT, MAX_SMALL, NUMBER, OPTION, PLAIN, POINT
 from surveys.engine.script import CHOICES, SCALES, Block
 from surveys.engine.statistics import AnswerGroup, EntryKey
-from surveys.services.results.answer_groups import ReportedBlock
+from surveys.services.counting.answer_groups import ReportedBlock
 
 if TYPE_CHECKING:
     Integers = np.ndarray[Any, np.dtype[np.int64]]

@@ -21,11 +21,13 @@ from communities.ground.transactions import in_transaction
 from surveys.engine import packing
 from surveys.engine.script import CHOICES, Script
 from surveys.engine.statistics import AnswerGroup, EntryKey
+from surveys.services.counting import answer_groups, large, sent_fields
+from surveys.services.counting import derived as derived_counting
+from surveys.services.counting import fields as field_counting
+from surveys.services.counting.answer_groups import ReportedBlock
+from surveys.services.counting.derived import Division
+from surveys.services.counting.large import Counted
 from surveys.services.ground import metadata
-from surveys.services.results import answer_groups, derived_counting, field_counting, large, sent_fields
-from surveys.services.results.answer_groups import ReportedBlock
-from surveys.services.results.derived_counting import Division
-from surveys.services.results.large import Counted
 from surveys.services.scripts.storage import StoredScript
 
 Progress = Callable[[int], None]
@@ -204,7 +206,7 @@ def _counted_part(
     note: Progress | None,
 ) -> Counted:
     """Counts of selected conversations, or of segments, from the packed answers."""
-    from surveys.services.results.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
+    from surveys.services.counting.packed import Counter  # noqa: PLC0415 - NumPy: 25 MB
 
     field = dividing if isinstance(dividing, SegmentField) else None
     block = dividing if isinstance(dividing, ReportedBlock) else None
