@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ pytest.register_assert_rewrite("tests.support")
 
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
+ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
 OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
@@ -98,6 +100,13 @@ def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, because some tests wait for browsers and for processes of their own."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module whose tests are all long, where none of them runs: some take a second."""
+    if config.option.markexpr != "not long" or collection_path.suffix != ".py":
+        return None
+    return True if re.search(ALL_LONG, collection_path.read_text(), re.MULTILINE) else None
 
 
 @pytest.hookimpl(trylast=True)  # after the shuffling

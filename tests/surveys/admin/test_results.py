@@ -35,8 +35,8 @@ PAGES = [
 ]
 
 
-@pytest.fixture
-def client():
+@pytest.fixture(scope="module")
+def client(kept_rows):
     return superuser()
 
 

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 SHARED = {"settings": {"share_results": True}}
 
 
-@pytest.fixture
-def client() -> Client:
+@pytest.fixture(scope="module")
+def client(kept_rows: None) -> Client:
     return superuser()
 
 

@@ -269,6 +269,7 @@ def demo(settings: Any, tmp_path: Any) -> dict[str, Project]:
     return {project.name: project for project in Project.objects.all()}
 
 
+@pytest.mark.long
 def test_the_preview_draws_what_respondents_see(demo):
     staff = Staff("superuser")
     compared = 0
