@@ -150,7 +150,7 @@ class Block:
         """The name in the form in which names are compared (rule 3.7)."""
         return title_case(self.name or "")
 
-    @property
+    @cached_property
     def asks(self) -> bool:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
@@ -212,6 +212,11 @@ class Script:
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:
         return tuple(bucket.key for bucket in self.buckets)
+
+    @cached_property
+    def meanings(self) -> dict[str, int | str | None]:
+        """What the names in its conditions, formulas and texts mean: a cache that `path_values` fills."""
+        return {}
 
     @cached_property
     def index_by_title(self) -> Mapping[str, int]:
