@@ -204,6 +204,12 @@ class Script:
         return any(block.action_kind is not None for block in self.blocks)
 
     @cached_property
+    def action_kinds(self) -> frozenset[str]:
+        """What its action blocks give, those of the outro included."""
+        kinds = (block.action_kind for block in (*self.blocks, *self.outro))
+        return frozenset(kind for kind in kinds if kind is not None)
+
+    @cached_property
     def achievements(self) -> frozenset[int]:
         """The numbers of the achievements that action blocks grant."""
         configs = (block.action_config for block in self.blocks)
