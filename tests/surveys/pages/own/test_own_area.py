@@ -8,6 +8,7 @@ import json
 import time
 import tracemalloc
 import zipfile
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.people import own_data, own_responses
 from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory, UserFactory
-from tests.support.moments import LUNCHTIME
+from tests.support.moments import LUNCHTIME, NOON
 from tests.support.surveys import exports, scenario
 from tests.support.surveys.plain_counts import pack_answer_rows
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -77,6 +78,23 @@ def test_the_overview_shows_memberships_with_xp_and_what_can_be_continued() -> N
     assert "Early bird" in page
     assert "Half done" in page
     assert f'href="/s/{running.project.slug}"' in page
+
+
+@pytest.mark.parametrize(("count", "shown", "has_more"), [(2, 2, False), (3, 2, True)])
+def test_the_overview_shows_the_newest_achievements(
+    count: int, shown: int, has_more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_responses, "MAX_ACHIEVEMENTS", 2)
+    member = scenario.member("Ann")
+    for n in range(count):
+        EarnedAchievementFactory.create(
+            member=member, number=n + 1, name=f"Badge {n + 1}", awarded_at=NOON + timedelta(hours=n)
+        )
+
+    page = _text(_browser(member.user).get("/account/"))
+
+    assert [n + 1 for n in range(count) if f"Badge {n + 1}" in page] == [*range(count - shown + 1, count + 1)]
+    assert ("You earned more before these." in page) == has_more
 
 
 def test_the_overview_leads_to_what_is_open_and_not_begun() -> None:
