@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from communities.ground.slots import Slots
+from communities.http import downloads
 from communities.models import Member, User
 from communities.services import sign_ins
 from surveys.models import Conversation, Project
@@ -231,6 +233,24 @@ def test_a_long_history_takes_the_memory_of_a_part(monkeypatch: pytest.MonkeyPat
         peaks.append(_peak(member.user))
 
     assert peaks[1] < peaks[0] + 1_000_000
+
+
+def test_a_person_downloads_their_data_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = Slots(2)
+    monkeypatch.setattr(downloads, "_slots", slots)
+    monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.01)
+    member = scenario.member("Ann")
+    slots.acquire(downloads.of_community(member.community_id), timeout=0)
+    browser = _browser(member.user)
+    browser.raise_request_exception = False  # a page answers it with 503
+    running: Any = browser.post("/account/data/export/")
+
+    slots.release(downloads.of_community(member.community_id))
+    refused = browser.post("/account/data/export/")
+
+    assert (running.status_code, refused.status_code, slots.free) == (200, 503, 1)
+    running.close()
+    assert slots.free == 2
 
 
 @pytest.mark.parametrize("page", ["data/export/", "data/erase/", "data/leave/1/"])
