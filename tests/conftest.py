@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -291,9 +290,10 @@ def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for all files that tests leave unread."""
-    from communities.http import downloads  # noqa: PLC0415 - once Django is set up
+    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
+    from communities.http import downloads  # noqa: PLC0415
 
-    monkeypatch.setattr(downloads, "_slots", BoundedSemaphore(100))
+    monkeypatch.setattr(downloads, "_slots", Slots(100, most_of_one=100))
 
 
 @pytest.fixture(scope="session", autouse=True)
