@@ -193,13 +193,15 @@ MIDDLEWARE = [
     "config.bodies.BodyMiddleware",  # before anything that may read the body
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "communities.http.middleware.SessionlessMiddleware",  # goes from here to the last layer if it can
+    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "communities.accounts.middleware.AccountAreaMiddleware",  # inside: it handles what its views raise first
+    "communities.http.middleware.InnermostMiddleware",
 ]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 

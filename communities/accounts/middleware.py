@@ -90,6 +90,8 @@ class AccountAreaMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Too many passwords are hashed, a community asks for a second factor, or the person has gone."""
+        if not hasattr(request, "user"):  # it was taken past the layers of sessions
+            return None
         is_likely = presence.refers_to_nobody(exception)  # other errors must not read the user: it may fail
         if isinstance(exception, ActorGone) or (is_likely and _is_gone(request)):
             return sign_in_again(request)
