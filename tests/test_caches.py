@@ -70,6 +70,7 @@ IN_PLACE = {
     "surveys/ai/local/texts/languages.py:light_words": "By pairs of languages that the detector knows.",
     "surveys/ai/local/texts/tokens.py:cache(...)": "As long as a tokenizer, which reads one question.",
     "surveys/services/ground/jobs.py:WeakValueDictionary()": "The jobs that this process has now.",
+    "surveys/services/ground/lookup.py:_statement": STATEMENTS,
     "surveys/services/projects/addresses.py:_statement": ONCE,
     "surveys/services/counting/counts.py:_NO_NAMES": EMPTY,
     "webhooks/projects.py:_finders": REGISTRY,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -27,8 +26,7 @@ class _Cursor(Cursor[Any]):
         return self._query
 
 
-@contextmanager
-def prepared() -> Iterator[CursorWrapper]:
+def prepared() -> CursorWrapper:
     """A cursor like Django's, but one that sends parameters apart from the statement, so psycopg prepares it.
 
     PostgreSQL then parses and plans each statement once a connection. Its CPU time for a vote fell from
@@ -39,8 +37,7 @@ def prepared() -> Iterator[CursorWrapper]:
     database.close_if_health_check_failed()  # as Django does before the first statement of a request
     database.ensure_connection()
     wrapped = database.make_debug_cursor if database.queries_logged else database.make_cursor
-    with wrapped(_Cursor(database.connection)) as cursor:  # type: ignore[arg-type]
-        yield cursor
+    return wrapped(_Cursor(database.connection))  # type: ignore[arg-type]
 
 
 @cache

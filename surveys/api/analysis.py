@@ -127,7 +127,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     @once
     def create(self, request: Request, project_id: int) -> Response:
         query = self.query(AskIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_editor(actor=self.actor, project=project)
         asked, _ = analysis.ask(
             actor=self.actor, project=project, with_ai=query["ai"], covers=query["status"], at=self.at
@@ -160,7 +160,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ReadIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_results_reader(actor=self.actor, project=project, at=self.at)
         if access.may_read_people(actor=self.actor, project=project):
             return self._answer(project, covers=query.get("status"), with_ai=query.get("ai"))

@@ -17,7 +17,7 @@ from communities.http.views import CommunityViewSet
 from surveys.api import field_filters
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut
-from surveys.models import Conversation, Project
+from surveys.models import Conversation
 from surveys.services.exports import service as exports
 from surveys.services.ground import access, lookup
 from surveys.services.results.figures import Selection
@@ -181,7 +181,7 @@ class ExportViewSet(CommunityViewSet):
     )
     def retrieve(self, request: Request, /, project_id: int, **kwargs: Any) -> StreamingHttpResponse:
         query = self.query(ExportIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         fields = field_filters.of_query(query)
         field_filters.require_known(fields, project=project)

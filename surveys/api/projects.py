@@ -70,7 +70,7 @@ class OwnWorkViewSet(CommunityViewSet):
     def hide(self, *, project_id: int | None = None, **kwargs: Any) -> None:
         """Raise NotFound for every operation on a project that the actor may not see (rule 1.33)."""
         if project_id is not None:
-            lookup.one(self.visible(), project_id)
+            lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
 
     def visible(self) -> ProjectQuerySet:
         return lookup.visible(actor=self.actor, at=self.at)

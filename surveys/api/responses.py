@@ -26,7 +26,7 @@ from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
 from surveys.api.projects import OwnWorkViewSet
-from surveys.models import Conversation, Project
+from surveys.models import Conversation
 from surveys.services.ground import access, lookup
 from surveys.services.imports import service, walking
 from surveys.services.responses import changes
@@ -279,7 +279,7 @@ class ResponseViewSet(OwnWorkViewSet):
     )
     def list(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(ResponsesIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         fields = field_filters.of_query(query)
         field_filters.require_known(fields, project=project)
@@ -335,7 +335,7 @@ class ResponseViewSet(OwnWorkViewSet):
     )
     def changes(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
         query = self.query(ChangesIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
         return _page_of_changes(
             changes.of_project(

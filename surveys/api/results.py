@@ -244,7 +244,7 @@ class ResultsViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ResultsIn)
-        project = lookup.one(Project.objects.in_community(self.actor.community_id), project_id)
+        project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         selection = Selection(
             covers=query["status"],
             submitted_after=query.get("submitted_after"),

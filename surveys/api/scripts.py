@@ -85,7 +85,7 @@ class ScriptViewSet(OwnWorkViewSet):
     )
     def retrieve(self, request: Request, project_id: int) -> Response:
         query = self.query(ScriptQuery)
-        project = lookup.one(self.visible(), project_id)
+        project = lookup.seen(actor=self.actor, project_id=project_id, at=self.at)
         solutions = access.may_read_solutions(actor=self.actor)
         revision, script = script_json.rendered(project, outro="expand" in query, solutions=solutions)
         return Response(script, headers={"ETag": etag_of(revision)})

@@ -118,7 +118,7 @@ def _info(click: Click) -> Reply:
 
 def _project(click: Click) -> Project:
     """The project of a public message. Raises NotFound for one of another community's."""
-    return lookup.one(Project.objects.in_community(click.community_id), click.reference.project_id)
+    return lookup.in_community(community_id=click.community_id, project_id=click.reference.project_id)
 
 
 # --- One's own message --------------------------------------------------------------------------------------

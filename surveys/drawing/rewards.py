@@ -78,9 +78,9 @@ class Earned:
 def missed(project: Project) -> str:
     """Says to somebody who is no member what they cannot get here; empty if the project gives nothing."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    kinds = {block.action_kind for block in (*script.blocks, *script.outro)} - {None}
-    if project.is_poll and project.uses_xp:
-        kinds.add("give_xp")
+    kinds = script.action_kinds
+    if project.uses_xp and project.is_poll:
+        kinds |= {"give_xp"}
     if not kinds:
         return ""
     settings = communities.get_settings(community_id=project.community_id)

@@ -150,7 +150,7 @@ class Block:
         """The name in the form in which names are compared (rule 3.7)."""
         return title_case(self.name or "")
 
-    @property
+    @cached_property
     def asks(self) -> bool:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
@@ -204,6 +204,12 @@ class Script:
         return any(block.action_kind is not None for block in self.blocks)
 
     @cached_property
+    def action_kinds(self) -> frozenset[str]:
+        """What its action blocks give, those of the outro included."""
+        kinds = (block.action_kind for block in (*self.blocks, *self.outro))
+        return frozenset(kind for kind in kinds if kind is not None)
+
+    @cached_property
     def achievements(self) -> frozenset[int]:
         """The numbers of the achievements that action blocks grant."""
         configs = (block.action_config for block in self.blocks)
@@ -212,6 +218,11 @@ class Script:
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:
         return tuple(bucket.key for bucket in self.buckets)
+
+    @cached_property
+    def meanings(self) -> dict[str, int | str | None]:
+        """What the names in its conditions, formulas and texts mean: a cache that `path_values` fills."""
+        return {}
 
     @cached_property
     def index_by_title(self) -> Mapping[str, int]:

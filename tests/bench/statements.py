@@ -10,6 +10,7 @@ import orjson
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from config.templating import compile_all
 from tests.bench.client import Visitor, form_in
 from tests.bench.profiling import InProcess, Way, way
 from tests.bench.rows import typed
@@ -33,6 +34,7 @@ class Counted:
 
 def counted(world: World) -> list[Counted]:
     """Each operation, in this process, with everything warm."""
+    compile_all()  # as a worker does before its first request
     client, community = InProcess(), f"/v1/communities/{world.community_id}"
     headers = {"X-API-Key": world.keys.take(), "Content-Type": "application/json"}
     poll, survey = f"/s/{world.poll.slug}", f"/s/{world.survey.slug}"

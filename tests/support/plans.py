@@ -14,6 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from communities.models import Community, Member, User
 
+_LOOKUP = "FROM surveys_project p WHERE p.id = $1 AND p.community_id = $2 AND p.deleted_at IS NULL"
+
 
 @dataclass
 class Reading:
@@ -24,13 +26,16 @@ class Reading:
 def rows_read() -> Iterator[Reading]:
     """Counts the rows and index entries of our tables that the SELECTs of this block read, when it ends.
 
-    Each is run again by EXPLAIN ANALYZE, so the block must not change what they find.
+    Each is run again by EXPLAIN ANALYZE, so the block must not change what they find. The project that an
+    endpoint looks up by its id is left out: its statement is prepared, and logged without its values.
     """
     reading = Reading()
     with CaptureQueriesContext(connection) as captured:
         yield reading
     for query in captured.captured_queries:
         statement = query["sql"].lstrip()
+        if statement.endswith(_LOOKUP):
+            continue
         if statement.upper().startswith(("SELECT", "(", "WITH")):
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) {statement}")

@@ -235,6 +235,11 @@ def is_answer(reply: Reply | None) -> bool:
     return reply is not None and "skipped" not in reply
 
 
+def count(replies: Mapping[int, Reply]) -> int:
+    """How many of these replies are no skips."""
+    return sum("skipped" not in reply for reply in replies.values())
+
+
 def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
     """The rows as which a reply is stored (rule 6.49); none for a skip."""
     if "text" in reply:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from surveys.engine.script import CALCULATED, Script
 from surveys.engine.walk import answers
-from surveys.engine.walk.runner import State, calculate, is_hidden, path_values, results_before
+from surveys.engine.walk.runner import State, calculate, path_values, results_before
 
 
 def settled(script: Script, state: State) -> State:
@@ -47,7 +47,7 @@ def looked_ahead(script: Script, state: State) -> State:
     known, path = path_values(script, replace(state, results=results)), list(state.path)
     for block in script.blocks[state.at : end]:
         reply = state.replies.get(block.id or 0)
-        if (reply is None and block.type != CALCULATED) or is_hidden(block, known):
+        if (reply is None and block.type != CALCULATED) or known.hides(block):
             continue
         if block.type == CALCULATED:
             calculate(block, results, known)

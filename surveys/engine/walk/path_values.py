@@ -1,4 +1,4 @@
-"""What the names in conditions, formulas and texts are worth at one point of a walk.
+"""What the names in conditions, formulas and texts are worth at one point of a walk, and what that hides.
 
 A value is found and prepared for comparison once, however often a script names it, and the scores grow by the
 points of each block passed. So a walk over many blocks costs what its script and its answers cost together,
@@ -7,11 +7,11 @@ not their product.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from decimal import Decimal
 from functools import cached_property
 
-from surveys.engine.language import formulas, names, references
+from surveys.engine.language import expressions, formulas, names, references
 from surveys.engine.language.formulas import Operand
 from surveys.engine.language.values import Value
 from surveys.engine.script import CALCULATED, Block, Script
@@ -21,8 +21,11 @@ from surveys.engine.walk.answers import Reply
 _NO_VALUE = Operand(None)
 
 
-class PathValues:
-    """The values with the blocks passed so far, which `pass_block` adds to.
+class PathValues(dict[str, Operand]):
+    """The values by name with the blocks passed so far, which `pass_block` adds to.
+
+    They are the values with which conditions compare: results are rounded to the digits of formulas. A value
+    that was found before is looked up without a call.
 
     `results` are those of the calculated blocks, in the form of replies. The walk adds to them.
     """
@@ -39,8 +42,7 @@ class PathValues:
         self.script, self.results = script, results
         self._fields = fields
         self._passed = {block_id: replies.get(block_id) for block_id in path}
-        self.latest = self._last_answered()
-        self._meanings: dict[str, int | str | None] = {}
+        self._meanings = script.meanings
         self._operands: dict[int | str, Operand] = {}
         self._rounded: dict[int, Operand] = {}
         self._sums: scoring.Sums | None = None  # computed on first use, which most walks do not need
@@ -51,17 +53,55 @@ class PathValues:
         index = self.script.index_by_id[block_id]
         block = self.script.blocks[index]
         self._passed[block_id] = reply
+        self.clear()
         self._operands.pop(index, None)
-        if reply is not None and answers.is_answer(reply):
-            self.latest = block, reply  # the last answered block on the path, with its reply
+        if reply is not None and "skipped" not in reply:
+            self.latest = block, reply
             self._operands.pop("answer", None)
         if self._sums is not None:
             self._sums.add(block, reply)
             self._scores = None
 
-    def rounded(self, name: str) -> Operand:
-        """The value with which conditions compare: results are rounded to the digits of formulas."""
-        meaning = self.meaning(name)
+    def hides(self, block: Block) -> bool:
+        """Whether the condition of a block leaves it out."""
+        condition = block.precondition
+        return condition is not None and expressions.parse(condition).holds(self.__getitem__)
+
+    def questions_ahead(self, at: int) -> tuple[int, int]:
+        """The fewest and the most questions from block `at` on, this one included.
+
+        A condition over earlier blocks alone is decided: its block is counted or left out. A condition over
+        anything to come counts towards the most, also if it excludes another.
+        """
+        decided = set(range(at))  # the blocks whose values do not change any more
+        fewest = most = 0
+        for index, block in enumerate(self.script.blocks[at:], at):
+            if index == at or block.precondition is None:
+                fewest += block.asks
+            elif not self._is_decided(block.precondition, decided):
+                pass
+            elif self.hides(block):
+                decided.add(index)
+                continue
+            else:
+                fewest += block.asks
+            most += block.asks
+        return fewest, most
+
+    def _is_decided(self, condition: str, decided: Set[int]) -> bool:
+        meanings = (self.meaning(each.name) for each in expressions.parse(condition).mentions)
+        return all(
+            meaning in decided if isinstance(meaning, int) else meaning is None or names.field_key(meaning)
+            for meaning in meanings
+        )
+
+    def __missing__(self, name: str) -> Operand:
+        found = self._rounded_value(self.meaning(name))
+        if found is not _NO_VALUE:  # a calculated block that is not reached yet has a value later
+            self[name] = found
+        return found
+
+    def _rounded_value(self, meaning: int | str | None) -> Operand:
         if not isinstance(meaning, int) or self.script.blocks[meaning].type != CALCULATED:
             return self._operand(meaning)
         if meaning not in self._rounded:
@@ -77,7 +117,7 @@ class PathValues:
 
     def value(self, name: str) -> Value:
         """The rounded value itself; None if there is none."""
-        return self.rounded(name).value
+        return self[name].value
 
     def meaning(self, name: str) -> int | str | None:
         """What the name means (`references.resolve`)."""
@@ -102,10 +142,12 @@ class PathValues:
         buckets = reversed(self.script.buckets)
         return {variable: each.name for each in buckets for variable in names.bucket_variables(each.key)}
 
-    def _last_answered(self) -> tuple[Block, Reply] | None:
+    @cached_property
+    def latest(self) -> tuple[Block, Reply] | None:
+        """The last answered block on the path, with its reply."""
         for block_id in reversed(self._passed):
             reply = self._passed[block_id]
-            if reply is not None and answers.is_answer(reply):
+            if reply is not None and "skipped" not in reply:
                 return self._block(block_id), reply
         return None
 

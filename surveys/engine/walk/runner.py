@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from communities.ground.sent_text import composed
-from surveys.engine.language import expressions, formulas, names, piping
+from surveys.engine.language import formulas, names, piping
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
@@ -134,7 +134,7 @@ class Walk:
         known.results = results = results_before(script, self.state, self.state.at)
         for index in range(self.state.at, len(script.blocks)):
             block = script.blocks[index]
-            if is_hidden(block, known):
+            if known.hides(block):
                 continue
             if block.type != CALCULATED:
                 self.state = replace(self.state, at=index, results=results)
@@ -344,7 +344,8 @@ def fill(
     """
     if "[" not in text:
         return text
-    known = known or path_values(script, state)
+    if known is None:
+        known = path_values(script, state)
 
     def text_of(token: str) -> str | None:
         if (special := token_values.get(token.lower())) is not None:
@@ -401,7 +402,3 @@ def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) ->
 def _display_text(value: Value) -> str:
     """A calculated value or a score as people read it; empty if there is none."""
     return number_text(value) if isinstance(value, Decimal) else str(value or "")
-
-
-def is_hidden(block: Block, known: PathValues) -> bool:
-    return block.precondition is not None and expressions.parse(block.precondition).holds(known.rounded)

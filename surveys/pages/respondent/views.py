@@ -100,7 +100,7 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
         is_framed=is_framed,
     )
     visit = personal_links.visit_of(request, arrival.visit)
-    if request.method == "GET":
+    if request.GET and request.method == "GET":
         visit = replace(visit, fields=metadata.from_address(project, request.GET))
     guest, fault = personal_links.admitted(request, project, visit.link_id, at=at)
     respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
@@ -109,7 +109,8 @@ def _page_request(request: HttpRequest, slug: str) -> PageRequest:
     # On an anonymous project an address with fields, given to one member, would name the member.
     is_named = project.is_anonymous and (guest is not None or respondent.is_member)
     carried = guest.metadata if guest else {}  # comes before the address, which its reader can change
-    respondent = replace(respondent, metadata={} if is_named else {**visit.fields, **carried})
+    if (carried or visit.fields) and not is_named:
+        respondent = replace(respondent, metadata={**visit.fields, **carried})
     ahead = prefilled.of_request(request, project, arrival, language=page.lang)
     return PageRequest(request, project, page, arrival, visit, respondent, at, guest, fault, ahead=ahead)
 
@@ -127,25 +128,25 @@ def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: da
     return admission.visitor(visitor_id=arrival.visit.visitor_id)
 
 
-def _with_name(page_request: PageRequest, screen: Screen) -> Screen:
-    """The screen with who can see the answers, and in whose name they are given, if that is known."""
+def _answers_as(page_request: PageRequest, screen: Screen) -> AnswersAs | None:
+    """Who can see the answers, and in whose name they are given; None where the screen says neither."""
     mode = page_request.project.privacy_mode
     guest, person = page_request.guest, page_request.respondent.person
     if guest is not None:
-        return replace(screen, answers_as=AnswersAs(mode, guest.respondent.name, "link"))
+        return AnswersAs(mode, guest.respondent.name, "link")
     if screen.step is None:
-        return screen
+        return None
     misses = "" if page_request.respondent.is_member else rewards.missed(page_request.project)
     if person is None:
-        return replace(screen, answers_as=AnswersAs(mode, misses=misses))
+        return AnswersAs(mode, misses=misses)
     back = urlencode({"next": page_request.page.address})
     sign_out = f"{reverse('account_logout')}?{back}"
-    return replace(screen, answers_as=AnswersAs(mode, person.name, "sign_in", sign_out, misses))
+    return AnswersAs(mode, person.name, "sign_in", sign_out, misses)
 
 
 def _draw(page_request: PageRequest, screen: Screen, *, is_turn: bool) -> HttpResponse:
     ahead = prefilled.packed(page_request.ahead, slug=page_request.project.slug)
-    screen = replace(_with_name(page_request, screen), ahead=ahead)
+    screen = replace(screen, answers_as=_answers_as(page_request, screen), ahead=ahead)
     page, hidden = page_request.page, _hidden(page_request)
     if is_turn:
         return rendering.turn(page, screen, hidden)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
@@ -38,6 +38,15 @@ class LoadedConversation:
     state: State
     remembered: RememberedRespondent | None = None
     held: LockedMember | None = None
+    project: Project = field(init=False)
+    block: Block | None = field(init=False)  # which waits for the respondent; None at the end
+    is_completed: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read once what each part of a move asks for."""
+        object.__setattr__(self, "project", self.conversation.project)
+        object.__setattr__(self, "block", runner.current_block(self.script, self.state))
+        object.__setattr__(self, "is_completed", self.conversation.completed_at is not None)
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
@@ -86,32 +95,20 @@ class LoadedConversation:
         return loaded
 
     @property
-    def project(self) -> Project:
-        return self.conversation.project
-
-    @property
-    def block(self) -> Block | None:
-        """The block that waits for the respondent; None at the end."""
-        return runner.current_block(self.script, self.state)
-
-    @property
     def locked_reply(self) -> Reply | None:
         """The answer to the block that waits, if it was graded and stays; None otherwise."""
         if not self.project.lock_graded_answers:
             return None
         return runner.settled_reply(self.script, self.state)
 
-    @property
-    def is_completed(self) -> bool:
-        return self.conversation.completed_at is not None
-
     def is_changeable_at(self, at: datetime) -> bool:
         """Whether a completed vote may still be changed or retracted (rules 6.32 and 6.33)."""
         return self.project.is_poll and bool(self.project.change_poll) and self.project.is_live_at(at)
 
     def can_go_back_at(self, at: datetime) -> bool:
-        is_open = self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
-        return is_open and runner.can_go_back(self.state)
+        if not runner.can_go_back(self.state):
+            return False
+        return self.is_changeable_at(at) if self.is_completed else self.project.is_live_at(at)
 
     def require_active(self) -> None:
         """Refuse a conversation whose person was deactivated since it began (rule 6.5).

@@ -106,9 +106,10 @@ def save(
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
     before = _derived(conversation)
-    _update_row(moved, at)
-
     counted = state.counted
+    answered = answers.count(counted)
+    _update_row(moved, at, counted=counted, is_answered=answered > 0)
+
     changes = MoveChanges(
         conversation=conversation,
         block_id=block.id if block else None,
@@ -117,7 +118,7 @@ def save(
         restores=tuple(_restored(script, counted_before, counted, block)),
         drops=tuple(block_id for block_id in counted_before if block_id not in counted),
         counts=TallyChange(
-            answered=_answered(counted) - _answered(counted_before),
+            answered=answered - answers.count(counted_before),
             completed=int(completes),
             listed=conversation.is_listed - was_listed,
         ),
@@ -149,10 +150,6 @@ def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
     left = loaded.block if is_changed or not loaded.project.is_anonymous else None
     reached = {block.id: block for block in (left, turn.show) if block is not None}
     return [block for block in reached.values() if block.action_kind is not None]
-
-
-def _answered(replies: Mapping[int, Reply]) -> int:
-    return sum(map(answers.is_answer, replies.values()))
 
 
 def _restored(
@@ -206,14 +203,16 @@ def _complete(
     return effects.complete(recipient, loaded.script, state, given)
 
 
-def _update_row(loaded: LoadedConversation, at: datetime) -> None:
-    """Set the row's columns from the state, as far as privacy allows."""
+def _update_row(
+    loaded: LoadedConversation, at: datetime, *, counted: Mapping[int, Reply], is_answered: bool
+) -> None:
+    """Set the row's columns from the state, as far as privacy allows. `counted` is that of the state."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = storable_state(loaded.script, state, project)
-    conversation.packed = packing.pack(state.counted)
-    conversation.is_listed = loaded.is_completed or any(map(answers.is_answer, state.counted.values()))
-    conversation.is_settled = not project.is_anonymous
-    conversation.updated_at = anonymity.rounded(project=project, at=at)
+    conversation.packed = packing.pack(counted)
+    conversation.is_listed = loaded.is_completed or is_answered
+    conversation.is_settled = is_settled = not project.is_anonymous
+    conversation.updated_at = at if is_settled else anonymity.rounded(project=project, at=at)
     if conversation.sealed_respondent is not None:
         remembered = loaded.remembered
         conversation.sealed_respondent = remembered and respondents.sealed(
@@ -227,7 +226,7 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     With the scores as they stand now, which a later script could not tell any more (rule 5.12). They
     and the results are those of all answers that count, also of those ahead after a step back.
     """
-    stored = replace(state, fired={}) if project.is_anonymous and state.fired else state
+    stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
     written = {**replace(stored, results=ahead.results).as_json(), "revision": project.revision}
     if script.scoring_enabled:

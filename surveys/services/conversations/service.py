@@ -271,7 +271,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     Takes part in the caller's transaction. A vote gives its XP back; everything else that was given stays
     (rule 6.50).
     """
-    replies = State.from_json(conversation.state).counted.values()
+    replies = State.from_json(conversation.state).counted
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
@@ -282,7 +282,7 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     repository.count(
         project_id=conversation.project_id,
         counts=TallyChange(
-            answered=-sum(map(answers.is_answer, replies)),
+            answered=-answers.count(replies),
             completed=-1 if conversation.completed_at else 0,
             listed=-1 if conversation.is_listed else 0,
         ),
@@ -413,7 +413,7 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
     Only the last turn can reach an action block, because the walk stops there. So one save writes the same
     answers and gives the same gifts as a save for each question, and the scores are added up once.
     """
-    if not may_skip(loaded.project):
+    if not ahead.skips or not may_skip(loaded.project):
         return loaded
     walk = runner.Walk(loaded.script, loaded.state)  # a new one for each reply would add up all scores again
     last: Turn | None = None

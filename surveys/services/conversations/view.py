@@ -12,7 +12,7 @@ from typing import Self
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, outlook, prefill, presentation, runner
+from surveys.engine.walk import answers, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -130,7 +130,9 @@ class WalkView(ABC):
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
         block = runner.current_block(script, state)
         number = passed + (block is not None and block.asks)
-        fewest, most = (passed + ahead for ahead in outlook.questions_ahead(script, state))
+        fewest, most = (
+            passed + ahead for ahead in runner.path_values(script, state).questions_ahead(state.at)
+        )
         if not number:
             return ""
         return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"

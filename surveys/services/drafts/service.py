@@ -227,7 +227,7 @@ def _of_person(community_id: int, user_id: int) -> QuerySet[ScriptDraft]:
 
 def editable(*, actor: Actor, project_id: int) -> Project:
     """The project, without a lock: answers need not wait while somebody types. Raises NotFound, Forbidden."""
-    project = lookup.one(Project.objects.in_community(actor.community_id), project_id)
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     _require_creator(actor)
     access.require_editor(actor=actor, project=project)
     return project

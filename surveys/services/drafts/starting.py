@@ -55,7 +55,7 @@ def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Jso
     """
     if not access.may_read_solutions(actor=actor):
         raise NotFound(access.NO_PROJECT)
-    other = lookup.one(lookup.visible(actor=actor, at=at), project_id)
+    other = lookup.seen(actor=actor, project_id=project_id, at=at)
     script = scripts.load(project_id=other.pk, revision=other.revision)
     return complete(_without_ids(script_json.serialize(other, script)["blocks"]))  # type: ignore[arg-type]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import cache
 
 from communities.ground.actors import Actor
 from communities.ground.errors import NotFound
+from communities.ground.statements import columns_of, instance_of, prepared
 from surveys.models import Project, ProjectQuerySet
 from surveys.services.ground import access
 
@@ -21,6 +23,35 @@ def one(projects: ProjectQuerySet, project_id: int) -> Project:
     """The project with this id in a queryset. Raises NotFound."""
     project = projects.filter(pk=project_id).first()
     if project is None:
+        raise NotFound(access.NO_PROJECT)
+    return project
+
+
+def in_community(*, community_id: int, project_id: int) -> Project:
+    """A project of a community. Raises NotFound.
+
+    Written out by hand: building the same query with the ORM took half of the CPU time of reading a script.
+    """
+    with prepared() as cursor:
+        cursor.execute(_statement(), [project_id, community_id])
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound(access.NO_PROJECT)
+    return instance_of(Project, row)
+
+
+@cache
+def _statement() -> str:
+    return (
+        f"SELECT {columns_of(Project, 'p')} FROM surveys_project p"
+        " WHERE p.id = %s AND p.community_id = %s AND p.deleted_at IS NULL"
+    )
+
+
+def seen(*, actor: Actor, project_id: int, at: datetime) -> Project:
+    """A project that the actor may see (`visible`). Raises NotFound."""
+    project = in_community(community_id=actor.community_id, project_id=project_id)
+    if not (actor.sees_drafts or project.is_live_at(at)):
         raise NotFound(access.NO_PROJECT)
     return project
 

@@ -88,7 +88,7 @@ def walk(
     `violations` are those that the caller has found. Refuses a project that the actor may not edit or that
     has no questions, and responses whose walks take more than `MOST_SECONDS`.
     """
-    project = lookup.one(Project.objects.in_community(actor.community_id), project_id)
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
     stored = script_cache.get(project_id, project.revision).stored
     script, complete_blocks = stored.script, stored.complete_blocks

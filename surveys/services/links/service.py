@@ -42,7 +42,7 @@ _ERASE = """
 
 def require_editor(*, actor: Actor, project_id: int) -> Project:
     """The project, for those who may make and see its links: creators their own, admins any."""
-    project = lookup.one(Project.objects.in_community(actor.community_id), project_id)
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
     return project
 

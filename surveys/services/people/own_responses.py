@@ -170,9 +170,8 @@ def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) 
 
 
 def _own(user_id: int) -> Any:
-    return Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True).select_related(
-        "project__community"
-    )
+    own = Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True)
+    return own.select_related("project__community").defer("state", "packed")
 
 
 def _listed(conversation: Conversation, at: datetime) -> OwnResponse:

@@ -244,7 +244,7 @@ def plainly_looked_ahead(script: Script, state: runner.State) -> runner.State:
     for block in script.blocks[state.at : end]:
         reply = state.replies.get(block.id or 0)
         known = runner.path_values(script, state)
-        if runner.is_hidden(block, known):
+        if known.hides(block):
             continue
         if block.type == CALCULATED:
             results = dict(state.results)

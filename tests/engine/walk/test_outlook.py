@@ -3,12 +3,15 @@
 import pytest
 
 from surveys.engine.walk import runner
-from surveys.engine.walk.outlook import questions_ahead
 from tests.support.engine import script_builder
 
 CHOICE = {"type": "single_punch", "options": ["yes", "no"]}
 TEXT = {"type": "open_text"}
 SAYING = {"type": "content_block"}
+
+
+def questions_ahead(script, state):
+    return runner.path_values(script, state).questions_ahead(state.at)
 
 
 def only(condition, **block):
