@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 from django import forms
 from django.contrib import messages
@@ -64,21 +65,19 @@ def responses(request: HttpRequest, actor: Actor, member: Member) -> list[profil
         "-started_at", "-pk"
     )
     rows = newest.defer("state", "sealed_respondent").select_related("project")[:MAX_RESPONSES]
-    readable = dict[int, bool]()
+    voted_in = access.polls_voted_in(actor=actor)
     entries = []
     for row in rows:
-        if row.project_id not in readable:
-            readable[row.project_id] = _may_read(actor, row.project)
-        if readable[row.project_id]:
+        if _may_read(actor, row.project, voted_in):
             address = reverse("admin:surveys_project_response", args=[row.project_id, row.pk])
             entries.append({"row": row, "address": address})
     context = {"responses": entries}
     return [profile.Section(40, "Responses", "admin/surveys/member_responses.html", context)]
 
 
-def _may_read(actor: Actor, project: Project) -> bool:
+def _may_read(actor: Actor, project: Project, voted_in: Set[int]) -> bool:
     try:
-        access.require_responses_reader(actor=actor, project=project, at=timezone.now())
+        access.require_responses_reader(actor=actor, project=project, at=timezone.now(), voted_in=voted_in)
     except (NotFound, Forbidden):
         return False
     return True

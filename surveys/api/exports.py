@@ -66,8 +66,9 @@ _DESCRIPTION = (
     "without a zone. Texts are cut after 32,767 bytes, variable labels after 255 and value labels after 120, "
     "which is what SPSS holds. A table of more than 5,000 variables, 2,000,000 cells, or 1,000 MB before "
     "compression, is refused: export fewer responses at a time, or use `parquet` or `csv`.\n\n"
-    "`csv` is UTF-8 with lines ended by CR LF. `xlsx` continues in another sheet after 1,048,575 responses, "
-    "and is refused if it needs more than 16,384 columns. The file is written while it is sent, so there is "
+    "`csv` is UTF-8 with lines ended by CR LF. `xlsx` is refused if it needs more than 16,384 columns "
+    "or 2,000,000 cells; `csv` has no such limits. A community downloads one file at a time: another may be "
+    "refused with `503`, which says when to retry. The file is written while it is sent, so there is "
     "no `Content-Length`, and the connection breaks off if an error occurs in the middle."
 )
 

@@ -98,8 +98,8 @@ def export(
     response.
 
     `note` is called from time to time with the number of responses written so far, and at the end.
-    Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of an SPSS file that
-    would be too large is refused.
+    Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of a workbook or an SPSS
+    file that would be too large is refused.
     """
     filters = _filters(selection)
     is_table = format not in ("json", "ndjson")

@@ -8,6 +8,7 @@ object exists, and Forbidden if they may know but not touch it.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import datetime
 
 from django.conf import settings
@@ -94,14 +95,34 @@ def may_read_people(*, actor: Actor, project: Project) -> bool:
     return is_open_to_all or may_edit(actor=actor, project=project)
 
 
+def polls_voted_in(*, actor: Actor) -> Set[int]:
+    """The ids of the actor's community's polls with results for voters in which the actor has voted."""
+    votes = Conversation.objects.filter(
+        user_id=actor.user_id,
+        completed_at__isnull=False,
+        project__community_id=actor.community_id,
+        project__type=Project.Type.POLL,
+        project__poll_results_mode=Project.PollResultsMode.VOTERS_ONLY,
+    )
+    return set(votes.values_list("project_id", flat=True))
+
+
 def require_responses_reader(
-    *, actor: Actor, project: Project, at: datetime, missing: str = NO_PROJECT
+    *,
+    actor: Actor,
+    project: Project,
+    at: datetime,
+    missing: str = NO_PROJECT,
+    voted_in: Set[int] | None = None,
 ) -> None:
-    """Refuse an actor who may not list, read or export this project's responses."""
+    """Refuse an actor who may not list, read or export this project's responses.
+
+    Who asks about many projects passes `polls_voted_in`. Without it each poll may take a statement.
+    """
     _require_visible(actor=actor, project=project, at=at, missing=missing)
     if not may_read_people(actor=actor, project=project):
         raise Forbidden("Only the creator of this project and admins may read its responses.")
-    _require_visible_poll(actor=actor, project=project)
+    _require_visible_poll(actor=actor, project=project, voted_in=voted_in)
 
 
 def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> None:
@@ -119,7 +140,7 @@ def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: s
         raise NotFound(missing)
 
 
-def _require_visible_poll(*, actor: Actor, project: Project) -> None:
+def _require_visible_poll(*, actor: Actor, project: Project, voted_in: Set[int] | None = None) -> None:
     """Refuse a member who may not see the results of a poll that is still open (rule 6.33).
 
     For members a poll that they see at all is open: `_require_visible` hides the others.
@@ -130,10 +151,12 @@ def _require_visible_poll(*, actor: Actor, project: Project) -> None:
     if mode == Project.PollResultsMode.PUBLIC:
         return
     if mode == Project.PollResultsMode.VOTERS_ONLY:
-        votes = Conversation.objects.filter(
-            project=project, user_id=actor.user_id, completed_at__isnull=False
-        )
-        if votes.exists():
+        if _has_voted(actor, project) if voted_in is None else project.pk in voted_in:
             return
         raise Forbidden("The results of this poll are shown to those who have voted.")
     raise Forbidden("The results of this poll are hidden until it closes.")
+
+
+def _has_voted(actor: Actor, project: Project) -> bool:
+    votes = Conversation.objects.filter(project=project, user_id=actor.user_id, completed_at__isnull=False)
+    return votes.exists()

@@ -10,7 +10,7 @@ statement, so what it tells belongs to the positions that it tells it at.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -201,16 +201,17 @@ def _readable(actor: Actor, at: datetime) -> list[int]:
     projects = Project.with_deleted.in_community(actor.community_id)
     if actor.is_admin:
         return list(projects.values_list("pk", flat=True))
+    voted_in = access.polls_voted_in(actor=actor)
     return [
         project.pk
         for project in projects.defer("delivery", "presentation", "rewards")
-        if _may_read(actor, project, at)
+        if _may_read(actor, project, at, voted_in)
     ]
 
 
-def _may_read(actor: Actor, project: Project, at: datetime) -> bool:
+def _may_read(actor: Actor, project: Project, at: datetime, voted_in: Set[int]) -> bool:
     try:
-        access.require_responses_reader(actor=actor, project=project, at=at)
+        access.require_responses_reader(actor=actor, project=project, at=at, voted_in=voted_in)
     except (Forbidden, NotFound):
         return False
     return True

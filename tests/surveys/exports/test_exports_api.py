@@ -190,6 +190,18 @@ def test_an_spss_file_that_would_be_too_large_is_refused_with_what_to_do(
     assert "Parquet and csv have no such limit." in answer.json()["message"]
 
 
+@pytest.mark.parametrize("query", ["", "&form=long"])
+def test_a_workbook_that_would_be_too_large_is_refused_with_what_to_do(
+    admin, made, three, monkeypatch, query
+):
+    monkeypatch.setattr("surveys.services.exports.xlsx.MAX_CELLS", 9)
+
+    answer = export(admin, made, f"?format=xlsx{query}")
+
+    assert refusal(answer) == (400, "invalid_request")
+    assert "more than 9 cells. Use csv instead." in answer.json()["message"]
+
+
 def test_an_spss_file_may_have_as_many_variables_as_the_limit_says(admin, made, three, monkeypatch):
     def with_at_most(limit):
         monkeypatch.setattr("surveys.services.exports.spss.MAX_VARIABLES", limit)

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from communities.ground import spreadsheets
+from communities.ground.errors import InvalidRequest
 from surveys.services.exports import xlsx as export_xlsx
-from surveys.services.exports.cells import NumberText
+from surveys.services.exports.cells import FIXED_COLUMNS, NumberText
+from surveys.services.links.files import HEADERS
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import answered, content, in_sheet, lines, questions, sheets
 from tests.support.surveys.scenario import TEXT
@@ -158,21 +160,30 @@ def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
         export_xlsx.workbook(["Why?"], iter([["x" * 32_768]]), name="Responses")
 
 
-def test_more_rows_than_a_sheet_has_go_on_in_the_next(monkeypatch):
-    monkeypatch.setattr(export_xlsx, "MAX_ROWS", 3)
+def test_a_workbook_of_too_many_cells_is_refused_and_no_more_are_read(monkeypatch):
+    monkeypatch.setattr(export_xlsx, "MAX_CELLS", 6)
+    read = []
 
     def written(count):
-        with export_xlsx.workbook(["n"], iter([[NumberText(n)] for n in range(count)]), name="R") as file:
+        read.clear()
+        rows = (read.append(n) or [NumberText(n), None] for n in range(count))
+        with export_xlsx.workbook(["n", "m"], rows, name="R") as file:
             return sheets(file.read())
 
-    assert written(0) == [[["n"]]]
-    assert written(2) == [[["n"], [0], [1]]]
-    assert written(3) == [[["n"], [0], [1]], [["n"], [2]]]
-    assert written(5) == [[["n"], [0], [1]], [["n"], [2], [3]], [["n"], [4]]]
+    assert written(0) == [[["n", "m"]]]
+    assert written(3) == [[["n", "m"], [0, None], [1, None], [2, None]]]
+    with pytest.raises(InvalidRequest, match=r"more than 6 cells\. Use csv instead") as refused:
+        written(9)
+    (violation,) = refused.value.violations
+    assert (violation["field"], violation["code"]) == ("format", "too_many")
+    assert read == [0, 1, 2, 3]
 
 
-def test_a_sheet_has_as_many_rows_and_columns_as_spreadsheets_open():
-    assert (export_xlsx.MAX_ROWS, export_xlsx.MAX_COLUMNS) == (1_048_576, 16_384)
+def test_a_sheet_has_room_for_every_workbook():
+    rows_of_a_sheet = 1_048_576
+
+    assert export_xlsx.MAX_COLUMNS == 16_384
+    assert export_xlsx.MAX_CELLS // min(len(HEADERS), len(FIXED_COLUMNS)) < rows_of_a_sheet
 
 
 LETTERS = st.characters(exclude_categories=["Cs"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core import signing
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from surveys.models import Conversation, DeletedResponse
@@ -235,6 +236,23 @@ def test_other_keys_read_the_projects_whose_responses_they_may_read(access: str,
     elements = Copy(other).read()
 
     assert {each["project_id"] for each in elements} == {projects[name]["id"] for name in read}
+
+
+def test_members_read_polls_whose_results_are_for_voters_by_one_statement(admin: Caller) -> None:
+    member = admin.beside("member")
+    fields = {"type": "poll", "privacy_mode": "transparent", "settings": {"poll_results_mode": "voters_only"}}
+    counted = []
+    for more in (2, 2, 3):  # the first fills caches
+        polls = [open_survey(admin, QUESTION, **fields) for _ in range(more)]
+        votes = [answered(admin, poll).told["id"] for poll in polls]
+        Conversation.objects.filter(pk=votes[0]).update(user=member.user)
+        with CaptureQueriesContext(connection) as captured:
+            elements = Copy(member, per_page=100).read()
+        counted.append(len(captured))
+        assert polls[0]["id"] in {each["project_id"] for each in elements}
+        assert not {poll["id"] for poll in polls[1:]} & {each["project_id"] for each in elements}
+
+    assert counted[1] == counted[2]
 
 
 def test_what_one_community_changes_no_other_reads(admin: Caller, survey: dict[str, Any]) -> None:
