@@ -41,7 +41,7 @@ HIDDEN_KEYS = (
 
 def effective_block(script: Script, block: Block) -> Block:
     """The block as it applies: a poll's question is always required, because a skip is no vote."""
-    return replace(block, required=True) if script.is_poll and block.asks else block
+    return replace(block, required=True) if script.is_poll and block.asks and not block.required else block
 
 
 def present(
