@@ -43,6 +43,7 @@ IN_PLACE = {
     "communities/services/places.py:time_zones": ONCE,
     "communities/sources/connections.py:ContextVar()": "One time limit for each thread.",
     "communities/sources/connections.py:_tls": ONCE,
+    "communities/ground/statements.py:_by_id": STATEMENTS,
     "communities/ground/statements.py:_layout": STATEMENTS,
     "communities/ground/statements.py:columns_of": STATEMENTS,
     "communities/ground/statements.py:width_of": STATEMENTS,

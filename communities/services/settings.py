@@ -6,25 +6,26 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
-
 from communities import second_factors
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
+from communities.ground.statements import by_id, prepared
 from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry, Community, CommunitySettings
 from communities.services import audit
 
 # Settings that the first steps ask an admin to choose. A new community has the default of each.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
+_COUNT_PROJECTS = """
+    UPDATE communities_community SET total_project_count = total_project_count + %s,
+        active_project_count = active_project_count + %s WHERE id = %s
+"""
 
 
 def get_settings(*, community_id: int) -> CommunitySettings:
     """Return the community's settings, or the defaults if none were ever saved."""
-    try:
-        return CommunitySettings.objects.get(pk=community_id)
-    except CommunitySettings.DoesNotExist:
-        return CommunitySettings(community_id=community_id)
+    own = by_id(CommunitySettings, community_id)
+    return CommunitySettings(community_id=community_id) if own is None else own
 
 
 @in_transaction
@@ -99,7 +100,5 @@ def _locked(community_id: int) -> CommunitySettings:
 
 def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:
     """Add to the counts of all projects ever created, and of those that are live or pending."""
-    Community.objects.filter(pk=community_id).update(
-        total_project_count=F("total_project_count") + total,
-        active_project_count=F("active_project_count") + active,
-    )
+    with prepared() as cursor:
+        cursor.execute(_COUNT_PROJECTS, [total, active, community_id])

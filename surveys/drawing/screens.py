@@ -174,13 +174,18 @@ def first(
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
-    screen = replace(screen, has_traps=has_traps, closes_at=view.project.closes_at)
+    closes_at = view.project.closes_at
     if not view.project.is_poll:
-        return screen
+        return replace(screen, has_traps=has_traps, closes_at=closes_at)
     question = view.step.block
-    results = _results(question, votes(question, False), own=None, is_over=False)
-    when = poll_results.when_seen(view.project)
-    return replace(screen, progress=NO_PROGRESS, results=results, results_when=when)
+    return replace(
+        screen,
+        has_traps=has_traps,
+        closes_at=closes_at,
+        progress=NO_PROGRESS,
+        results=_results(question, votes(question, False), own=None, is_over=False),
+        results_when=poll_results.when_seen(view.project),
+    )
 
 
 def at_first(view: View) -> View:
@@ -294,7 +299,9 @@ def end(
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
     text = _joined(block.prompt for block in view.texts_ahead())
-    asked = replace(question, prompt=view.present(before, question).prompt)
+    asked = question
+    if "[" in question.prompt:
+        asked = replace(question, prompt=view.present(before, question).prompt)
     results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."

@@ -238,7 +238,7 @@ def title_case(name: str) -> str:
     can only write `_` (rule 4.6). An accented letter may be one code point or two.
     """
     words = composed(name).strip().replace("-", "_").replace(" ", "_").split("_")
-    return "_".join(word.capitalize() for word in words)
+    return "_".join(map(str.capitalize, words))
 
 
 ENOUGH_VIOLATIONS = 101  # of a script: one more than a refusal lists, which then says that there are more

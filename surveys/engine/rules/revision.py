@@ -63,6 +63,8 @@ def keep_stored_scores(before: Script, after: Sequence[Block]) -> tuple[Block, .
             scores_ignored=block.scores_ignored and not _equals_stored(block, stored),
             options=tuple(replace(option, score_values=stored.get(option.id)) for option in block.options),
         )
+        if block.scores_ignored or any(each.score_values != stored.get(each.id) for each in block.options)
+        else block
         for block in after
     )
 

@@ -6,15 +6,16 @@ MAX_BLOCK bytes, and what tokens add is cut.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.language.piping import shortened
 from surveys.engine.language.values import json_bytes
-from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, defaults, runner, shuffle
+from surveys.engine.script import Block, Option, Script
+from surveys.engine.walk import answers, defaults, runner
 from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.runner import State
 
@@ -41,7 +42,7 @@ HIDDEN_KEYS = (
 
 def effective_block(script: Script, block: Block) -> Block:
     """The block as it applies: a poll's question is always required, because a skip is no vote."""
-    return replace(block, required=True) if script.is_poll and block.asks else block
+    return replace(block, required=True) if script.is_poll and block.asks and not block.required else block
 
 
 def present(
@@ -64,7 +65,7 @@ def present(
         prompt=_fitting(
             block, runner.fill(script, state, block.prompt, token_values, escape=escape, known=known)
         ),
-        options=tuple(shuffle.option_order(block, seed=seed)),
+        options=tuple(option_order(block, seed=seed)),
         required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,
         show_when=None,
@@ -76,6 +77,23 @@ def present(
         calculated_formula=None,
         action_config=None,
     )
+
+
+def option_order(block: Block, *, seed: int) -> Sequence[Option]:
+    """The block's options in the order of this conversation.
+
+    The same seed and block give the same order on every server and Python version, so options are sorted by a
+    hash instead of shuffled by a random generator. Options anchored `last` follow in stored order.
+    """
+    if not block.randomize_options:
+        return block.options
+    loose = [option for option in block.options if option.anchor_position != "last"]
+    pinned = [option for option in block.options if option.anchor_position == "last"]
+    return sorted(loose, key=lambda option: _sort_key(seed, block.id, option.id)) + pinned
+
+
+def _sort_key(seed: int, block_id: int | None, option_id: int | None) -> bytes:
+    return hashlib.blake2b(f"{seed}:{block_id}:{option_id}".encode(), digest_size=8).digest()
 
 
 def _fitting(block: Block, prompt: str) -> str:

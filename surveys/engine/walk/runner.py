@@ -130,38 +130,45 @@ class Walk:
 
     def forward(self) -> Turn:
         """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
+        return self._forward(self.state.at)
+
+    def _forward(self, at: int, **passed: Any) -> Turn:
+        """The same from block `at` on. `passed` are the changes of the state by what was passed before it."""
         script, known = self.script, self._known
-        known.results = results = results_before(script, self.state, self.state.at)
-        for index in range(self.state.at, len(script.blocks)):
+        known.results = results = results_before(script, self.state, at)
+        for index in range(at, len(script.blocks)):
             block = script.blocks[index]
             if known.hides(block):
                 continue
             if block.type != CALCULATED:
-                self.state = replace(self.state, at=index, results=results)
+                self.state = replace(self.state, at=index, results=results, **passed)
                 return Turn(self.state, show=block)
             calculate(block, results, known)
-        self.state = replace(self.state, at=len(script.blocks), results=results)
+        self.state = replace(self.state, at=len(script.blocks), results=results, **passed)
         return Turn(self.state, show=None, completes=True)
 
     def answer(self, reply: Reply) -> Turn:
         """Take the reply to the current block, which must be a question, and proceed to the next shown."""
         block = self.script.blocks[self.state.at]
         assert block.id is not None
-        self.state = replace(self.state, replies={**self.state.replies, block.id: reply})
-        turn = self.proceed()
-        return replace(
-            turn,
+        turn = self._leave(block, {**self.state.replies, block.id: reply})
+        return Turn(
+            turn.state,
+            turn.show,
             completes=turn.completes or self.script.is_poll,
             feedback=feedback(self.script, block, reply),
         )
 
     def proceed(self) -> Turn:
         """Leave the current block and proceed to the next one shown."""
-        block, state = self.script.blocks[self.state.at], self.state
+        return self._leave(self.script.blocks[self.state.at], self.state.replies)
+
+    def _leave(self, block: Block, replies: Mapping[int, Reply]) -> Turn:
+        """Leave the current block with these replies: one copy of the state for the whole move."""
         assert block.id is not None
-        self._known.pass_block(block.id, state.replies.get(block.id))
-        self.state = replace(state, at=state.at + 1, path=(*state.path, block.id))
-        return self.forward()
+        self._known.pass_block(block.id, replies.get(block.id))
+        path = (*self.state.path, block.id)
+        return self._forward(self.state.at + 1, path=path, replies=replies)
 
 
 def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:

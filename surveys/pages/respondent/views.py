@@ -24,7 +24,6 @@ from surveys.pages.respondent import (
     kept_forms,
     personal_links,
     prefilled,
-    typed_text,
     visitors,
 )
 from surveys.pages.respondent.page_request import PageRequest
@@ -158,6 +157,6 @@ def _hidden(page_request: PageRequest) -> Hidden:
     return Hidden(
         seal=visitors.seal(visit, slug=slug),
         csrf="" if page_request.arrival.is_carried else rendering.token(page_request.request),
-        owner=typed_text.owner(page_request.respondent, visit.conversation_id, slug=slug),
+        owner=visitors.owner_of_typed(page_request.respondent, visit.conversation_id, slug=slug),
         handover=frames.handover(page_request) if page_request.page.is_framed else None,
     )

@@ -22,15 +22,18 @@ import orjson
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import salted_hmac
 
 from surveys.pages.respondent import frame_visits, protection
 from surveys.pages.respondent.frame_visits import FrameVisit
+from surveys.services.conversations.admission import Respondent
 
 VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
 LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
+_OWNER_LENGTH = 12  # characters
 ANSWERED = uuid.UUID(int=0)  # in place of a conversation's id, where the browser keeps no more (rule 7.14)
 
 
@@ -110,6 +113,22 @@ def seal(visit: Visit, *, slug: str) -> str:
     if fields != _NONE:
         parts.append(fields)
     return _signer("seal" + slug).sign(".".join(map(str, parts)))
+
+
+def owner_of_typed(respondent: Respondent, conversation_id: uuid.UUID | None, *, slug: str) -> str:
+    """Who types in which conversation, as `person.conversation`: it names what the browser keeps meanwhile.
+
+    Hashed, so that the browser keeps no ids (survey-typed.js).
+
+    A visitor who is not signed in is nobody in particular, also across visitor ids: what is kept is kept for
+    one tab alone, and a frame without cookies has another visitor at each reload.
+    """
+    person = f"{slug}:person:{respondent.user_id}"
+    return f"{_hashed(person)}.{_hashed(f'{slug}:conversation:{conversation_id}')}"
+
+
+def _hashed(text: str) -> str:
+    return salted_hmac("surveys.pages.typed_text", text).hexdigest()[:_OWNER_LENGTH]
 
 
 def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: str, path: str) -> None:

@@ -91,7 +91,7 @@ def save(
     reached = _actions_reached(loaded, turn)
 
     state = counting.settled(script, turn.state)
-    if completes:
+    if completes and state.left:
         state = replace(state, replies=state.counted, left=frozenset())
     earner, recipient = None, None
     if reached or completes:
@@ -228,7 +228,8 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
-    written = {**replace(stored, results=ahead.results).as_json(), "revision": project.revision}
+    written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
+    written["revision"] = project.revision
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written

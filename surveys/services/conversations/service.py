@@ -390,7 +390,7 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
         while block is not None and not block.asks:
             state = runner.proceed(script, state).state
             block = runner.current_block(script, state)
-    return replace(loaded, state=state)
+    return loaded if state is loaded.state else replace(loaded, state=state)
 
 
 def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:

@@ -110,7 +110,7 @@ class WalkView(ABC):
         if block is None:
             return None
         return Step(
-            block=self.present(self.state, block),
+            block=self.present(self.state, block, known=self._known),
             progress=runner.progress(self.script, self.state),
             can_go_back=self.can_go_back,
             reply=self.state.replies.get(block.id or 0),
@@ -130,12 +130,15 @@ class WalkView(ABC):
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
         block = runner.current_block(script, state)
         number = passed + (block is not None and block.asks)
-        fewest, most = (
-            passed + ahead for ahead in runner.path_values(script, state).questions_ahead(state.at)
-        )
+        fewest, most = (passed + ahead for ahead in self._known.questions_ahead(state.at))
         if not number:
             return ""
         return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"
+
+    @cached_property
+    def _known(self) -> PathValues:
+        """What names are worth at this step, each found once for its text and for the questions ahead."""
+        return runner.path_values(self.script, self.state)
 
     @cached_property
     def feedback(self) -> str | None:

@@ -84,7 +84,7 @@ def archived(*, project_id: int, revision: int) -> Sequence[Block]:
 def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
     """Write the script of a project that was just created; `like` gives the script's settings."""
     blocks, outro = tuple(blocks), tuple(outro)
-    numbered = storage.with_codes(storage.with_ids((*blocks, *outro)), before=_EMPTY)
+    numbered = storage.numbered((*blocks, *outro), before=_EMPTY)
     script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
     storage.save(project_id, before=_EMPTY, after=script)
     return script
@@ -166,7 +166,7 @@ def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime
 
 
 def _save(project: Project, before: Script, script: Script, new_buckets: Collection[str]) -> Script:
-    numbered = storage.with_codes(storage.with_ids((*script.blocks, *script.outro)), before=before)
+    numbered = storage.numbered((*script.blocks, *script.outro), before=before)
     count = len(script.blocks)
     script = _placed(replace(script, blocks=numbered[:count], outro=numbered[count:]))
     if script == before and not new_buckets:
@@ -190,7 +190,7 @@ def reserve_achievements(community_id: int, script: Script) -> None:
 
 def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:
     """Save another outro for an unchanged script. Returns whether anything changed."""
-    numbered = storage.with_codes(storage.with_ids(outro), before=before)
+    numbered = storage.numbered(outro, before=before)
     script = _placed(replace(before, outro=numbered))
     if script.outro == before.outro:
         return False

@@ -7,7 +7,7 @@ options of two revisions are never mixed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, cast
@@ -198,44 +198,40 @@ def _option_row(option: Option, block_id: int) -> Row:
 # --- Writing --------------------------------------------------------------------------------------
 
 
-def with_ids(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks as they will be stored: new blocks and options take ids, and correct answers follow."""
+def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
+    """The blocks as they will be stored: new blocks and options take ids, and correct answers follow.
+
+    Options have their codes (rules 3.17 and 6.63). An option keeps its code, from `before` or, in a clone,
+    from where it comes. New ones get the next codes in order.
+    """
     blocks = tuple(blocks)
+    old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
     new_blocks = sum(block.id is None for block in blocks)
     new_options = sum(option.id is None for block in blocks for option in block.options)
     block_ids, option_ids = _reserve(new_blocks, new_options)
-    numbered = []
+    stored = []
     for block in blocks:
-        options = tuple(
-            option if option.id is not None else replace(option, id=next(option_ids))
-            for option in block.options
-        )
+        options, last_code = _numbered_options(block, old_blocks.get(block.id), option_ids)
         correct, index = block.correct_answer_ids, block.correct_answer_index
         if not correct and index is not None:
             correct = (cast(int, options[index].id),)
-        numbered.append(
+        stored.append(
             replace(
                 block,
                 id=next(block_ids) if block.id is None else block.id,
                 options=options,
                 correct_answer_ids=correct or None,
                 correct_answer_index=None,
+                last_code=last_code,
             )
         )
-    return tuple(numbered)
+    return tuple(stored)
 
 
-def with_codes(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
-    """The blocks with the codes of their options (rules 3.17 and 6.63).
-
-    An option keeps its code, from `before` or, in a clone, from where it comes. New ones get the next codes
-    in order.
-    """
-    old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
-    return tuple(_with_codes(block, old_blocks.get(block.id)) for block in blocks)
-
-
-def _with_codes(block: Block, before: Block | None) -> Block:
+def _numbered_options(
+    block: Block, before: Block | None, option_ids: Iterator[int]
+) -> tuple[tuple[Option, ...], int]:
+    """The options of a block with their ids and codes, and the highest code that one has had."""
     old = {option.id: option.code for option in before.options} if before else {}
     last = max(block.last_code, before.last_code if before else 0)
     options = []
@@ -243,8 +239,8 @@ def _with_codes(block: Block, before: Block | None) -> Block:
         code = old.get(option.id) or option.code
         if code is None:
             code = last = last + 1
-        options.append(replace(option, code=code))
-    return replace(block, options=tuple(options), last_code=last)
+        options.append(replace(option, id=next(option_ids) if option.id is None else option.id, code=code))
+    return tuple(options), last
 
 
 def _reserve(blocks: int, options: int) -> tuple[Any, Any]:

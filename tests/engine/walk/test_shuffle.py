@@ -1,12 +1,12 @@
 from collections import Counter
 
-from surveys.engine.walk import shuffle
+from surveys.engine.walk import presentation
 from tests.support.engine import script_builder
 
 
 def values(seed, **fields):
     block = script_builder.block(0, {"type": "single_punch", "randomize_options": True, **fields})
-    return [option.value for option in shuffle.option_order(block, seed=seed)]
+    return [option.value for option in presentation.option_order(block, seed=seed)]
 
 
 def test_one_seed_gives_one_order_on_every_server_and_version():
@@ -35,7 +35,7 @@ def test_two_questions_of_one_conversation_are_shuffled_apart():
         for n in range(2)
     ]
 
-    orders = [[option.value for option in shuffle.option_order(block, seed=5)] for block in blocks]
+    orders = [[option.value for option in presentation.option_order(block, seed=5)] for block in blocks]
 
     assert orders[0] != orders[1]
 
