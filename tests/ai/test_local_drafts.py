@@ -45,7 +45,7 @@ def run_draft(draft: ProposedScript, respond: Any, **fields: Any) -> Any:
 # --- Length ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 12, 30, 60, 100])
+@pytest.mark.parametrize("count", [1, 3, 12, 100])
 @pytest.mark.parametrize("kind", IDS)
 def test_every_survey_has_exactly_as_many_questions_as_are_wanted(kind: str, count: int) -> None:
     template = library.get(kind)
