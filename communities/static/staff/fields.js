@@ -1,4 +1,5 @@
-// What is typed into some fields of forms is shown beside them: `data-colour` gets a picker, `data-picture` the picture.
+// What is typed into some fields of forms is shown beside them: `data-colour` gets a picker, `data-picture` the
+// picture.
 
 const COLOUR = /^#?([0-9a-f]{6})$/i;
 const UNCHOSEN = "#ffffff";
@@ -64,5 +65,6 @@ async function stateOf(address) {
   }
 }
 
-for (const input of document.querySelectorAll("[data-colour]")) addPicker(input, input.labels[0]?.firstChild.textContent.trim());
+for (const input of document.querySelectorAll("[data-colour]")) addPicker(input,
+  input.labels[0]?.firstChild.textContent.trim());
 for (const input of document.querySelectorAll("[data-picture]")) addPicture(input);

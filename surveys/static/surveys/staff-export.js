@@ -36,7 +36,8 @@ function follow(section, watch) {
 
 function watchForm(section, form) {
   const watch = crypto.randomUUID();
-  const field = form.elements.watch ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "watch" }));
+  const field = form.elements.watch
+    ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "watch" }));
   field.value = watch;
   follow(section, watch);
 }

@@ -118,7 +118,8 @@
      items arrive is no answer: they get numbers once somebody moves or chooses one, or keeps the order as it is.
      Where only the best are ranked, each is chosen; else all are numbered at once. */
 
-  const PATHS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6", choose: "M12 5v14M5 12h14", remove: "M6 6l12 12M18 6L6 18" };
+  const PATHS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6", choose: "M12 5v14M5 12h14",
+    remove: "M6 6l12 12M18 6L6 18" };
 
   function makeSortable(list) {
     const most = Number(list.dataset.rankedCount);

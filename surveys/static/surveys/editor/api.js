@@ -14,7 +14,8 @@ export function createRequest(pageUrl) {
     try {
       return await fetch(url, {
         method, credentials: "same-origin", ...options,
-        headers: { Accept: "application/json", "X-CSRFToken": token, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
+        headers: { Accept: "application/json", "X-CSRFToken": token,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
         body: body === undefined ? undefined : JSON.stringify(body),
       });
     } catch {

@@ -6,7 +6,8 @@ import { h, icon, newId, plural } from "./dom.js";
 import { typeName } from "./types.js";
 
 export function mountArchived(element, store, { request }) {
-  const button = h("button", { type: "button", class: "quiet", "aria-haspopup": "dialog", onclick: () => open(store, request) });
+  const button = h("button", { type: "button", class: "quiet", "aria-haspopup": "dialog",
+    onclick: () => open(store, request) });
   const draw = () => {
     element.hidden = !store.archived;
     button.replaceChildren(icon("archive"), `Archived (${store.archived})`);
@@ -22,9 +23,12 @@ async function open(store, request) {
   const status = h("p", { class: "help", role: "status" }, "Counting the answers …");
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": title }, h("div", { class: "sheet-body" },
     h("div", { class: "sheet-head" }, h("h2", { id: title }, "Archived blocks"),
-      h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
-    h("p", { class: "help" }, "These were taken out of the script after people had answered them. Nobody is asked any more. ",
-      h("a", { href: store.urls.results }, "Results and exports"), " still contain the answers. A block that is archived does not come back: what you add is a new one."),
+      h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() },
+        icon("close"))),
+    h("p", { class: "help" },
+      "These were taken out of the script after people had answered them. Nobody is asked any more. ",
+      h("a", { href: store.urls.results }, "Results and exports"),
+      " still contain the answers. A block that is archived does not come back: what you add is a new one."),
     status, list));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
@@ -41,5 +45,6 @@ async function open(store, request) {
 
 function entry(block) {
   const count = `${block.is_estimate ? "about " : ""}${plural(block.count, "response")}`;
-  return h("li", {}, h("b", { dir: "auto" }, block.title), h("span", { class: "help" }, `${typeName(block)} · answered in ${count}`));
+  return h("li", {}, h("b", { dir: "auto" }, block.title),
+    h("span", { class: "help" }, `${typeName(block)} · answered in ${count}`));
 }

@@ -60,10 +60,14 @@ class Collision {
     const dialog = h("dialog", { class: "sheet collision", "aria-labelledby": id, "aria-describedby": `${id}-words` },
       h("div", { class: "sheet-body" },
         this.heading,
-        h("p", { id: `${id}-words` }, ...this.#who(), " Choose for each block what the script shall have. Nothing is lost: until you save, your draft stays as it is."),
+        h("p", { id: `${id}-words` }, ...this.#who(),
+          " Choose for each block what the script shall have. Nothing is lost: until you save, your draft stays ",
+          "as it is."),
         h("div", { class: "collision-all" },
-          h("button", { type: "button", class: "button second", onclick: () => this.#choose("theirs") }, "Take all of theirs"),
-          h("button", { type: "button", class: "button second", onclick: () => this.#choose("yours") }, "Take all of yours")),
+          h("button", { type: "button", class: "button second", onclick: () => this.#choose("theirs") },
+            "Take all of theirs"),
+          h("button", { type: "button", class: "button second", onclick: () => this.#choose("yours") },
+            "Take all of yours")),
         this.order.isConflict ? this.#orderRow() : null,
         h("ol", { class: "collision-rows" }, this.views.map((view) => view.element)),
         h("div", { class: "sheet-foot" }, this.status,
@@ -78,19 +82,25 @@ class Collision {
     const words = `${name ?? "Somebody else"} saved this script`;
     if (!at) return [`${words} after you began.`];
     const moment = new Date(at);
-    return [`${words} at `, h("time", { datetime: at, title: inWords(moment) }, inWords(moment, { timeStyle: "short" })), ", after you began."];
+    return [`${words} at `, h("time", { datetime: at, title: inWords(moment) },
+      inWords(moment, { timeStyle: "short" })), ", after you began."];
   }
 
   #orderRow() {
     const group = newId("order");
-    this.orderInputs = ["theirs", "yours"].map((choice) => this.#radio(group, choice, choice === "theirs" ? "Their order" : "Your order", () => {
+    this.orderInputs = ["theirs", "yours"]
+        .map((choice) => this.#radio(group, choice, choice === "theirs" ? "Their order" : "Your order", () => {
       this.order.choice = choice;
       this.#show();
     }));
-    const names = (side) => h("p", { class: "help" }, this.order[side].map((id) => this.#nameOf(id, side)).filter(Boolean).join(", "));
+    const names = (side) => h("p", { class: "help" },
+      this.order[side].map((id) => this.#nameOf(id, side)).filter(Boolean).join(", "));
     this.orderRow = h("fieldset", { class: "collision-row conflict" },
-      h("legend", {}, h("b", {}, "Order of the blocks"), " ", h("span", { class: "collision-kind" }, "Both of you moved blocks: please choose")),
-      h("div", { class: "collision-sides order" }, this.orderInputs.map(({ label }, n) => h("div", { class: "collision-side" }, label, names(["theirs", "yours"][n])))));
+      h("legend", {}, h("b", {}, "Order of the blocks"), " ",
+        h("span", { class: "collision-kind" }, "Both of you moved blocks: please choose")),
+      h("div", { class: "collision-sides order" },
+        this.orderInputs.map(({ label }, n) => h("div", { class: "collision-side" }, label,
+          names(["theirs", "yours"][n])))));
     return this.orderRow;
   }
 
@@ -102,7 +112,8 @@ class Collision {
   /** A block as the list of blocks shows it: its number there, if it has one, and its words. */
   #titleOf({ yours, theirs }) {
     const block = yours ?? theirs;
-    const at = (yours ? this.store.blocks : this.collision.theirs.blocks).findIndex((each) => (block.id ? each.id === block.id : each.key === block.key));
+    const at = (yours ? this.store.blocks : this.collision.theirs.blocks)
+      .findIndex((each) => (block.id ? each.id === block.id : each.key === block.key));
     const number = at < 0 || block.section === "outro" ? "" : `${at + 1} · `;
     return `${number}${shortened(titleOf(block), 80)}`;
   }
@@ -120,13 +131,16 @@ class Collision {
       view.inputs.push(radio.input);
       return h("div", { class: "collision-side" }, radio.label, details);
     });
-    const both = row.choices.includes("both") ? this.#radio(group, "both", "Both changes together", choose("both")) : null;
+    const both = row.choices.includes("both") ? this.#radio(group, "both", "Both changes together", choose("both"))
+      : null;
     if (both) view.inputs.push(both.input);
     const block = row.yours ?? row.theirs;
     view.kind = h("span", { class: "collision-kind" });
     view.fieldset = h("fieldset", { class: `collision-row ${row.kind}` },
-      h("legend", {}, h("b", {}, this.#titleOf(row)), " ", h("span", { class: "collision-type" }, smallName(block)), " ", view.kind),
-      h("div", { class: "collision-sides" }, sides, h("div", { class: "collision-side result" }, h("p", { class: "collision-title" }, "Result"), both?.label ?? null, view.result)));
+      h("legend", {}, h("b", {}, this.#titleOf(row)), " ", h("span", { class: "collision-type" }, smallName(block)),
+        " ", view.kind),
+      h("div", { class: "collision-sides" }, sides, h("div", { class: "collision-side result" },
+        h("p", { class: "collision-title" }, "Result"), both?.label ?? null, view.result)));
     view.element = h("li", {}, view.fieldset);
     return view;
   }
@@ -154,8 +168,10 @@ class Collision {
       const { row } = view;
       for (const input of view.inputs) input.checked = input.value === row.choice;
       view.fieldset.classList.toggle("undecided", row.choice === null);
-      text(view.kind, row.choice === null ? WORDS.conflict : row.kind === "conflict" ? "Changed by both" : WORDS[row.kind]);
-      const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.") : outcome(this.store, resultOf(row), this.#shown(row));
+      text(view.kind, row.choice === null ? WORDS.conflict : row.kind === "conflict" ? "Changed by both"
+        : WORDS[row.kind]);
+      const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.")
+        : outcome(this.store, resultOf(row), this.#shown(row));
       view.result.replaceChildren(result);
     }
     this.orderInputs?.forEach(({ input }) => { input.checked = input.value === this.order.choice; });
@@ -190,7 +206,8 @@ function outcome(store, block, names) {
 
 function described(store, block, names) {
   if (!block) return [h("div", {}, h("dt", { class: "visually-hidden" }, "Block"), h("dd", {}, "Not in this version"))];
-  const parts = PARTS.filter(([name]) => names.includes(name)).map(([name, label]) => [label, valueOf(store, block, name)]);
+  const parts = PARTS.filter(([name]) => names.includes(name))
+    .map(([name, label]) => [label, valueOf(store, block, name)]);
   const filled = parts.filter(([, value], n) => value || n === 0);
   return filled.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value || "—")));
 }
@@ -201,11 +218,14 @@ function valueOf(store, block, name) {
     prompt: () => block.prompt,
     pictures: () => PICTURES.map((field) => block[field]).filter(Boolean).join(", "),
     options: () => (block.options ?? []).map(optionWords).join(" · "),
-    limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]].filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
+    limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]]
+      .filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
     required: () => (block.required ? "Yes" : "No"),
     logic: () => logicWords(store, block),
-    action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)].filter(Boolean).join(" "),
-    look: () => [block.answer_style, block.color, block.randomize_options ? "shuffled" : null].filter(Boolean).join(", "),
+    action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)]
+      .filter(Boolean).join(" "),
+    look: () => [block.answer_style, block.color, block.randomize_options ? "shuffled" : null]
+      .filter(Boolean).join(", "),
     scale: () => Object.values(block.scale ?? {}).filter(Boolean).join(", "),
     continue: () => Object.values(block.continue ?? {}).filter(Boolean).join(" "),
     formula: () => block.calculated_formula,
@@ -235,9 +255,12 @@ function conditionWords(store, condition) {
 /** One comparison in the words of its row. A block that only they have is told by its name. */
 function comparisonWords(store, { block: name, variable, op, value }) {
   const block = name ? store.blocks.find((each) => title(each.name ?? "") === title(name)) : null;
-  const called = block ? calledOf(store, block, 40) : name ?? variables(store).find((each) => each.name === variable)?.called ?? variable;
-  const verb = operatorsOf(store, block ? kindOf(store, block.type) : "any").find((each) => each.op === op)?.words ?? op;
+  const called = block ? calledOf(store, block, 40)
+    : name ?? variables(store).find((each) => each.name === variable)?.called ?? variable;
+  const kind = block ? kindOf(store, block.type) : "any";
+  const verb = operatorsOf(store, kind).find((each) => each.op === op)?.words ?? op;
   const labels = new Map(block ? choicesOf(block).map(([choice, words]) => [String(choice), words]) : []);
-  const values = (Array.isArray(value) ? value : [value]).map((each) => labels.get(String(each)) ?? String(each ?? "nothing"));
+  const values = (Array.isArray(value) ? value : [value])
+    .map((each) => labels.get(String(each)) ?? String(each ?? "nothing"));
   return `${called} ${verb} ${values.join(", ")}`;
 }

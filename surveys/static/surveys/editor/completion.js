@@ -5,8 +5,8 @@
 
    Arrow keys choose, Enter or Tab takes the chosen one, Escape closes; Control and the space bar open the list. Enter
    alone takes the first suggestion for a [bracket] with a letter in it; elsewhere it is a new line. A line of
-   text is a combobox. An area of text may have no other role than its own, so it points at the list and at the chosen entry
-   itself, and how many there are is said. */
+   text is a combobox. An area of text may have no other role than its own, so it points at the list and at the chosen
+   entry itself, and how many there are is said. */
 
 import { attribute, h, icon, newId, plural } from "./dom.js";
 import { findSubject, shortened, subjects, tokenForm, tokens } from "./reach.js";
@@ -17,13 +17,16 @@ const WORD = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]*$|[\p{L}][\p{L}\p{M}\p{Nd}_]*$
 const OPEN_BRACKET = /\[([^\][\n"]{0,80})$/;
 const REST_OF_BRACKET = /^[\p{L}\p{M}\p{Nd}_.]*([|\]])/u;
 const OPEN_QUOTE = /"((?:[^"\n]|"")*)$/;
-const COMPARED = /((?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\))\s*(=|==|!=|<|>|<=|>=|\bin\b)\s*(\[[^\]]*)?$/iu;
+const NAME = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\)/u;
+const COMPARED = new RegExp(`(${NAME.source})\\s*(=|==|!=|<|>|<=|>=|\\bin\\b)\\s*(\\[[^\\]]*)?$`, "iu");
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
 const WORDS = new Set(["text", "choice", "choices"]); // kinds of answers that are no numbers
-const LOGIC_WORDS = [["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"], ["in", "Is one of a list"]];
+const LOGIC_WORDS = [["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"],
+  ["in", "Is one of a list"]];
 const FORMULA_WORDS = [
   ["if", "if … then … else …"], ["then", "The value if the condition holds"], ["else", "The value otherwise"],
-  ["argmax(", "The bucket with the most points"], ["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"],
+  ["argmax(", "The bucket with the most points"], ["AND", "Both hold"], ["OR", "At least one holds"],
+  ["NOT", "The opposite"],
 ];
 
 export function mountCompletion(control, store, options) {
@@ -60,9 +63,11 @@ function valueOffers(store, key, before, typed, caret, text, { isQuoted = true }
   const name = found[1].replace(/[()]/g, "");
   const subject = findSubject(store, key, { variable: name });
   const values = subject.choices.length ? subject.choices : subject.suggestions;
-  const items = values.map(([value, words]) => ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
+  const items = values.map(([value, words]) =>
+    ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
   const closes = isQuoted && text[caret] === '"' ? 1 : 0;
-  return { from: caret - typed.length - (isQuoted ? 1 : 0), to: caret + closes, items: matching(items, typed.replaceAll('""', '"')) };
+  return { from: caret - typed.length - (isQuoted ? 1 : 0), to: caret + closes,
+    items: matching(items, typed.replaceAll('""', '"')) };
 }
 
 function quoted(value) {
@@ -95,23 +100,27 @@ function formulaValues(store, key, before, text, caret) {
   if (!found) return null;
   const subject = findSubject(store, key, { variable: found[1].replace(/[ -]/g, "_") });
   const values = subject.choices.length ? subject.choices : subject.suggestions;
-  const items = values.map(([value, words]) => ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
+  const items = values.map(([value, words]) =>
+    ({ insert: quoted(value), name: String(value), says: String(words) === String(value) ? "" : words }));
   const closes = typed && text[caret] === '"' ? 1 : 0;
-  return { from: caret - typed.length, to: caret + closes, items: matching(items, typed.slice(1).replaceAll('""', '"')) };
+  return { from: caret - typed.length, to: caret + closes,
+    items: matching(items, typed.slice(1).replaceAll('""', '"')) };
 }
 
 /** Offers for a [token] of a text at the caret. */
 function inText(store, key, text, caret, field) {
   const bracket = OPEN_BRACKET.exec(text.slice(0, caret));
   if (!bracket || bracket[1].includes("|")) return null; // after the bar stands a text
-  const items = tokens(store, key, { answered: AFTER.has(field) }).map((each) => nameOffer(each, `[${each.name}]`, each.name));
+  const items = tokens(store, key, { answered: AFTER.has(field) })
+    .map((each) => nameOffer(each, `[${each.name}]`, each.name));
   return bracketOffers(items, bracket[1], caret, text);
 }
 
 /** A name to be written, shown as people call it. What is written is told beside it if that is something else. */
 function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
   const isOther = Boolean(called) && !isNamed && !isVariable;
-  return { insert, name: isOther ? called : written, also: written, says: isOther ? `written ${insert} · ${says}` : says };
+  return { insert, name: isOther ? called : written, also: written,
+    says: isOther ? `written ${insert} · ${says}` : says };
 }
 
 /** Offers for a bracket that is open at the caret. Once a letter stands in it, Enter takes the first of them. */
@@ -151,7 +160,8 @@ class Completion {
   constructor(control, store, options) {
     Object.assign(this, { control, store, options });
     this.isLine = control.tagName === "INPUT";
-    this.list = h("ul", { class: "completions", role: "listbox", id: newId("completions"), "aria-label": "Suggestions", hidden: true });
+    this.list = h("ul", { class: "completions", role: "listbox", id: newId("completions"), "aria-label": "Suggestions",
+      hidden: true });
     this.count = h("span", { class: "visually-hidden", role: "status" });
     this.anchor = h("div", { class: "completion-anchor" }, this.list, this.count);
     this.#attach();
@@ -196,7 +206,8 @@ class Completion {
     this.#offers = offers;
     this.items = offers.items.map((item, n) => {
       const element = h("li", { role: "option", id: `${this.list.id}-${n}`, class: "completion" },
-        h("span", { class: "completion-name" }, item.name), " ", h("span", { class: "completion-says" }, shortened(item.says ?? "", 120)));
+        h("span", { class: "completion-name" }, item.name), " ",
+        h("span", { class: "completion-says" }, shortened(item.says ?? "", 120)));
       element.addEventListener("pointerdown", (event) => {
         event.preventDefault(); // the focus stays in the control
         this.#take(n);
@@ -251,7 +262,8 @@ class Completion {
     const isEnter = event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
     const isFirst = isEnter && this.#active < 0 && this.#offers.isTakenByEnter;
     const isTaken = isFirst || ((event.key === "Enter" || event.key === "Tab") && this.#active >= 0 && !event.shiftKey);
-    const step = isTaken ? () => this.#take(Math.max(this.#active, 0)) : event.altKey || event.ctrlKey || event.metaKey ? null : steps[event.key];
+    const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey;
+    const step = isTaken ? () => this.#take(Math.max(this.#active, 0)) : isPlain ? steps[event.key] : null;
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
@@ -279,13 +291,16 @@ function insertText(control, text, from, to) {
 
 /** Open a list of everything that this text may name; what is chosen goes in at the caret. */
 export function openTokens(control, store, { key, field = "prompt" }) {
-  const caret = { from: control.selectionStart ?? control.value.length, to: control.selectionEnd ?? control.value.length };
+  const end = control.value.length;
+  const caret = { from: control.selectionStart ?? end, to: control.selectionEnd ?? end };
   const all = tokens(store, key, { answered: AFTER.has(field) });
   const title = newId("tokens");
-  const search = h("input", { class: "entry", type: "search", placeholder: "Search", "aria-label": "Search", autocomplete: "off" });
+  const search = h("input", { class: "entry", type: "search", placeholder: "Search", "aria-label": "Search",
+    autocomplete: "off" });
   const list = h("div", { class: "token-list" });
   const none = h("p", { class: "help", role: "status" });
-  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"));
+  const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close",
+    onclick: () => dialog.close() }, icon("close"));
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": title }, h("div", { class: "sheet-body" },
     h("div", { class: "sheet-head" }, h("h2", { id: title }, "Insert into the text"), close),
     h("p", { class: "help" }, "It stands in brackets. Each respondent sees their own."), search, none, list));
@@ -295,7 +310,8 @@ export function openTokens(control, store, { key, field = "prompt" }) {
   };
   const draw = () => {
     const wanted = fold(search.value);
-    const found = all.filter((token) => fold(`${token.name} ${token.called ?? ""} ${token.says} ${token.group}`).includes(wanted));
+    const wordsOf = (token) => `${token.name} ${token.called ?? ""} ${token.says} ${token.group}`;
+    const found = all.filter((token) => fold(wordsOf(token)).includes(wanted));
     none.textContent = found.length ? "" : "Nothing by that name can be used here.";
     list.replaceChildren(...grouped(found).map(([group, members]) => tokenGroup(group, members, choose)));
   };
@@ -328,7 +344,8 @@ function grouped(found) {
 function tokenGroup(group, members, choose) {
   const id = newId("token-group");
   return h("section", { "aria-labelledby": id }, h("h3", { id }, group), h("ul", {}, members.map((token) =>
-    h("li", {}, h("button", { type: "button", class: "token", onclick: () => choose(token) }, token.called ? h("b", {}, token.called) : h("code", {}, `[${token.name}]`), " ",
+    h("li", {}, h("button", { type: "button", class: "token", onclick: () => choose(token) },
+      token.called ? h("b", {}, token.called) : h("code", {}, `[${token.name}]`), " ",
       h("span", {}, token.called ? `${token.says} · written [${token.name}]` : token.says))))));
 }
 

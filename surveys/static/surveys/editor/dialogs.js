@@ -7,7 +7,8 @@ export function confirmAction({ title, words, action, isDangerous = true }) {
   return new Promise((resolve) => {
     const body = h("p", { id: "confirm-words" }, typeof words === "string" ? words : "…");
     Promise.resolve(words).then((known) => { body.textContent = known; });
-    const dialog = h("dialog", { class: "sheet", role: "alertdialog", "aria-labelledby": "confirm-title", "aria-describedby": "confirm-words" },
+    const dialog = h("dialog", { class: "sheet", role: "alertdialog", "aria-labelledby": "confirm-title",
+      "aria-describedby": "confirm-words" },
       h("form", { method: "dialog", class: "sheet-body" }, h("h2", { id: "confirm-title" }, title), body,
         h("div", { class: "sheet-foot" },
           h("button", { value: "no", class: "button second" }, "Cancel"),

@@ -9,10 +9,10 @@ const LEAST_ROWS = 2; // of options, as a new question has them
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
   id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
-  image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null, max: null, required: null, precondition: null, show_when: null,
-  hide_when: null, action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
-  when_correct: null, when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null,
-  calculated_formula: null, continue: null,
+  image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null, max: null, required: null,
+  precondition: null, show_when: null, hide_when: null, action_kind: null, action_config: null,
+  correct_answer_ids: null, correct_answer_index: null, when_correct: null, when_incorrect: null, scale: null,
+  randomize_options: null, rank_top_n: null, calculated_formula: null, continue: null,
 };
 
 /** A key that no other block or option has, not even one made on another computer. */
@@ -35,7 +35,8 @@ export function withRoom(blocks) {
   return withKeys(blocks.map((block) => {
     const options = block.options ?? [];
     if (block.id || !WITH_ITEMS.has(block.type) || options.length >= LEAST_ROWS) return block;
-    return { ...block, options: [...options, ...Array.from({ length: LEAST_ROWS - options.length }, () => ({ value: "" }))] };
+    const empty = Array.from({ length: LEAST_ROWS - options.length }, () => ({ value: "" }));
+    return { ...block, options: [...options, ...empty] };
   }));
 }
 
@@ -46,11 +47,13 @@ function withKey(option) {
 export function newBlock(type, blocks) {
   const start = TYPES[type].start();
   const options = start.options?.map((option) => withKey(option)) ?? null;
-  return { ...EMPTY, type, key: newKey(), name: freeName(blocks), required: QUESTIONS.has(type) ? true : null, ...start, options };
+  const required = QUESTIONS.has(type) ? true : null;
+  return { ...EMPTY, type, key: newKey(), name: freeName(blocks), required, ...start, options };
 }
 
 /** A name that stays with the block from the start, so that logic can refer to it before it is saved: the base, with a
- *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block (rule 3.11). */
+ *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block 
+ *  (rule 3.11). */
 export function freeName(blocks, base = null, place = null) {
   const taken = new Set(blocks.map((block) => title(block.name ?? "")));
   if (base === null) {
@@ -146,7 +149,8 @@ export function moveTo(blocks, key, section, before) {
 
 /** Intro, main and outro in this order; the order within each stays. */
 export function inSections(blocks) {
-  return blocks.toSorted((one, other) => SECTIONS.indexOf(one.section ?? "main") - SECTIONS.indexOf(other.section ?? "main"));
+  const place = (block) => SECTIONS.indexOf(block.section ?? "main");
+  return [...blocks].sort((one, other) => place(one) - place(other));
 }
 
 /* Right answers: an option's id once it has one, its index until then */
@@ -258,10 +262,12 @@ function bare(text) {
 export function storedAs(sent, stored) {
   const own = (blocks) => blocks.filter((block) => block.section !== "outro");
   const [mine, theirs] = [own(sent), own(stored)];
-  const isSame = ({ id, type, prompt }, other) => (!id || id === other.id) && type === other.type && bare(prompt) === bare(other.prompt);
+  const isSame = ({ id, type, prompt }, other) => (!id || id === other.id) && type === other.type
+    && bare(prompt) === bare(other.prompt);
   if (mine.length !== theirs.length || !mine.every((block, n) => isSame(block, theirs[n]))) return null;
   const keyed = theirs.map((block, n) => ({
-    ...block, key: mine[n].key, options: block.options?.map((option, m) => ({ ...option, key: mine[n].options?.[m]?.key })) ?? null,
+    ...block, key: mine[n].key,
+    options: block.options?.map((option, m) => ({ ...option, key: mine[n].options?.[m]?.key })) ?? null,
   }));
   return withKeys([...keyed, ...stored.filter((block) => block.section === "outro")]);
 }
@@ -269,7 +275,9 @@ export function storedAs(sent, stored) {
 /* Changing the type of a block */
 
 const SHARED = ["id", "key", "name", "section", "prompt", ...PICTURES, "precondition", "show_when", "hide_when"];
-const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"], ["open_text", "open_numeric"]];
+const OF_CHOICES = ["answer_style", "correct_answer_ids", "correct_answer_index", "when_correct", "when_incorrect"];
+const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"],
+  ["open_text", "open_numeric"]];
 
 /** The types into which a block can change while most of it stays. */
 export function typesLike(type) {
@@ -281,8 +289,10 @@ export function changeType(block, type) {
   const kept = Object.fromEntries(SHARED.map((field) => [field, block[field] ?? null]));
   const isChoice = (each) => ["single_punch", "multi_punch"].includes(each);
   if (isChoice(type) && isChoice(block.type)) {
-    for (const field of ["answer_style", "correct_answer_ids", "correct_answer_index", "when_correct", "when_incorrect"]) kept[field] = block[field];
+    for (const field of OF_CHOICES) kept[field] = block[field];
   }
-  if (typesLike("ranking").includes(type)) Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
+  if (typesLike("ranking").includes(type)) {
+    Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
+  }
   Object.assign(block, EMPTY, TYPES[type].start(), kept, { type, required: block.required });
 }

@@ -1,6 +1,7 @@
 /* Building elements: `h("button", { class: "quiet", onclick: fn }, icon("plus"), "Add")`. */
 
 const SVG = "http://www.w3.org/2000/svg";
+const NO_TEXT = new Set(["checkbox", "radio", "button", "submit", "range", "color"]); // types of inputs
 let lastId = 0;
 
 /** Make an element. `on…` properties are listeners, `true` sets an attribute, null and false leave it out. */
@@ -62,7 +63,7 @@ export function arrange(parent, wanted) {
 export function isTextEntry(element) {
   if (!element || element.disabled || element.readOnly) return false;
   if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
-  return element.tagName === "INPUT" && !["checkbox", "radio", "button", "submit", "range", "color"].includes(element.type);
+  return element.tagName === "INPUT" && !NO_TEXT.has(element.type);
 }
 
 /** Wait for a pause of `delay` milliseconds before calling; `.now()` calls at once, `.cancel()` not at all. */

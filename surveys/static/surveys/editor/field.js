@@ -14,14 +14,21 @@ const PLAIN = {
   prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
   min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
-  thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula", answer_style: "the look of the answers",
-  correct_answer_ids: "the right answer", when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
+  thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",
+  answer_style: "the look of the answers", correct_answer_ids: "the right answer",
+  when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
   "scale.icon": "the signs of the scale", label_left: "the label on the left", label_center: "the label in the middle",
-  label_right: "the label on the right", pause: "the seconds", after: "the way to continue", show_when: "“show this when”",
-  hide_when: "“hide this when”", precondition: "the condition", action_kind: "what is given", action_config: "what is given",
-  xp_amount: "the XP", source_key: "the score", xp_role_id: "the achievement", role_id: "the role", section: "the section",
+  label_right: "the label on the right", pause: "the seconds", after: "the way to continue",
+  show_when: "“show this when”", hide_when: "“hide this when”", precondition: "the condition",
+  action_kind: "what is given", action_config: "what is given", xp_amount: "the XP", source_key: "the score",
+  xp_role_id: "the achievement", role_id: "the role",
+  section: "the section",
   score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
 };
+
+const FOLDED = "details:not([open])";
+/** The controls that can take the focus. */
+export const ENABLED = ["input", "select", "textarea", "button"].map((tag) => `${tag}:not(:disabled)`).join(", ");
 
 /** Where a message speaks of what only the interface has. */
 const STAFF_WORDS = [
@@ -63,7 +70,9 @@ export function context(store, key, options) {
   return {
     store, key, options, fields,
     get block() { return store.block(key); },
-    change(fn, label, merge = null) { return store.changeBlock(key, fn, label, { merge: merge && `${key}:${merge}` }); },
+    change(fn, label, merge = null) {
+      return store.changeBlock(key, fn, label, { merge: merge && `${key}:${merge}` });
+    },
     isOpen(path) { return isOpenForChange(store, store.block(key), path); },
     update(block) { for (const field of fields.values()) field.update(block); },
     showIssues() { for (const field of fields.values()) field.showIssues?.(); },
@@ -83,13 +92,18 @@ function focusField(fields, path) {
 
 export function focusable(element) {
   return () => {
-    const control = element.matches("input, select, textarea, button") ? element : element.querySelector("input:not(:disabled), select:not(:disabled), textarea:not(:disabled), button:not(:disabled)");
+    const control = element.matches("input, select, textarea, button") ? element : element.querySelector(ENABLED);
     if (!control) return false;
-    for (let folded = control.closest("details:not([open])"); folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+    unfold(control);
     control.focus();
     control.scrollIntoView({ block: "nearest" });
     return true;
   };
+}
+
+/** Open what an element is folded in. */
+export function unfold(element) {
+  for (let at = element.closest(FOLDED); at; at = at.parentElement.closest(FOLDED)) at.open = true;
 }
 
 /** Where the findings about a field stand, described by its control. */
@@ -111,7 +125,9 @@ export function problemList(cx, path, control, { isExact = false } = {}) {
 }
 
 function problem(issue, value, { store, key, options }) {
-  const line = h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "), plainMessage(issue.message)));
+  const line = h("li", { class: issue.kind }, icon(issue.kind),
+    h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "),
+      plainMessage(issue.message)));
   if (issue.column && typeof value === "string") line.append(marked(value, issue.column));
   line.append(...mendsOf(issue, { store, key, announce: options.announce }));
   return line;
@@ -121,7 +137,8 @@ function problem(issue, value, { store, key, options }) {
 export function marked(value, column) {
   const at = Math.min(column - 1, value.length);
   const start = Math.max(0, at - 24);
-  return h("code", { class: "excerpt" }, start ? "…" : "", value.slice(start, at), h("mark", {}, value.slice(at, at + 1) || "␣"), value.slice(at + 1, at + 25));
+  return h("code", { class: "excerpt" }, start ? "…" : "", value.slice(start, at),
+    h("mark", {}, value.slice(at, at + 1) || "␣"), value.slice(at + 1, at + 25));
 }
 
 export function describe(control, id, isOn) {
@@ -142,7 +159,8 @@ function frame(cx, path, control, { label, contract = path, help = null, hidden 
   control.disabled = !isOpen;
   if (!isOpen) describe(control, "why-closed", true);
   const element = h("div", { class: "ed-field" },
-    h("div", { class: "ed-label" }, h("label", { for: control.id, class: hidden ? "visually-hidden" : null }, label), !hidden && contractName(contract), extra),
+    h("div", { class: "ed-label" }, h("label", { for: control.id, class: hidden ? "visually-hidden" : null }, label),
+      !hidden && contractName(contract), extra),
     control,
     help && h("p", { class: "help", id: helpId }, help),
     problems.list);
@@ -164,10 +182,12 @@ function put(cx, path, value, label) {
 /** A line or, with `rows`, an area of text. Empty text is null unless `keepsEmpty`. `show(control)` may put something
  *  beside it, and answers a function that draws that anew. */
 export function textField(cx, path, options) {
-  const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null, show = null } = options;
+  const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null,
+    show = null } = options;
   const control = rows
     ? h("textarea", { rows, maxlength: maximum, placeholder, class: "entry", dir: "auto" })
-    : h("input", { type, maxlength: maximum, placeholder, class: "entry", dir: type === "text" ? "auto" : null, autocomplete: "off", spellcheck: type === "text" ? null : "false" });
+    : h("input", { type, maxlength: maximum, placeholder, class: "entry", dir: type === "text" ? "auto" : null,
+      autocomplete: "off", spellcheck: type === "text" ? null : "false" });
   let before = null;
   let shown = null;
   control.addEventListener("focus", () => { before = read(cx.block ?? {}, path); });
@@ -188,7 +208,8 @@ export function textField(cx, path, options) {
 
 export function numberField(cx, path, options) {
   const { label, min = null, max = null, placeholder = null } = options;
-  const control = h("input", { type: "number", step: "1", min, max, placeholder, class: "entry number", inputmode: "numeric" });
+  const control = h("input", { type: "number", step: "1", min, max, placeholder, class: "entry number",
+    inputmode: "numeric" });
   control.addEventListener("input", () => {
     if (control.validity.badInput) return;
     put(cx, path, control.value === "" ? null : Number(control.value), label);
@@ -205,7 +226,8 @@ export function numberField(cx, path, options) {
 /** `choices`: pairs of a value and its name; the value null is a choice too. */
 export function selectField(cx, path, options) {
   const { label, choices, onChange = null } = options;
-  const control = h("select", { class: "entry" }, choices.map(([value, name]) => h("option", { value: value ?? "" }, name)));
+  const control = h("select", { class: "entry" },
+    choices.map(([value, name]) => h("option", { value: value ?? "" }, name)));
   control.addEventListener("change", () => {
     const chosen = choices.find(([value]) => String(value ?? "") === control.value)?.[0] ?? null;
     if (onChange) onChange(chosen);
@@ -220,7 +242,8 @@ export function selectField(cx, path, options) {
 
 export function checkField(cx, path, { label, contract = path, help = null, onChange = null }) {
   const id = newId("field");
-  const control = h("input", { type: "checkbox", id, "data-path": path, "aria-describedby": help ? `${id}-help` : null });
+  const control = h("input",
+    { type: "checkbox", id, "data-path": path, "aria-describedby": help ? `${id}-help` : null });
   const problems = problemList(cx, path, control);
   const isOpen = cx.isOpen(path);
   control.disabled = !isOpen;
@@ -240,7 +263,8 @@ export function checkField(cx, path, { label, contract = path, help = null, onCh
 }
 
 /** A few choices side by side, each with a sign or a word. `get` reads the chosen value from the block. */
-export function segmentField(cx, path, { label, contract = path, choices, get = (block) => read(block, path), onChange, help = null }) {
+export function segmentField(cx, path, options) {
+  const { label, contract = path, choices, get = (block) => read(block, path), onChange, help = null } = options;
   const name = newId("segment");
   const inputs = choices.map(([value, words, sign]) => {
     const input = h("input", { type: "radio", name, value: String(value), "data-path": path });
@@ -249,7 +273,8 @@ export function segmentField(cx, path, { label, contract = path, choices, get = 
   });
   const problems = problemList(cx, path, null);
   const isOpen = cx.isOpen(path);
-  const element = h("fieldset", { class: "ed-field segments", disabled: !isOpen, "aria-describedby": isOpen ? null : "why-closed" },
+  const element = h("fieldset",
+    { class: "ed-field segments", disabled: !isOpen, "aria-describedby": isOpen ? null : "why-closed" },
     h("legend", {}, label, " ", contractName(contract)),
     h("div", { class: "segment-row" }, inputs.map((each) => each.element)),
     help && h("p", { class: "help" }, help), problems.list);
@@ -262,7 +287,8 @@ export function segmentField(cx, path, { label, contract = path, choices, get = 
 /** Rare fields, folded. The summary says what in it is set. */
 export function folded(cx, words, summaryOf, ...children) {
   const said = h("span", { class: "folded-summary" });
-  const element = h("details", { class: "folded" }, h("summary", {}, h("span", {}, words), said), h("div", { class: "folded-body" }, children));
+  const element = h("details", { class: "folded" }, h("summary", {}, h("span", {}, words), said),
+    h("div", { class: "folded-body" }, children));
   const update = (block) => text(said, summaryOf(block));
   cx.fields.set(`#${words}`, { path: `#${words}`, element, update, focus: () => false });
   update(cx.block);

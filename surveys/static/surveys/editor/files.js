@@ -5,7 +5,8 @@
 import { h } from "./dom.js";
 
 export function mountFiles(element, store, { keeping, announce }) {
-  const link = h("a", { class: "quiet export", href: store.urls.export, download: "", title: "Export the script as a file" }, "Export");
+  const link = h("a", { class: "quiet export", href: store.urls.export, download: "",
+    title: "Export the script as a file" }, "Export");
   link.addEventListener("click", async (event) => {
     if (!keeping.isBehind) return;
     event.preventDefault(); // the server exports the draft, so it has to have everything

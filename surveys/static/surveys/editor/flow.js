@@ -10,7 +10,9 @@ const NARROW = "(max-width: 40rem)";
 const SIGNS = { never: "never reached", sometimes: "sometimes skipped", always: "" };
 
 export function mountFlow(element, store, options) {
-  const button = element.tagName === "BUTTON" ? element : element.appendChild(h("button", { type: "button", class: "quiet flow-button" }, icon("mark-logic"), h("span", { class: "flow-button-words" }, "Flow")));
+  const button = element.tagName === "BUTTON" ? element
+    : element.appendChild(h("button", { type: "button", class: "quiet flow-button" },
+      icon("mark-logic"), h("span", { class: "flow-button-words" }, "Flow")));
   const flow = new Flow(button, store, options);
   attribute(button, "aria-haspopup", "dialog");
   button.addEventListener("click", flow.opened);
@@ -46,8 +48,10 @@ class Flow {
     this.views = h("div", { class: "flow-views", role: "group", "aria-label": "Show as", hidden: true });
     this.drawing = h("div", { class: "flow-drawing", tabindex: "0", role: "region", "aria-label": "Drawing" });
     this.list = h("div", { class: "flow-list", hidden: true });
-    const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => this.dialog.close() }, icon("close"));
-    this.dialog = h("dialog", { class: "sheet flow-dialog", "aria-labelledby": title }, h("div", { class: "sheet-body" },
+    const close = h("button", { type: "button", class: "icon-button", "aria-label": "Close",
+      onclick: () => this.dialog.close() }, icon("close"));
+    this.dialog = h("dialog", { class: "sheet flow-dialog", "aria-labelledby": title },
+      h("div", { class: "sheet-body" },
       h("div", { class: "sheet-head" }, h("h2", { id: title }, "Flow of the script"), this.views, close),
       this.status, h("div", { class: "flow-pane" }, this.drawing, this.list)));
     this.dialog.addEventListener("close", () => this.#closed());
@@ -81,7 +85,8 @@ class Flow {
   #show({ svg, steps }) {
     const never = steps.filter((step) => step.reach === "never");
     const names = never.map((step) => step.title).join(", ");
-    this.#say(never.length ? `Never reached: ${names}.` : steps.length ? "Every block can be reached." : "The script has no blocks yet.");
+    this.#say(never.length ? `Never reached: ${names}.` : steps.length ? "Every block can be reached."
+      : "The script has no blocks yet.");
     this.drawing.replaceChildren(parsed(svg));
     this.list.replaceChildren(this.#steps(steps));
     this.#switches();
@@ -104,16 +109,19 @@ class Flow {
   #view(name) {
     this.drawing.hidden = name !== "drawing";
     this.list.hidden = name !== "list";
-    for (const button of this.views.children) attribute(button, "aria-pressed", button.dataset.view === name ? "true" : "false");
+    for (const button of this.views.children) attribute(button, "aria-pressed", String(button.dataset.view === name));
   }
 
   /** The same as the drawing, in words. */
   #steps(steps) {
     return h("ol", { class: "flow-steps" }, steps.map((step) => {
       const link = h("a", { href: `#block-${encodeURIComponent(step.key)}`, "data-key": step.key }, step.title);
-      const ways = step.next.map((way) => `${way.number ? `${way.number} · ${way.title}` : way.title}${way.words ? ` ${way.words}` : ""}`);
+      const sign = SIGNS[step.reach];
+      const called = ({ number, title }) => (number ? `${number} · ${title}` : title);
+      const ways = step.next.map((way) => `${called(way)}${way.words ? ` ${way.words}` : ""}`);
       return h("li", { class: step.reach === "never" ? "is-never" : null, value: step.number },
-        h("div", {}, link, " ", h("span", { class: "flow-kind" }, step.type), step.shown ? h("span", { class: "flow-shown" }, ` · ${step.shown}`) : SIGNS[step.reach] && ` · ${SIGNS[step.reach]}`),
+        h("div", {}, link, " ", h("span", { class: "flow-kind" }, step.type),
+          step.shown ? h("span", { class: "flow-shown" }, ` · ${step.shown}`) : sign && ` · ${sign}`),
         ways.length ? h("div", { class: "flow-next" }, `Leads to ${ways.join("; ")}`) : null);
     }));
   }

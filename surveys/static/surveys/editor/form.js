@@ -4,7 +4,7 @@
 import { addPicker, addPicture } from "../../staff/fields.js";
 import { h, icon, text } from "./dom.js";
 import { changeType, isChosen, typesLike } from "./document.js";
-import { checkField, context, folded, numberField, problemList, selectField, textField } from "./field.js";
+import { ENABLED, checkField, context, folded, numberField, problemList, selectField, textField } from "./field.js";
 import { nameByWords } from "./mends.js";
 import { mountOptions } from "./options.js";
 import { mountScale } from "./scale.js";
@@ -12,14 +12,20 @@ import { actionFields, continueFields } from "./statement.js";
 import { CHOICES, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
 
 const PROMPTS = {
-  content_block: ["What it says", "Hello [UserName|there], welcome! …"], action_block: ["What people read", "You have earned [xp_points] [xp_name]."],
+  content_block: ["What it says", "Hello [UserName|there], welcome! …"],
+  action_block: ["What people read", "You have earned [xp_points] [xp_name]."],
 };
 const STYLES = {
-  choice: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"], ["select_menu", "A menu to choose from"], ["buttons", "Buttons"]],
+  choice: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"],
+    ["select_menu", "A menu to choose from"], ["buttons", "Buttons"]],
   ranking: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"]],
   scale: [[null, "Buttons"], ["select_menu", "A menu to choose from"]],
 };
-const CLOSED = "Respondents are answering this project now, so only wording and pictures can change. To change more, close it, or ";
+const CLOSED = "Respondents are answering this project now, so only wording and pictures can change. "
+  + "To change more, close it, or ";
+const READ_ONLY = "You can read this script, but not change it: only its author and admins can.";
+const AUTOMATIC = "This block is automatic: the project's settings and rewards make it. "
+  + "Its words, pictures and pause can be changed.";
 
 /** `options`: announce(text), actions (move, duplicate, archive), and the parts of others: logic, completion. */
 export function mountForm(element, store, options) {
@@ -101,7 +107,8 @@ class Form {
     whole.show();
     const tools = this.options.tools(block);
     return [
-      h("div", { class: "form-head" }, icon(`type-${block.type}`, "type-sign"), this.title, h("div", { class: "form-tools", role: "toolbar", "aria-label": "This block" }, tools)),
+      h("div", { class: "form-head" }, icon(`type-${block.type}`, "type-sign"), this.title,
+        h("div", { class: "form-tools", role: "toolbar", "aria-label": "This block" }, tools)),
       ...this.#notes(block), whole.list,
       ...mainFields(cx, block), ...this.#logic(block),
       block.section === "outro" ? null : more(cx, block),
@@ -114,18 +121,21 @@ class Form {
   }
 
   #notes(block) {
-    if (block.section === "outro") return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, "This block is automatic: the project's settings and rewards make it. Its words, pictures and pause can be changed."))];
-    if (!this.store.mayEdit) return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, "You can read this script, but not change it: only its author and admins can."))];
+    const note = (...words) => [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, ...words))];
+    if (block.section === "outro") return note(AUTOMATIC);
+    if (!this.store.mayEdit) return note(READ_ONLY);
     if (!this.store.isLive) return [];
-    const duplicate = h("button", { type: "button", class: "ed-link", onclick: this.options.duplicateProject }, "duplicate it as a new version");
-    return [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, CLOSED, duplicate, "."))];
+    const duplicate = h("button", { type: "button", class: "ed-link", onclick: this.options.duplicateProject },
+      "duplicate it as a new version");
+    return note(CLOSED, duplicate, ".");
   }
 
   #logic(block) {
     const { mountLogic } = this.options;
     if (block.section === "outro" || !mountLogic) return [];
     const element = h("section", { class: "form-section logic", "aria-label": "Logic" });
-    const part = mountLogic(element, this.store, { ...this.options, key: block.key, isOpen: this.#cx.isOpen("show_when") });
+    const part = mountLogic(element, this.store,
+      { ...this.options, key: block.key, isOpen: this.#cx.isOpen("show_when") });
     const cleanUp = typeof part === "function" ? part : part?.destroy?.bind(part);
     if (cleanUp) this.#cleanUps.push(cleanUp);
     for (const path of ["show_when", "hide_when", "precondition"]) {
@@ -136,7 +146,7 @@ class Form {
 }
 
 function focusWithin(element) {
-  const control = element.querySelector("[aria-invalid=true]") ?? element.querySelector("input:not(:disabled), select:not(:disabled), textarea:not(:disabled), button:not(:disabled)");
+  const control = element.querySelector("[aria-invalid=true]") ?? element.querySelector(ENABLED);
   control?.focus();
   return Boolean(control);
 }
@@ -152,7 +162,8 @@ function emptyForm(store, options) {
     icon("type-content_block", "type-sign large"),
     h("h2", {}, "An empty script"),
     h("p", {}, "A script is a list of blocks: questions, statements, and what is worked out from the answers."),
-    canAdd && h("button", { type: "button", class: "button first-block", onclick: options.openPalette }, icon("plus"), "Add the first block"),
+    canAdd && h("button", { type: "button", class: "button first-block", onclick: options.openPalette }, icon("plus"),
+      "Add the first block"),
     canAdd && h("div", { class: "first-ways", role: "group", "aria-label": "Or start from" },
       [["sentence", "From a sentence"], ["template", "From a template"], ["file", "From a file"]].map(([way, words]) =>
         h("button", { type: "button", class: "button second", onclick: () => options.openStart(way) }, words))),
@@ -177,7 +188,8 @@ function mainFields(cx, block) {
 
 function promptField(cx, block) {
   const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
-  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
+  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000,
+    extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");
   return element;
@@ -187,7 +199,10 @@ function promptField(cx, block) {
 function insertButton(cx, path) {
   const { openTokens } = cx.options;
   if (!openTokens || !cx.isOpen(path)) return null;
-  const button = h("button", { type: "button", class: "quiet small", onclick: () => openTokens(button.closest(".ed-field").querySelector("textarea"), cx.store, { key: cx.key, field: path }) }, "Insert [ ]");
+  const open = () => {
+    openTokens(button.closest(".ed-field").querySelector("textarea"), cx.store, { key: cx.key, field: path });
+  };
+  const button = h("button", { type: "button", class: "quiet small", onclick: open }, "Insert [ ]");
   return button;
 }
 
@@ -198,25 +213,30 @@ function complete(cx, control, path) {
 function calculation(cx) {
   const formula = textField(cx, "calculated_formula", {
     label: "Formula", rows: 3, maximum: 2000, placeholder: "if [score] >= 8 then Expert else Newcomer",
-    help: "Numbers, [names] of earlier blocks, + − * / ( ), “if … then … else …”, and argmax([score_a], [score_b]) for the bucket with the most points.",
+    help: "Numbers, [names] of earlier blocks, + − * / ( ), “if … then … else …”, and argmax([score_a], [score_b]) "
+      + "for the bucket with the most points.",
   });
   const area = formula.querySelector("textarea");
   area.classList.add("code");
   area.spellcheck = false;
   complete(cx, area, "calculated_formula");
-  return [nameField(cx, "Name of the result", "Other blocks use the result under this name: [name] in texts."), formula];
+  return [nameField(cx, "Name of the result", "Other blocks use the result under this name: [name] in texts."),
+    formula];
 }
 
 function nameField(cx, label, help) {
-  return textField(cx, "name", { label, help, maximum: 64, placeholder: cx.store.marks.get(cx.key)?.name ?? "", onCommit: (before, after) => cx.options.renamed?.(cx.key, before, after) });
+  return textField(cx, "name", { label, help, maximum: 64, placeholder: cx.store.marks.get(cx.key)?.name ?? "",
+    onCommit: (before, after) => cx.options.renamed?.(cx.key, before, after) });
 }
 
 function answering(cx, type) {
   const required = checkField(cx, "required", { label: "An answer is required" });
   const number = (path, label, options = {}) => numberField(cx, path, { label, ...options });
   const limits = {
-    multi_punch: () => [number("min", "Choose at least", { min: 0, placeholder: "0" }), number("max", "Choose at most", { min: 1, placeholder: "all" })],
-    open_numeric: () => [number("min", "Least", { placeholder: "any" }), number("max", "Greatest", { placeholder: "any" })],
+    multi_punch: () => [number("min", "Choose at least", { min: 0, placeholder: "0" }),
+      number("max", "Choose at most", { min: 1, placeholder: "all" })],
+    open_numeric: () => [number("min", "Least", { placeholder: "any" }),
+      number("max", "Greatest", { placeholder: "any" })],
     ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
   }[type]?.() ?? [];
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
@@ -224,7 +244,8 @@ function answering(cx, type) {
 
 /** Points, the right answer and the words after it; where scoring is off, the way to turn it on. */
 function scoringPart(cx, block) {
-  const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect || now.correct_answer_ids?.length || Number.isInteger(now.correct_answer_index));
+  const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect
+    || now.correct_answer_ids?.length || Number.isInteger(now.correct_answer_index));
   if (!cx.store.scoring && !isUsed(block)) return scoringOff(cx);
   const words = (path, label, placeholder) => {
     const element = textField(cx, path, { label, placeholder, rows: 1, maximum: 4000, extra: insertButton(cx, path) });
@@ -232,8 +253,10 @@ function scoringPart(cx, block) {
     return element;
   };
   const part = folded(cx, "Words after the answer", (now) => (isUsed(now) ? "" : "Mark the right answer with ✓ first"),
-    words("when_correct", "After the right answer", "That's right!"), words("when_incorrect", "After a wrong answer", "Not quite: it was …"));
-  if (SCALES.has(block.type)) { // few scales have a right answer, and the sign for it only stands beside points with words
+    words("when_correct", "After the right answer", "That's right!"),
+    words("when_incorrect", "After a wrong answer", "Not quite: it was …"));
+  // few scales have a right answer, and the sign for it only stands beside points with words
+  if (SCALES.has(block.type)) {
     const update = (now) => { part.hidden = !isUsed(now); };
     cx.fields.set("#words-of-scale", { path: "#words-of-scale", update, focus: () => false });
     update(block);
@@ -244,26 +267,37 @@ function scoringPart(cx, block) {
 function scoringOff(cx) {
   if (cx.store.isLive || !cx.store.mayEdit) return null;
   const refusal = h("span", { role: "alert" });
-  const turnOn = h("button", { type: "button", class: "ed-link", onclick: async () => { text(refusal, await cx.options.turnScoringOn() ?? ""); } }, "Turn scoring on");
-  return h("p", { class: "help scoring-off" }, "No points and right answers: scoring is off in this project. ", turnOn, " ", refusal);
+  const turnOn = h("button", { type: "button", class: "ed-link",
+    onclick: async () => { text(refusal, await cx.options.turnScoringOn() ?? ""); } }, "Turn scoring on");
+  return h("p", { class: "help scoring-off" }, "No points and right answers: scoring is off in this project. ", turnOn,
+    " ", refusal);
 }
 
 function more(cx, block) {
   const { type } = block;
   const style = CHOICES.has(type) ? "choice" : type === "ranking" ? "ranking" : SCALES.has(type) ? "scale" : null;
   const parts = [
-    type === "calculated_block" ? textField(cx, "prompt", { label: "Description, for you alone", contract: "prompt", keepsEmpty: true, rows: 1, maximum: 4000 }) : nameField(cx, "Name in logic and texts", "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
+    type === "calculated_block" ? description(cx) : nameField(cx, "Name in logic and texts",
+      "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
     typesLike(type).length > 1 && !cx.store.isLive ? typeField(cx, type) : null,
     style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
-    WITH_ITEMS.has(type) && checkField(cx, "randomize_options", { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
+    WITH_ITEMS.has(type) && checkField(cx, "randomize_options",
+      { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
     ...(type === "calculated_block" ? [] : pictures(cx)),
     STATEMENTS.has(type) && colorField(cx),
   ].filter(Boolean);
   return folded(cx, "More", (now) => summaryOf(now), ...parts);
 }
 
+function description(cx) {
+  const label = "Description, for you alone";
+  return textField(cx, "prompt", { label, contract: "prompt", keepsEmpty: true, rows: 1, maximum: 4000 });
+}
+
 function summaryOf(block) {
-  const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name, block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
+  const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name,
+    block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture",
+    block.answer_style && "look", block.color && "colour"];
   return set.filter(Boolean).join(" · ");
 }
 
@@ -279,18 +313,23 @@ function typeField(cx, type) {
 function pictures(cx) {
   const isBasic = cx.store.vocabulary.tier === "basic";
   const premium = isBasic ? "Pictures need the premium tier. Yours is basic." : null;
-  const kinds = [["image", "Picture above the text", "What the picture shows"], ["thumbnail", "Small picture at the corner", "What the small picture shows"]];
+  const kinds = [["image", "Picture above the text", "What the picture shows"],
+    ["thumbnail", "Small picture at the corner", "What the small picture shows"]];
   return kinds.flatMap(([kind, label, words]) => {
     const path = `${kind}_url`;
-    const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium, show: addPicture });
+    const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium,
+      show: addPicture });
     if (isBasic && !cx.block[path]) field.querySelector("input").disabled = true;
     field.classList.toggle("is-premium", isBasic);
     if (!cx.block[path]) return [field];
-    return [field, textField(cx, `${kind}_alt`, { label: words, maximum: 500, help: "Read to people who do not see it. Leave it empty if it only decorates." })];
+    return [field, textField(cx, `${kind}_alt`,
+      { label: words, maximum: 500, help: "Read to people who do not see it. Leave it empty if it only decorates." })];
   });
 }
 
 function colorField(cx) {
-  const help = cx.store.vocabulary.tier === "basic" ? "Kept, but shown only from the premium tier on. Yours is basic." : "Six digits, such as 5865F2.";
-  return textField(cx, "color", { label: "Colour", maximum: 6, placeholder: "5865F2", help, show: (control) => addPicker(control, "Colour") });
+  const help = cx.store.vocabulary.tier === "basic" ? "Kept, but shown only from the premium tier on. Yours is basic."
+    : "Six digits, such as 5865F2.";
+  return textField(cx, "color", { label: "Colour", maximum: 6, placeholder: "5865F2", help,
+    show: (control) => addPicker(control, "Colour") });
 }

@@ -24,7 +24,8 @@ class Keeping {
   #store; #request; #storage; #name;
   #kept; // the blocks that the server has, as they are shown
   #unanswered = null; // what was sent last without an answer: the server may have it all the same
-  #unsettled = null; // a save or a discard without an answer, `{isSave, blocks, wire}`: it may have happened all the same
+  // a save or a discard without an answer, `{isSave, blocks, wire}`: it may have happened all the same
+  #unsettled = null;
   #failures = 0;
   #isSaving = false;
   #retry = 0;
@@ -101,7 +102,9 @@ class Keeping {
   async #send() {
     if (this.#unsettled && !(await this.#learn())) return false;
     if (this.isBehind) return this.#put();
-    if (["disconnected", "signed_out", "refused"].includes(this.status)) this.#set(this.version === null ? "clean" : "kept");
+    if (["disconnected", "signed_out", "refused"].includes(this.status)) {
+      this.#set(this.version === null ? "clean" : "kept");
+    }
     return true;
   }
 
@@ -400,7 +403,8 @@ class Keeping {
 
   #writeLocal() {
     const copy = {
-      blocks: this.#store.blocks, version: this.version, revision: this.base, fingerprint: this.fingerprint, at: new Date().toISOString(),
+      blocks: this.#store.blocks, version: this.version, revision: this.base, fingerprint: this.fingerprint,
+      at: new Date().toISOString(),
     };
     try {
       this.#storage.setItem(this.#name, JSON.stringify(copy));

@@ -7,7 +7,10 @@ import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_BLOCKS, QUESTIONS, typeName } from "./types.js";
 
 const SECTIONS = [["intro", "Intro"], ["main", "Main"], ["outro", "Outro"]];
-const MARKS = { logic: "Shown only under a condition", score: "Has points", right: "Has a right answer", action: "Gives something", unreachable: "Never reached" };
+const IS_LIVE = "Respondents are answering this project now, so only wording and pictures can change. "
+  + "To add a block, close it first.";
+const MARKS = { logic: "Shown only under a condition", score: "Has points", right: "Has a right answer",
+  action: "Gives something", unreachable: "Never reached" };
 
 /** `options`: announce(text), open(key), openPalette(), archive(key), openHelp(). */
 export function mountList(element, store, options) {
@@ -19,17 +22,26 @@ class List {
 
   constructor(element, store, options) {
     Object.assign(this, { element, store, options });
-    this.box = h("div", { role: "listbox", "aria-label": "Blocks", class: "blocks", "aria-describedby": "list-help", onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event), ondblclick: () => this.options.open(store.selected) });
+    this.box = h("div", { role: "listbox", "aria-label": "Blocks", class: "blocks", "aria-describedby": "list-help",
+      onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event),
+      ondblclick: () => this.options.open(store.selected) });
     this.groups = new Map(SECTIONS.map(([section, name]) => [section, this.#group(section, name)]));
     this.box.append(...[...this.groups.values()].map((group) => group.element));
-    this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(), onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit || store.isLive }, icon("plus"), "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
+    this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(),
+      onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit || store.isLive }, icon("plus"),
+      "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
     this.count = h("span", { class: "quiet-count" });
     this.why = h("p", { class: "ed-note why-no-more", role: "status" });
     element.append(
       h("div", { class: "list-head" }, h("h2", {}, "Blocks"), this.count,
-        h("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)", onclick: () => options.openHelp() }, icon("help"))),
-      h("p", { class: "visually-hidden", id: "list-help" }, "Arrow keys move through the blocks, Alt with arrow keys moves a block, Enter opens it. Question mark tells all keys."),
-      this.box, this.add, this.why, h("div", { class: "list-foot" }, ["flow", "start", "files", "archived"].map((part) => h("div", { "data-part": part }))));
+        h("button", { type: "button", class: "icon-button", "aria-label": "Keys and help", title: "Keys and help (?)",
+          onclick: () => options.openHelp() }, icon("help"))),
+      h("p", { class: "visually-hidden", id: "list-help" },
+        "Arrow keys move through the blocks, Alt with arrow keys moves a block, Enter opens it. ",
+        "Question mark tells all keys."),
+      this.box, this.add, this.why,
+      h("div", { class: "list-foot" },
+        ["flow", "start", "files", "archived"].map((part) => h("div", { "data-part": part }))));
     store.subscribe((what) => this.#notice(what));
     this.draw();
     if (store.mayEdit && !store.isLive) this.#makeSortable();
@@ -39,9 +51,11 @@ class List {
     const id = `section-${section}`;
     const note = section === "outro" ? h("span", { class: "section-note" }, "automatic") : null;
     const cards = h("div", { class: "block-cards", role: "presentation" });
-    const empty = h("p", { class: "section-empty", role: "presentation" }, section === "intro" ? "Nothing comes first" : "No blocks yet");
+    const empty = h("p", { class: "section-empty", role: "presentation" },
+      section === "intro" ? "Nothing comes first" : "No blocks yet");
     const element = h("div", { role: "group", "aria-labelledby": id, class: `block-section ${section}` },
-      h("div", { class: "section-head", role: "presentation" }, h("span", { id }, name, note && " ", note)), cards, empty);
+      h("div", { class: "section-head", role: "presentation" }, h("span", { id }, name, note && " ", note)),
+      cards, empty);
     return { element, cards, empty };
   }
 
@@ -65,7 +79,8 @@ class List {
       group.empty.hidden = bySection[section].length > 0;
       group.element.hidden = section === "outro" && !bySection[section].length;
     }
-    if (focused !== document.activeElement && focused?.classList.contains("block-card") && this.box.contains(focused)) focused.focus();
+    if (focused !== document.activeElement && focused?.classList.contains("block-card")
+      && this.box.contains(focused)) focused.focus();
     const count = store.blocks.length - bySection.outro.length;
     text(this.count, count > 4 ? plural(count, "block") : "");
     this.add.disabled = this.whyNoMore() !== null;
@@ -77,8 +92,9 @@ class List {
   whyNoMore() {
     const { store } = this;
     if (!store.mayEdit) return "You can read this script, but not change it: only its author and admins can.";
-    if (store.isLive) return "Respondents are answering this project now, so only wording and pictures can change. To add a block, close it first.";
-    return store.blocks.filter((block) => block.section !== "outro").length < MAX_BLOCKS ? null : `A script has at most ${MAX_BLOCKS} blocks.`;
+    if (store.isLive) return IS_LIVE;
+    const count = store.blocks.filter((block) => block.section !== "outro").length;
+    return count < MAX_BLOCKS ? null : `A script has at most ${MAX_BLOCKS} blocks.`;
   }
 
   /** Say why, below the button that is disabled. */
@@ -89,10 +105,12 @@ class List {
 
   #makeCard(block) {
     const parts = {
-      number: h("span", { class: "number" }), name: h("span", { class: "card-name" }), marks: h("span", { class: "marks" }),
+      number: h("span", { class: "number" }), name: h("span", { class: "card-name" }),
+      marks: h("span", { class: "marks" }),
       sign: h("span", { class: "card-sign" }), issues: h("span", { class: "card-issues" }),
     };
-    const element = h("div", { role: "option", class: "block-card", tabindex: "-1", id: `block-${block.key}`, "data-key": block.key, "aria-selected": "false" },
+    const element = h("div", { role: "option", class: "block-card", tabindex: "-1", id: `block-${block.key}`,
+      "data-key": block.key, "aria-selected": "false" },
       h("span", { class: "grip", "aria-hidden": "true" }, icon("grip")), parts.number, parts.sign,
       h("span", { class: "card-words" }, parts.name, parts.marks), parts.issues);
     const card = { element, ...parts };
@@ -113,7 +131,8 @@ class List {
     const words = titleOf(block);
     text(card.name, words);
     card.name.classList.toggle("is-empty", !block.prompt.trim() && block.type !== "calculated_block");
-    card.marks.replaceChildren(...[h("span", { class: "card-type" }, smallName(block)), ...marks.map((mark) => h("span", { class: `mark ${mark}`, title: MARKS[mark] }, icon(`mark-${mark}`)))]);
+    card.marks.replaceChildren(...[h("span", { class: "card-type" }, smallName(block)),
+      ...marks.map((mark) => h("span", { class: `mark ${mark}`, title: MARKS[mark] }, icon(`mark-${mark}`)))]);
     card.issues.replaceChildren(...(faults ? [icon("fault")] : found.length ? [icon("warning")] : []));
     card.element.classList.toggle("has-fault", faults > 0);
     attribute(card.element, "aria-label", spoken(block, n, words, marks, faults, found.length - faults));
@@ -224,7 +243,8 @@ export function smallName(block) {
 }
 
 function spoken(block, n, words, marks, faults, warnings) {
-  const parts = [block.section === "outro" ? words : `${n + 1}. ${words}`, typeName(block), ...marks.map((mark) => MARKS[mark])];
+  const parts = [block.section === "outro" ? words : `${n + 1}. ${words}`, typeName(block),
+    ...marks.map((mark) => MARKS[mark])];
   if (QUESTIONS.has(block.type) && block.required) parts.push("Required");
   if (faults) parts.push(plural(faults, "fault"));
   if (warnings) parts.push(plural(warnings, "warning"));

@@ -27,7 +27,8 @@ export function mountLogic(element, store, options) {
 /** The text of a precondition as an author writes it: the kind, the condition alone, and how far it is moved. */
 export function splitPrecondition(text) {
   if (text.startsWith(SHOW_PREFIX) && text.endsWith(SHOW_SUFFIX) && closesAtEnd(text)) {
-    return { kind: "show_when", condition: text.slice(SHOW_PREFIX.length, -SHOW_SUFFIX.length), offset: SHOW_PREFIX.length };
+    return { kind: "show_when", condition: text.slice(SHOW_PREFIX.length, -SHOW_SUFFIX.length),
+      offset: SHOW_PREFIX.length };
   }
   return { kind: "hide_when", condition: text, offset: 0 };
 }
@@ -117,7 +118,8 @@ class Logic {
   #write(fields, label = "Change the condition", merge = null) {
     const empty = { precondition: null, show_when: null, hide_when: null };
     this.#isWriting = true;
-    this.store.changeBlock(this.options.key, (block) => Object.assign(block, empty, fields), label, { merge: merge && `${this.options.key}:logic:${merge}` });
+    this.store.changeBlock(this.options.key, (block) => Object.assign(block, empty, fields), label,
+      { merge: merge && `${this.options.key}:logic:${merge}` });
     this.#isWriting = false;
     this.#drawn = this.#state();
   }
@@ -127,7 +129,8 @@ class Logic {
   #build() {
     const name = newId("logic");
     this.radios = KINDS.map(([kind, words]) => {
-      const input = h("input", { type: "radio", name, value: kind, disabled: !this.options.isOpen, "data-path": kind === "always" ? "precondition" : kind });
+      const input = h("input", { type: "radio", name, value: kind, disabled: !this.options.isOpen,
+        "data-path": kind === "always" ? "precondition" : kind });
       input.addEventListener("change", () => this.#choose(kind));
       return { kind, input, label: h("label", { class: "segment" }, input, h("span", {}, words)) };
     });
@@ -143,16 +146,22 @@ class Logic {
     this.element.replaceChildren(
       h("fieldset", { class: "ed-field segments", "aria-describedby": this.options.isOpen ? null : "why-closed" },
         h("legend", {}, "Show this block"), h("div", { class: "segment-row" }, this.radios.map((each) => each.label))),
-      this.nothing, this.body, this.textField, this.problems, this.says, h("div", { class: "logic-foot" }, this.toggle));
+      this.nothing, this.body, this.textField, this.problems, this.says,
+      h("div", { class: "logic-foot" }, this.toggle));
   }
 
   #buildText() {
     const id = newId("logic-text");
-    this.text = h("textarea", { id, class: "entry code", rows: 2, maxlength: 2000 - SHOW_PREFIX.length - SHOW_SUFFIX.length, spellcheck: "false", autocomplete: "off", "data-path": "precondition", disabled: !this.options.isOpen });
+    this.text = h("textarea", {
+      id, class: "entry code", rows: 2, maxlength: 2000 - SHOW_PREFIX.length - SHOW_SUFFIX.length,
+        spellcheck: "false", autocomplete: "off", "data-path": "precondition", disabled: !this.options.isOpen,
+    });
     this.text.addEventListener("input", () => this.#typed());
     this.label = h("label", { for: id }, "Condition");
     this.textField = h("div", { class: "ed-field logic-text" }, this.label, this.text,
-      h("p", { class: "help", id: `${id}-help` }, "Names, “quoted texts” and numbers, compared by = != < > <= >= and in, joined by AND, OR, NOT and parentheses. Within a quoted text, \"\" is one quotation mark."));
+      h("p", { class: "help", id: `${id}-help` },
+        "Names, “quoted texts” and numbers, compared by = != < > <= >= and in, joined by AND, OR, NOT and ",
+        "parentheses. Within a quoted text, \"\" is one quotation mark."));
     describe(this.text, `${id}-help`, true);
     this.completion = mountCompletion(this.text, this.store, { ...this.options, field: "precondition" });
   }
@@ -274,12 +283,14 @@ class Logic {
     const column = (fault ?? data).column;
     const why = fault ? "This text has a fault, so it cannot be shown as rows." : "Rows cannot say this text.";
     const message = fault ? plainMessage(fault.message) : data.reason ?? "";
-    this.says.replaceChildren(h("span", {}, `${why} ${message} `), column ? marked(condition, Math.max(1, column - offset)) : "");
+    this.says.replaceChildren(h("span", {}, `${why} ${message} `),
+      column ? marked(condition, Math.max(1, column - offset)) : "");
   }
 
   /** The names whose answers are lists, for which `"x" in name` asks for one of them. */
   #lists() {
-    return blocksBefore(this.store, this.options.key).filter((each) => each.kind === "choices").flatMap((each) => [each.name, `q${each.at + 1}`]);
+    return blocksBefore(this.store, this.options.key).filter((each) => each.kind === "choices")
+      .flatMap((each) => [each.name, `q${each.at + 1}`]);
   }
 
   async #ask(body) {
@@ -316,7 +327,9 @@ class Logic {
     const { condition, offset } = splitPrecondition(this.block.precondition ?? "");
     this.problems.hidden = !issues.length;
     this.problems.replaceChildren(...issues.map((issue) => {
-      const line = h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "), plainMessage(issue.message), " "));
+      const line = h("li", { class: issue.kind }, icon(issue.kind),
+        h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "),
+          plainMessage(issue.message), " "));
       if (this.isText && issue.column) line.append(marked(condition, Math.max(1, issue.column - offset)));
       line.append(...mendsOf(issue, { store: this.store, key: this.options.key, announce: this.options.announce }));
       return line;

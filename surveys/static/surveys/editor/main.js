@@ -40,13 +40,25 @@ function start(state) {
   const panes = mountPanes(root);
   const palette = mountPalette(document.body, store, { add: actions.add });
   const openPalette = () => (list.whyNoMore() ? list.tellWhy() : palette.open());
-  const form = mountForm(part("form"), store, { ...actions, announce, request, mountLogic, mountCompletion, openTokens, tools: (block) => formTools(block, store, actions), openPalette, turnScoringOn: () => turnScoringOn(editor), openStart: (way) => editor.startFrom.open(way), duplicateProject: () => duplicateProject(editor), confirmOption: (block, option, noun) => confirmOption(editor, block, option, noun), renamed: (key, before, after) => renamed(editor, key, before, after), revalued: (key, before, after) => revalued(editor, key, before, after) });
-  const list = mountList(part("list"), store, { ...actions, announce, openPalette, openHelp: () => keyboard.openHelp(), open: actions.open, chosen: () => showForm(panes) });
+  const form = mountForm(part("form"), store, { ...actions, announce, request, mountLogic, mountCompletion, openTokens,
+    tools: (block) => formTools(block, store, actions), openPalette, turnScoringOn: () => turnScoringOn(editor),
+    openStart: (way) => editor.startFrom.open(way), duplicateProject: () => duplicateProject(editor),
+    confirmOption: (block, option, noun) => confirmOption(editor, block, option, noun),
+    renamed: (key, before, after) => renamed(editor, key, before, after),
+    revalued: (key, before, after) => revalued(editor, key, before, after) });
+  const list = mountList(part("list"), store, { ...actions, announce, openPalette, openHelp: () => keyboard.openHelp(),
+    open: actions.open, chosen: () => showForm(panes) });
   const startFrom = mountStart(root.querySelector("[data-part=start]"), store, { request, keeping, announce });
   const preview = mountPreview(part("preview"), store, { request, keeping, announce });
   const saving = saveActions(editor, () => status);
-  const status = mountStatus(part("status"), store, { keeping, announce, ...saving, jump: (issue) => jump(editor, panes, issue) });
-  const keyboard = mountKeyboard(root, store, { form: part("form"), announce, toList: () => { panes.show("list", { onlyNarrow: true }); list.focus(); }, save: saving.save, openPalette, step: actions.step });
+  const status = mountStatus(part("status"), store,
+    { keeping, announce, ...saving, jump: (issue) => jump(editor, panes, issue) });
+  const toList = () => {
+    panes.show("list", { onlyNarrow: true });
+    list.focus();
+  };
+  const keyboard = mountKeyboard(root, store,
+    { form: part("form"), announce, toList, save: saving.save, openPalette, step: actions.step });
   Object.assign(editor, { panes, form, list, palette, startFrom, preview, status });
   mountNotices(part("notices"), store, { keeping, state, ago, discard: saving.discard });
   mountUndo(root.querySelector("[data-part=undo]"), store, announce);
@@ -85,7 +97,10 @@ function blockActions(editor) {
     editor.panes.show("form");
     store.select(key, { focus: "" });
   };
-  const announceMove = (key) => announce(`Block moved to place ${store.indexOf(key) + 1} of ${store.blocks.filter((block) => block.section !== "outro").length}, ${store.block(key).section}.`);
+  const announceMove = (key) => {
+    const count = store.blocks.filter((block) => block.section !== "outro").length;
+    announce(`Block moved to place ${store.indexOf(key) + 1} of ${count}, ${store.block(key).section}.`);
+  };
   return {
     open,
     announceMove,
@@ -118,8 +133,10 @@ async function archive(editor, key) {
   const isKnown = block.id && store.known.blocks.has(block.id);
   const number = store.indexOf(key) + 1;
   const used = usesInWords(store, block);
-  const [verb, words] = isKnown ? ["Archive", answersOf(editor, block).then((counted) => `${used}${counted}`)] : ["Remove", `${used}Undo brings it back.`];
-  if ((isKnown || used) && !(await confirmAction({ title: `${verb} block ${number}?`, words, action: `${verb} block` }))) return;
+  const [verb, words] = isKnown ? ["Archive", answersOf(editor, block).then((counted) => `${used}${counted}`)]
+    : ["Remove", `${used}Undo brings it back.`];
+  const ask = () => confirmAction({ title: `${verb} block ${number}?`, words, action: `${verb} block` });
+  if ((isKnown || used) && !(await ask())) return;
   store.remove(key);
   announce(`Block ${number} ${isKnown ? "archived" : "removed"}. Control Z brings it back.`);
   editor.list.focus();
@@ -128,7 +145,8 @@ async function archive(editor, key) {
 /** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere. */
 function usesInWords(store, block) {
   const name = nameOf(store, block);
-  const users = usersOf(store.blocks.filter((each) => each.key !== block.key), { name, place: store.indexOf(block.key) + 1 });
+  const users = usersOf(store.blocks.filter((each) => each.key !== block.key),
+    { name, place: store.indexOf(block.key) + 1 });
   if (!users.length) return "";
   const called = users.slice(0, MOST_USERS).map((each) => {
     const words = `“${calledOf(store, each, 40)}”`;
@@ -144,7 +162,8 @@ async function answersOf(editor, block) {
   const counted = await countAnswers(editor, block);
   if (counted === null) return `Answers that it has stay in results and exports. ${after}`;
   if (!counted) return `Nobody has answered it yet. ${after}`;
-  return `It was answered in ${counted}. The answers stay in results and exports, and nobody is asked any more. ${after}`;
+  return `It was answered in ${counted}. The answers stay in results and exports, and nobody is asked any more. `
+    + after;
 }
 
 /** Ask before an option goes that people may have chosen. */
@@ -152,13 +171,15 @@ function confirmOption(editor, block, option, noun) {
   const words = countAnswers(editor, block, option).then((counted) => {
     if (counted === null) return "Answers that have it keep it in results and exports. Undo brings it back.";
     if (!counted) return "Nobody has chosen it yet. Undo brings it back.";
-    return `It was chosen in ${counted}. Results and exports keep it there, by its name and as removed; nobody can choose it any more. Undo brings it back.`;
+    return `It was chosen in ${counted}. Results and exports keep it there, by its name and as removed; `
+      + "nobody can choose it any more. Undo brings it back.";
   });
-  return confirmAction({ title: `Remove “${shortened(option.label || option.value, 40)}”?`, words, action: `Remove ${noun}` });
+  return confirmAction({ title: `Remove “${shortened(option.label || option.value, 40)}”?`, words,
+    action: `Remove ${noun}` });
 }
 
-/** In how many responses a block was answered, or one of its options was chosen: "3 responses"; empty for none, null if the
- *  server does not tell. */
+/** In how many responses a block was answered, or one of its options was chosen: "3 responses"; empty for none, null if
+ *  the server does not tell. */
 async function countAnswers({ store, request }, block, option = null) {
   try {
     const url = (store.urls.answers ?? "blocks/0/answers/").replace("/0/", `/${block.id}/`);
@@ -172,10 +193,13 @@ async function countAnswers({ store, request }, block, option = null) {
 
 function formTools(block, store, actions) {
   if (block.section === "outro" || !store.mayEdit || store.isLive) return [];
-  const tool = (name, label, act) => h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: act }, icon(name));
+  const tool = (name, label, act) =>
+    h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: act }, icon(name));
   return [
-    tool("up", "Move block up", () => actions.move(block.key, -1)), tool("down", "Move block down", () => actions.move(block.key, 1)),
-    tool("copy", "Duplicate block", () => actions.duplicate(block.key)), tool("archive", "Archive block", () => actions.archive(block.key)),
+    tool("up", "Move block up", () => actions.move(block.key, -1)),
+    tool("down", "Move block down", () => actions.move(block.key, 1)),
+    tool("copy", "Duplicate block", () => actions.duplicate(block.key)),
+    tool("archive", "Archive block", () => actions.archive(block.key)),
   ];
 }
 
@@ -184,7 +208,8 @@ function renamed({ store, announce }, key, before, after) {
   let carried = 0;
   const names = store.blocks.filter((block) => block.key !== key).map((block) => title(block.name ?? ""));
   if (!before || !after || names.includes(title(before)) || names.includes(title(after))) return;
-  store.change((blocks) => { carried = carryName(blocks.filter((block) => block.key !== key), before, after); }, "Carry the new name");
+  store.change((blocks) => { carried = carryName(blocks.filter((block) => block.key !== key), before, after); },
+    "Carry the new name");
   if (carried) announce(`The new name was carried into ${plural(carried, "other block")}.`);
 }
 
@@ -192,9 +217,11 @@ function renamed({ store, announce }, key, before, after) {
 function revalued({ store, announce }, key, before, after) {
   const name = store.block(key)?.name ?? store.marks.get(key)?.name;
   const values = (store.block(key)?.options ?? []).map((option) => option.value);
-  if (values.includes(before) || values.filter((value) => value === after).length > 1) return; // whose it is cannot be told
+  // whose it is cannot be told
+  if (values.includes(before) || values.filter((value) => value === after).length > 1) return;
   let carried = 0;
-  store.change((blocks) => { carried = carryValue(blocks, { name, place: store.indexOf(key) + 1 }, before, after); }, "Carry the new value");
+  store.change((blocks) => { carried = carryValue(blocks, { name, place: store.indexOf(key) + 1 }, before, after); },
+    "Carry the new value");
   if (carried) announce(`The new value was carried into the logic of ${plural(carried, "block")}.`);
 }
 
@@ -220,7 +247,9 @@ function saveActions(editor, statusOf) {
   const actions = {
     async save() {
       if (!store.mayEdit || keeping.status === "saving") return;
-      if (isTextEntry(document.activeElement)) document.activeElement.dispatchEvent(new Event("change", { bubbles: true })); // a name that is being typed
+      // a name that is being typed
+      const focused = document.activeElement;
+      if (isTextEntry(focused)) focused.dispatchEvent(new Event("change", { bubbles: true }));
       store.settle();
       if (!keeping.hasDraft) return void announce("There is nothing to save.");
       if (!(await keeping.flush())) return;
@@ -229,7 +258,9 @@ function saveActions(editor, statusOf) {
       if (refusal?.status) await refused(editor, refusal, showFaults, actions.save);
     },
     async discard() {
-      const agreed = await confirmAction({ title: "Discard all unsaved changes?", words: "The script goes back to what was last saved. Undo brings the changes back while this page stays open.", action: "Discard changes" });
+      const agreed = await confirmAction({ title: "Discard all unsaved changes?",
+        words: "The script goes back to what was last saved. Undo brings the changes back while this page stays open.",
+        action: "Discard changes" });
       if (agreed && await keeping.discard()) announce("Changes discarded.");
     },
   };
@@ -258,8 +289,12 @@ async function duplicateProject({ store, request, keeping, announce }) {
 
 /** Ask, and turn scoring on as the tab Rewards does. Answers why it was refused, if it was. */
 async function turnScoringOn({ store, request, keeping, announce }) {
-  const words = "Options then carry points, which are summed in a bucket called Score until you name others under Rewards, and a choice can have a right answer. Answers are scored from then on. It can be turned off again while the project is not open.";
-  if (!(await confirmAction({ title: "Turn scoring on?", words, action: "Turn scoring on", isDangerous: false }))) return null;
+  const words =
+    "Options then carry points, which are summed in a bucket called Score until you name others under Rewards, "
+    + "and a choice can have a right answer. Answers are scored from then on. "
+    + "It can be turned off again while the project is not open.";
+  const ask = { title: "Turn scoring on?", words, action: "Turn scoring on", isDangerous: false };
+  if (!(await confirmAction(ask))) return null;
   if (!(await keeping.flush())) return "The last changes could not be sent to the server. Try again in a moment.";
   try {
     const { status, data } = await request("POST", store.urls.scoring, {});
@@ -275,7 +310,9 @@ async function turnScoringOn({ store, request, keeping, announce }) {
 /* Small things */
 
 function mountUndo(element, store, announce) {
-  const button = (name, label, keys, act) => h("button", { type: "button", class: "icon-button", "aria-label": label, title: `${label} (${keys})`, onclick: () => { const what = act(); if (what) announce(`${label}: ${what}`); } }, icon(name));
+  const button = (name, label, keys, act) =>
+    h("button", { type: "button", class: "icon-button", "aria-label": label, title: `${label} (${keys})`,
+      onclick: () => { const what = act(); if (what) announce(`${label}: ${what}`); } }, icon(name));
   const undo = button("undo", "Undo", "Ctrl+Z", () => store.undo());
   const redo = button("redo", "Redo", "Ctrl+Shift+Z", () => store.redo());
   const show = () => {

@@ -1,5 +1,5 @@
-/* What can be put right at one press, beside the finding that says what is wrong: a name like q3, which is a position and
-   also the name of another block. That block gets another name, which its references follow.
+/* What can be put right at one press, beside the finding that says what is wrong: a name like q3, which is a position
+   and also the name of another block. That block gets another name, which its references follow.
 
      findingLine.append(...mendsOf(issue, { store, key, announce }))     buttons, if there are any */
 

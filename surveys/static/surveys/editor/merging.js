@@ -33,7 +33,8 @@ const OF_OUTRO = new Set(["prompt", "pictures", "continue"]);
 
 /** The rows of a comparison, in the order of the script. Texts of `yours` follow blocks that they have renamed. */
 export function compare(base, theirs, yours) {
-  const [was, stored, drafted] = [base && withKeys(base), withKeys(theirs), following(base, theirs, withKeys(structuredClone(yours)))];
+  const [was, stored, drafted] = [base && withKeys(base), withKeys(theirs),
+    following(base, theirs, withKeys(structuredClone(yours)))];
   const sides = [was ?? [], stored, drafted].map((blocks) => new Map(blocks.map((block) => [identity(block), block])));
   const ids = spliced(spliced(stored.map(identity), drafted.map(identity)), was?.map(identity) ?? []);
   return ids.map((id) => row(id, ...sides.map((side) => side.get(id) ?? null), was !== null));
@@ -46,7 +47,8 @@ export function differing(rows) {
 
 /** Whether both sides have moved blocks, each in its own way; and the order that is taken if nobody decides. */
 export function orderOf(base, theirs, yours) {
-  const lists = [base ?? theirs, theirs, yours].map((blocks) => blocks.filter((block) => block.section !== "outro").map(identity));
+  const lists = [base ?? theirs, theirs, yours]
+    .map((blocks) => blocks.filter((block) => block.section !== "outro").map(identity));
   const common = new Set(lists[0].filter((id) => lists.every((list) => list.includes(id))));
   const [was, stored, drafted] = lists.map((list) => list.filter((id) => common.has(id)).join(" "));
   const isConflict = stored !== drafted && drafted !== was && (stored !== was || base === null);
@@ -76,14 +78,16 @@ export function resultOf({ theirs, yours, choice, parts, isOutro }) {
 function row(id, base, theirs, yours, hasBase) {
   const isOutro = (theirs ?? yours ?? base).section === "outro";
   const parts = theirs && yours ? changedParts(base, theirs, yours, isOutro) : [];
-  const found = { id, base, theirs, yours, parts, isOutro, kind: "same", choice: "yours", choices: ["theirs", "yours"] };
+  const found = { id, base, theirs, yours, parts, isOutro, kind: "same", choice: "yours",
+    choices: ["theirs", "yours"] };
   if (!theirs && !yours) return { ...found, choice: "theirs" };
   if (!theirs || !yours) return oneSided(found, hasBase);
   if (!parts.length) return { ...found, choice: "theirs" };
   const by = new Set(parts.map((part) => part.by));
   if (by.has("conflict") || mixesTypes(parts, by)) return { ...found, kind: "conflict", choice: null };
   if (by.size === 2) return { ...found, kind: "both", choice: "both", choices: ["theirs", "yours", "both"] };
-  return by.has("theirs") ? { ...found, kind: "theirs", choice: "theirs" } : { ...found, kind: "yours", choice: "yours" };
+  return by.has("theirs") ? { ...found, kind: "theirs", choice: "theirs" }
+    : { ...found, kind: "yours", choice: "yours" };
 }
 
 /** A block that only one side has: added there, or removed by the other. */
@@ -95,7 +99,8 @@ function oneSided(found, hasBase) {
     const isEdited = changedParts(base, theirs, base, false).length > 0;
     return { ...found, kind: isEdited ? "conflict" : "yours", choice: isEdited ? null : "yours" };
   }
-  if (!base) return { ...found, kind: yours.id && !hasBase ? "conflict" : "yours", choice: yours.id && !hasBase ? null : "yours" };
+  if (!base) return { ...found, kind: yours.id && !hasBase ? "conflict" : "yours",
+    choice: yours.id && !hasBase ? null : "yours" };
   const isEdited = changedParts(base, base, yours, false).length > 0;
   return { ...found, kind: isEdited ? "conflict" : "theirs", choice: isEdited ? null : "theirs" };
 }
@@ -120,7 +125,9 @@ function changedParts(base, theirs, yours, isOutro) {
 /** A part of a block as a text that is equal for equal parts. */
 function canonical(block, name) {
   if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswer(block)]);
-  if (name === "logic" && (block.show_when || block.hide_when)) return JSON.stringify(sorted([block.show_when ?? null, block.hide_when ?? null]));
+  if (name === "logic" && (block.show_when || block.hide_when)) {
+    return JSON.stringify(sorted([block.show_when ?? null, block.hide_when ?? null]));
+  }
   return JSON.stringify(fieldsOf(name).map((field) => sorted(emptied(block[field]))));
 }
 
@@ -144,7 +151,8 @@ function emptied(value) {
 function sorted(value) {
   if (Array.isArray(value)) return value.map(sorted);
   if (!value || typeof value !== "object") return value;
-  return Object.fromEntries(Object.keys(value).sort().filter((name) => emptied(value[name]) !== null).map((name) => [name, sorted(value[name])]));
+  return Object.fromEntries(Object.keys(value).sort().filter((name) => emptied(value[name]) !== null)
+    .map((name) => [name, sorted(value[name])]));
 }
 
 function identity(block) {

@@ -24,8 +24,11 @@ function askForLocal(element, store, keeping, { local, state, ago }) {
     keeping.useLocal(true);
     return;
   }
-  const note = notice(`This computer has changes from ${ago(new Date(local.at))} that the server never got. The server has a ${state.draft ? "later draft" : "saved script"}.`,
-    ["Use this computer's", () => { keeping.useLocal(true); note.remove(); }], ["Keep the server's", () => { keeping.useLocal(false); note.remove(); }]);
+  const says = `This computer has changes from ${ago(new Date(local.at))} that the server never got. `
+    + `The server has a ${state.draft ? "later draft" : "saved script"}.`;
+  const note = notice(says,
+    ["Use this computer's", () => { keeping.useLocal(true); note.remove(); }],
+    ["Keep the server's", () => { keeping.useLocal(false); note.remove(); }]);
   element.append(note);
 }
 
@@ -34,7 +37,8 @@ function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   const saved = new Date(state.draft.saved_at);
   const time = h("time", { datetime: saved.toISOString(), title: inWords(saved) }, ago(saved));
   const ticks = setInterval(() => { time.textContent = ago(saved); }, TICK);
-  const behind = state.draft.is_behind ? "The script was saved by somebody else since; you can compare both when you save." : "";
+  const behind = state.draft.is_behind
+    ? "The script was saved by somebody else since; you can compare both when you save." : "";
   const words = h("span", {}, "You have a draft from ", time, ": it is kept, but not saved in the script yet. ");
   const note = notice([words, behind], ["Discard", discard], ["Hide", () => remove()]);
   const remove = () => {
@@ -51,5 +55,6 @@ function tellOfDraft(element, store, { keeping, state, ago, discard }) {
 }
 
 function notice(words, ...actions) {
-  return h("div", { class: "notice" }, h("p", {}, words), actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));
+  return h("div", { class: "notice" }, h("p", {}, words),
+    actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));
 }

@@ -5,7 +5,7 @@
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
 import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
 import { pickEmoji } from "./emoji.js";
-import { contractName, describe, problemList } from "./field.js";
+import { contractName, describe, problemList, unfold } from "./field.js";
 import { askForList, divide, linesOf, told } from "./pasting.js";
 import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
@@ -30,7 +30,8 @@ class Options {
     this.element = this.#build();
     cx.fields.set("options", {
       path: "options", element: this.element, update: (block) => this.update(block),
-      focus: () => this.#focusAt(0), showIssues: () => { this.problems.show(); for (const row of this.#rows.values()) row.problems.show(); },
+      focus: () => this.#focusAt(0),
+      showIssues: () => { this.problems.show(); for (const row of this.#rows.values()) row.problems.show(); },
     });
     this.update(cx.block);
     this.problems.show();
@@ -76,9 +77,12 @@ class Options {
   #build() {
     const { cx } = this;
     this.count = h("span", { class: "quiet-count" });
-    this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList, onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
-    const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList, onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
-    this.values = h("input", { type: "checkbox", onchange: () => { this.showsValues = this.values.checked; this.update(cx.block); } });
+    this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList,
+      onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
+    const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
+      onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
+    this.values = h("input",
+      { type: "checkbox", onchange: () => { this.showsValues = this.values.checked; this.update(cx.block); } });
     this.head = h("div", { class: "options-head", "aria-hidden": "true" });
     return h("fieldset", { class: "ed-field options" },
       h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
@@ -94,17 +98,20 @@ class Options {
     this.values.checked = showsValues;
     this.values.disabled = hasLabels && !this.showsValues;
     const isFull = options.length >= this.limit;
-    text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5 ? ` ${plural(options.length, this.noun)}` : "");
+    text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5
+      ? ` ${plural(options.length, this.noun)}` : "");
     this.add.disabled = !this.canChangeList || isFull;
     this.#head(showsValues);
     this.element.classList.toggle("has-right", this.scores.length > 0);
-    this.element.classList.toggle("has-pin", Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
+    this.element.classList.toggle("has-pin",
+      Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
     const right = correctKey(block);
     const keys = new Set(options.map((option) => option.key));
     for (const [key, row] of this.#rows) if (!keys.has(key)) this.#drop(key, row);
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
-      row.update(option, { n, count: options.length, showsValues, isRight: option.key === right, isShuffled: block.randomize_options });
+      row.update(option, { n, count: options.length, showsValues, isRight: option.key === right,
+        isShuffled: block.randomize_options });
       return row.element;
     });
     arrange(this.list, rows);
@@ -117,13 +124,15 @@ class Options {
     if (this.head.dataset.names === signature) return;
     this.head.dataset.names = signature;
     this.head.hidden = !names.length;
-    this.head.replaceChildren(...(showsValues ? [] : [h("span", { class: "wide" }, "")]), ...names.map(([name, kind]) => h("span", { class: kind, title: name }, name)));
+    this.head.replaceChildren(...(showsValues ? [] : [h("span", { class: "wide" }, "")]),
+      ...names.map(([name, kind]) => h("span", { class: kind, title: name }, name)));
   }
 
   #makeRow(option) {
     const row = new Row(this, option);
     this.#rows.set(option.key, row);
-    this.cx.fields.set(`options.${option.key}`, { path: `options.${option.key}`, update() {}, focus: () => row.focus(), showIssues: () => row.problems.show() });
+    this.cx.fields.set(`options.${option.key}`, { path: `options.${option.key}`, update() {}, focus: () => row.focus(),
+      showIssues: () => row.problems.show() });
     return row;
   }
 
@@ -180,7 +189,8 @@ class Options {
   /** Several lines pasted into an option: they follow it, and if it is blank the first goes into it. Options still
       blank make way. For what is left out, the box of "Paste a list" opens. */
   pasteInto(key, lines, { isBlank }) {
-    const isFilled = (option) => option.id || option.value.trim() || option.label || option.emoji || option.score_values;
+    const isFilled = (option) => option.id || option.value.trim() || option.label || option.emoji
+      || option.score_values;
     const stays = (option) => (option.key === key ? !isBlank : isFilled(option));
     const others = (this.cx.block.options ?? []).filter(stays);
     const parts = divide(lines, this.most - others.length);
@@ -204,7 +214,8 @@ class Options {
     const option = block.options?.find((each) => each.key === key);
     const mayBeChosen = option && store.answered.has(block.id) && store.known.options.has(option.id);
     if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
-    this.cx.options.confirmOption(block, option, this.noun).then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
+    this.cx.options.confirmOption(block, option, this.noun)
+      .then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
   }
 
   #takeOut(key, focusBefore) {
@@ -237,7 +248,8 @@ class Options {
 
   mark(key) {
     const isMarked = correctKey(this.cx.block) === key;
-    this.cx.change((block) => markCorrect(block, isMarked ? null : key), isMarked ? "Have no right answer" : "Mark the right answer");
+    this.cx.change((block) => markCorrect(block, isMarked ? null : key),
+      isMarked ? "Have no right answer" : "Mark the right answer");
   }
 
   focusNext(key, step) {
@@ -259,7 +271,9 @@ class Options {
       scroller: this.list.closest(".pane") ?? document.scrollingElement,
       name: (row) => row.querySelector("input").value || this.noun,
       slots: () => slotsBetween([...this.list.children], this.list.getBoundingClientRect().top),
-      drop: (row, slot) => { if (slot.before !== row) this.place(row.dataset.key, () => slot.before?.dataset.key ?? null); },
+      drop: (row, slot) => {
+        if (slot.before !== row) this.place(row.dataset.key, () => slot.before?.dataset.key ?? null);
+      },
     });
   }
 }
@@ -275,33 +289,43 @@ class Row {
     const { cx, noun } = list;
     this.entry = this.#textEntry("Label", (value) => this.#setText(value));
     this.stored = this.#textEntry("Stored value", (value) => this.#setStored(value));
-    this.emoji = h("button", { type: "button", class: "emoji-button", onclick: () => this.#chooseEmoji(), disabled: !cx.isOpen("options.x.emoji") });
+    this.emoji = h("button", { type: "button", class: "emoji-button", onclick: () => this.#chooseEmoji(),
+      disabled: !cx.isOpen("options.x.emoji") });
     this.scores = list.scores.map((bucket) => this.#scoreEntry(bucket));
-    this.right = list.scores.length ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"), onclick: () => list.mark(this.key) }, icon("check")) : null;
-    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList, onclick: () => this.#pin() }, icon("pin"));
+    this.right = list.scores.length
+      ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"),
+        onclick: () => list.mark(this.key) }, icon("check")) : null;
+    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList,
+      onclick: () => this.#pin() }, icon("pin"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
     this.problems = problemList(cx, `options.${option.key}`, this.entry);
     this.entry.disabled = !cx.isOpen("options.x.label");
     this.stored.disabled = !list.canChangeList;
-    const scores = this.scores.length ? h("span", { class: list.isWide ? "scores in-line" : "scores below" }, this.scores.map((score) => score.element)) : null;
+    const scores = this.scores.length ? h("span", { class: list.isWide ? "scores in-line" : "scores below" },
+      this.scores.map((score) => score.element)) : null;
     this.element = h("li", { class: "option-row", "data-key": option.key },
       h("span", { class: "grip", "aria-hidden": "true", hidden: !list.canChangeList }, icon("grip")),
       this.emoji, this.entry, this.stored, list.isWide && scores,
-      h("span", { class: "option-tools" }, this.right, this.pin, h("span", { class: "option-moves" }, this.up, this.down), this.delete),
+      h("span", { class: "option-tools" }, this.right, this.pin,
+        h("span", { class: "option-moves" }, this.up, this.down), this.delete),
       !list.isWide && scores, this.problems.list);
     this.noun = noun;
   }
 
   #tool(name, onclick, tabindex = null) {
-    return h("button", { type: "button", class: "icon-button", tabindex, onclick, disabled: !this.list.canChangeList }, icon(name));
+    return h("button", { type: "button", class: "icon-button", tabindex, onclick, disabled: !this.list.canChangeList },
+      icon(name));
   }
 
   #textEntry(kind, set) {
-    return h("input", { type: "text", class: "entry", dir: "auto", autocomplete: "off", maxlength: 500, "data-path": `options.${this.key}`, "data-kind": kind,
-      "aria-keyshortcuts": "Enter Alt+ArrowUp Alt+ArrowDown", oninput: (event) => set(event.target.value), onkeydown: (event) => this.#key(event),
-      onpaste: (event) => this.#paste(event), onfocus: () => { this.before = this.#current()?.value; }, onchange: () => this.#carry() });
+    return h("input", { type: "text", class: "entry", dir: "auto", autocomplete: "off", maxlength: 500,
+      "data-path": `options.${this.key}`, "data-kind": kind,
+      "aria-keyshortcuts": "Enter Alt+ArrowUp Alt+ArrowDown", oninput: (event) => set(event.target.value),
+      onkeydown: (event) => this.#key(event),
+      onpaste: (event) => this.#paste(event), onfocus: () => { this.before = this.#current()?.value; },
+      onchange: () => this.#carry() });
   }
 
   #current() {
@@ -311,12 +335,14 @@ class Row {
   /** Conditions that compare with the value as it was follow it. */
   #carry() {
     const after = this.#current()?.value;
-    if (this.before && after && after !== this.before) this.list.cx.options.revalued?.(this.list.cx.key, this.before, after);
+    const { cx } = this.list;
+    if (this.before && after && after !== this.before) cx.options.revalued?.(cx.key, this.before, after);
     this.before = after;
   }
 
   #scoreEntry(bucket) {
-    const input = h("input", { type: "number", step: "any", class: "entry score", placeholder: "0", disabled: !this.list.canChangeList, inputmode: "decimal", oninput: () => this.#setScore(bucket.key, input) });
+    const input = h("input", { type: "number", step: "any", class: "entry score", placeholder: "0",
+      disabled: !this.list.canChangeList, inputmode: "decimal", oninput: () => this.#setScore(bucket.key, input) });
     const element = this.list.isWide ? input : h("label", { class: "score-label" }, h("span", {}, bucket.name), input);
     return { bucket, input, element };
   }
@@ -331,7 +357,9 @@ class Row {
     attribute(this.stored, "aria-label", `${name}, stored value`);
     this.stored.hidden = !showsValues;
     this.#showEmoji(option, name);
-    for (const { bucket, input } of this.scores) this.#showScore(input, option.score_values?.[bucket.key], `${name}, points for ${bucket.name}`);
+    for (const { bucket, input } of this.scores) {
+      this.#showScore(input, option.score_values?.[bucket.key], `${name}, points for ${bucket.name}`);
+    }
     if (this.right) {
       attribute(this.right, "aria-pressed", String(isRight));
       attribute(this.right, "aria-label", `${name} is the right answer`);
@@ -350,7 +378,8 @@ class Row {
   }
 
   #showEmoji(option, name) {
-    attribute(this.emoji, "aria-label", option.emoji ? `${name}, emoji ${option.emoji}: change` : `${name}: add an emoji`);
+    attribute(this.emoji, "aria-label", option.emoji ? `${name}, emoji ${option.emoji}: change`
+      : `${name}: add an emoji`);
     attribute(this.emoji, "title", option.emoji ? "Change the emoji" : "Add an emoji");
     const sign = option.emoji ?? "";
     if (this.emoji.dataset.sign === sign) return;
@@ -416,9 +445,10 @@ class Row {
 
   #key(event) {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const isEmpty = !this.entry.value && !this.stored.value;
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) this.list.goOn(this.key);
-    else if (event.key === "Backspace" && !this.entry.value && !this.stored.value) this.list.remove(this.key, { focusBefore: true });
+    else if (event.key === "Backspace" && isEmpty) this.list.remove(this.key, { focusBefore: true });
     else if (step && event.altKey) this.list.move(this.key, step);
     else if (step) this.list.focusNext(this.key, step);
     else return;
@@ -436,7 +466,7 @@ class Row {
 
   focus() {
     if (this.entry.disabled) return false;
-    for (let folded = this.entry.closest("details:not([open])"); folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+    unfold(this.entry);
     this.entry.focus();
     this.entry.scrollIntoView({ block: "nearest" });
     return true;

@@ -11,12 +11,20 @@ export function mountPalette(element, store, options) {
 class Palette {
   constructor(element, store, options) {
     Object.assign(this, { store, options });
-    this.search = h("input", { type: "search", class: "entry", role: "combobox", "aria-label": "Search the types of blocks", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", placeholder: "Search: stars, number, menu…", autocomplete: "off", oninput: () => this.#filter(), onkeydown: (event) => this.#key(event) });
-    this.list = h("div", { role: "listbox", id: "palette-list", "aria-label": "Types of blocks", class: "palette-list" });
+    this.search = h("input",
+      { type: "search", class: "entry", role: "combobox", "aria-label": "Search the types of blocks",
+        "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
+        placeholder: "Search: stars, number, menu…", autocomplete: "off", oninput: () => this.#filter(),
+        onkeydown: (event) => this.#key(event) });
+    this.list = h("div", { role: "listbox", id: "palette-list", "aria-label": "Types of blocks",
+      class: "palette-list" });
     this.none = h("p", { class: "help", hidden: true, role: "status" });
-    this.dialog = h("dialog", { class: "sheet palette", "aria-labelledby": "palette-title", onclick: (event) => { if (event.target === this.dialog) this.dialog.close(); } },
+    this.dialog = h("dialog", { class: "sheet palette", "aria-labelledby": "palette-title",
+      onclick: (event) => { if (event.target === this.dialog) this.dialog.close(); } },
       h("div", { class: "sheet-body" },
-        h("div", { class: "sheet-head" }, h("h2", { id: "palette-title" }, "Add a block"), h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => this.dialog.close() }, icon("close"))),
+        h("div", { class: "sheet-head" }, h("h2", { id: "palette-title" }, "Add a block"),
+          h("button", { type: "button", class: "icon-button", "aria-label": "Close",
+            onclick: () => this.dialog.close() }, icon("close"))),
         this.search, this.list, this.none));
     this.#build();
     element.append(this.dialog);
@@ -24,17 +32,22 @@ class Palette {
 
   #build() {
     const isPoll = (this.store.project.info?.type ?? this.store.project.type) === "poll";
-    this.choices = Object.entries(TYPES).filter(([type]) => !isPoll || IN_POLLS.has(type)).map(([type, about]) => this.#choice(type, about));
+    this.choices = Object.entries(TYPES).filter(([type]) => !isPoll || IN_POLLS.has(type))
+      .map(([type, about]) => this.#choice(type, about));
     this.groups = GROUPS.map((name) => {
       const choices = this.choices.filter((choice) => choice.about.group === name);
       const id = `palette-${name.replace(/\W+/g, "-").toLowerCase()}`;
-      return { choices, element: h("div", { role: "group", "aria-labelledby": id, class: "palette-group", hidden: !choices.length }, h("div", { class: "section-head", id, role: "presentation" }, name), h("div", { class: "palette-choices", role: "presentation" }, choices.map((choice) => choice.element))) };
+      return { choices,
+        element: h("div", { role: "group", "aria-labelledby": id, class: "palette-group", hidden: !choices.length },
+          h("div", { class: "section-head", id, role: "presentation" }, name),
+          h("div", { class: "palette-choices", role: "presentation" }, choices.map((choice) => choice.element))) };
     });
     this.list.append(...this.groups.map((group) => group.element));
   }
 
   #choice(type, about) {
-    const element = h("div", { role: "option", id: `palette-${type}`, class: "palette-choice", "aria-selected": "false", onclick: () => this.#take(type), onpointermove: () => this.#mark(type) },
+    const element = h("div", { role: "option", id: `palette-${type}`, class: "palette-choice", "aria-selected": "false",
+      onclick: () => this.#take(type), onpointermove: () => this.#mark(type) },
       icon(`picture-${type}`, "palette-picture"), h("span", {}, h("b", {}, about.name), h("small", {}, about.says)));
     return { type, about, element };
   }
@@ -54,7 +67,8 @@ class Palette {
     }
     for (const group of this.groups) group.element.hidden = group.choices.every((choice) => choice.element.hidden);
     const shown = this.#shown();
-    const says = INSTEAD.find((each) => each.words.includes(words[0]) && shown.some(({ type }) => type === each.type))?.says;
+    const says = INSTEAD.find((each) => each.words.includes(words[0])
+      && shown.some(({ type }) => type === each.type))?.says;
     this.none.textContent = says ?? (shown.length ? "" : "No type is called that.");
     this.none.hidden = !this.none.textContent;
     this.#mark((bestFor(shown, words[0]) ?? shown[0])?.type ?? null);
@@ -92,7 +106,8 @@ class Palette {
 /** The type whose name begins with what was typed, or else one that goes by it. */
 function bestFor(choices, word) {
   if (!word) return null;
-  return choices.find(({ about }) => about.name.toLowerCase().startsWith(word)) ?? choices.find(({ about }) => wordsOf(about.words).includes(word));
+  return choices.find(({ about }) => about.name.toLowerCase().startsWith(word))
+    ?? choices.find(({ about }) => wordsOf(about.words).includes(word));
 }
 
 function wordsOf(text) {
@@ -107,5 +122,6 @@ function beside(choices, from, isBelow) {
     const across = isBelow ? box.top - here.bottom : here.top - box.bottom;
     return across < -1 ? Infinity : across * 100 + Math.abs(box.left - here.left);
   };
-  return here && choices.filter((choice) => distance(choice) < Infinity).sort((one, other) => distance(one) - distance(other))[0];
+  return here && choices.filter((choice) => distance(choice) < Infinity)
+    .sort((one, other) => distance(one) - distance(other))[0];
 }

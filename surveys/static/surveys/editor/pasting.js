@@ -15,13 +15,17 @@ export function linesOf(pasted) {
 /** The lines that become options where there is room for so many, and those that are left out. */
 export function divide(lines, room) {
   const fitting = lines.filter((line) => !isLong(line));
-  return { taken: fitting.slice(0, Math.max(0, room)), tooMany: fitting.slice(Math.max(0, room)), tooLong: lines.filter(isLong) };
+  return { taken: fitting.slice(0, Math.max(0, room)), tooMany: fitting.slice(Math.max(0, room)),
+    tooLong: lines.filter(isLong) };
 }
 
 /** What became of a pasted list, in a sentence. */
 export function told({ taken, tooMany, tooLong }, noun, most) {
-  const left = ({ length }, reason) => (length ? `; ${plural(length, "line")} ${length === 1 ? "was" : "were"} left out, because ${reason}` : "");
-  return `${plural(taken.length, noun)} added${left(tooMany, `a question has at most ${most} ${noun}s`)}${left(tooLong, `an ${noun} has at most ${MAX_LABEL} characters`)}.`;
+  const left = ({ length }, reason) =>
+    (length ? `; ${plural(length, "line")} ${length === 1 ? "was" : "were"} left out, because ${reason}` : "");
+  return `${plural(taken.length, noun)} added`
+    + left(tooMany, `a question has at most ${most} ${noun}s`)
+    + `${left(tooLong, `an ${noun} has at most ${MAX_LABEL} characters`)}.`;
 }
 
 /** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says, isFull }`, full if
@@ -30,17 +34,23 @@ export function askForList(noun, take, before = null) {
   const label = h("label", { for: "pasted-list" }, `One ${noun} on each line`);
   const close = h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Cancel");
   const add = h("button", { type: "submit", class: "button" }, "Add them");
-  const area = h("textarea", { class: "entry", rows: "10", id: "pasted-list", dir: "auto", "aria-describedby": "pasted-left pasted-help" });
+  const area = h("textarea", { class: "entry", rows: "10", id: "pasted-list", dir: "auto",
+    "aria-describedby": "pasted-left pasted-help" });
   const count = h("span", { role: "status" });
   const says = h("p", { class: "help", id: "pasted-left", role: "alert", hidden: true });
-  const recount = () => { count.textContent = plural(linesOf(area.value).length, area.readOnly ? "line left out" : noun, area.readOnly ? "lines left out" : undefined); };
+  const recount = () => {
+    const { length } = linesOf(area.value);
+    count.textContent = area.readOnly ? plural(length, "line left out", "lines left out") : plural(length, noun);
+  };
   area.addEventListener("input", recount);
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": "pasted-title" },
     h("form", { method: "dialog", class: "sheet-body" },
       h("div", { class: "sheet-head" }, h("h2", { id: "pasted-title" }, "Paste a list"),
-        h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
+        h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => dialog.close() },
+          icon("close"))),
       label, area, says,
-      h("p", { class: "help", id: "pasted-help" }, "Bullets and numbers in front are left out, and so are lines that repeat."),
+      h("p", { class: "help", id: "pasted-help" },
+        "Bullets and numbers in front are left out, and so are lines that repeat."),
       h("div", { class: "sheet-foot" }, count, close, add)));
   const keep = (left) => {
     area.value = left.rest.join("\n");

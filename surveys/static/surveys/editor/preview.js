@@ -14,6 +14,7 @@ const HEIGHTS = { phone: 640, desktop: 800 };
 const REMEMBERED = "colloquy.preview";
 const QUIET = 150; // milliseconds after a check
 const TITLE = "Preview of the page";
+const UNREACHABLE = "The preview cannot be reached now. It comes back with the connection.";
 
 export function mountPreview(element, store, options) {
   return new Preview(element, store, options);
@@ -48,22 +49,31 @@ class Preview {
   }
 
   #build() {
-    this.widths = Object.keys(WIDTHS).map((width) => h("button", { type: "button", class: "quiet", "data-width": width, onclick: () => this.#setWidth(width) }, width === "phone" ? "Phone" : "Desktop"));
-    this.fold = h("button", { type: "button", class: "quiet preview-fold", onclick: () => this.#collapse(!this.#remembered.isCollapsed) });
+    this.widths = Object.keys(WIDTHS).map((width) => h("button", { type: "button", class: "quiet", "data-width": width,
+      onclick: () => this.#setWidth(width) }, width === "phone" ? "Phone" : "Desktop"));
+    this.fold = h("button",
+      { type: "button", class: "quiet preview-fold", onclick: () => this.#collapse(!this.#remembered.isCollapsed) });
     this.stage = h("div", { class: "preview-stage" });
     this.trouble = h("p", { class: "preview-trouble", role: "status", hidden: true });
-    this.jumpButton = h("button", { type: "button", class: "button second", onclick: () => this.jump(this.store.selected) }, "Jump to this block");
-    this.follow = h("input", { type: "checkbox", checked: this.#follows, onchange: () => this.#setFollow(this.follow.checked) });
+    this.jumpButton = h("button",
+      { type: "button", class: "button second", onclick: () => this.jump(this.store.selected) }, "Jump to this block");
+    this.follow = h("input",
+      { type: "checkbox", checked: this.#follows, onchange: () => this.#setFollow(this.follow.checked) });
     this.path = h("ol", { class: "preview-path" });
     this.figures = h("dl", { class: "preview-figures" });
     this.note = h("p", { class: "help" });
     this.body = h("div", { class: "preview-body", id: "preview-body" },
       this.trouble, this.stage,
-      h("div", { class: "preview-tools" }, h("button", { type: "button", class: "button second", onclick: () => this.restart() }, icon("undo"), "Restart"), this.jumpButton,
-        h("label", { class: "preview-follow", hidden: this.#isPoll }, this.follow, h("span", {}, "Follow the block I edit"))),
+      h("div", { class: "preview-tools" },
+        h("button", { type: "button", class: "button second", onclick: () => this.restart() }, icon("undo"), "Restart"),
+        this.jumpButton,
+        h("label", { class: "preview-follow", hidden: this.#isPoll }, this.follow,
+          h("span", {}, "Follow the block I edit"))),
       h("h3", {}, "Path"), this.note, this.path, this.figures);
     this.element.append(
-      h("div", { class: "preview-head" }, h("h2", {}, "Preview"), h("div", { class: "preview-widths", role: "group", "aria-label": "Width of the preview" }, this.widths), this.fold),
+      h("div", { class: "preview-head" }, h("h2", {}, "Preview"),
+        h("div", { class: "preview-widths", role: "group", "aria-label": "Width of the preview" }, this.widths),
+        this.fold),
       this.body);
   }
 
@@ -75,7 +85,8 @@ class Preview {
       this.#want(this.store.selected);
     }
     if (what === "blocks") this.#drawPath();
-    if (["check", "status"].includes(what) && this.#isKept && (this.#wanted || this.store.blocks !== this.#shown)) this.#later();
+    if (["check", "status"].includes(what) && this.#isKept
+      && (this.#wanted || this.store.blocks !== this.#shown)) this.#later();
   }
 
   /** Whether the server has what is shown here. */
@@ -155,7 +166,8 @@ class Preview {
 
   async jump(key) {
     await this.#move({ at: key });
-    const words = this.state?.current === key ? "The preview shows this block." : this.#aside() || "The preview has moved.";
+    const words = this.state?.current === key ? "The preview shows this block."
+      : this.#aside() || "The preview has moved.";
     this.options.announce?.(words.trim());
   }
 
@@ -190,7 +202,7 @@ class Preview {
 
   #failed(error) {
     if (error instanceof SignedOut) this.#tell("You are signed out. Sign in again to see the preview.");
-    else if (error instanceof Disconnected) this.#tell("The preview cannot be reached now. It comes back with the connection.");
+    else if (error instanceof Disconnected) this.#tell(UNREACHABLE);
     else throw error;
   }
 
@@ -210,7 +222,8 @@ class Preview {
     if (state.is_completed) steps.push(h("li", { class: "is-end" }, "The end"));
     this.path.replaceChildren(...steps.filter(Boolean));
     const faulty = state.faults && store.blocks.length ? "Blocks with a fault are shown as far as they can be. " : "";
-    text(this.note, `${this.#aside()}${faulty}${state.is_forced ? "You have jumped to a block that these answers would hide." : ""}`);
+    text(this.note,
+      `${this.#aside()}${faulty}${state.is_forced ? "You have jumped to a block that these answers would hide." : ""}`);
     this.note.hidden = !this.note.textContent;
   }
 
@@ -227,7 +240,9 @@ class Preview {
     const number = this.store.indexOf(key) + 1;
     const said = answer === "" ? "skipped" : answer;
     return h("li", { class: isCurrent ? "is-current" : null },
-      h("button", { type: "button", class: "quiet", "aria-current": isCurrent ? "step" : null, title: `Jump to block ${number}`, onclick: () => this.jump(key) }, `${number} ${calledOf(this.store, block, 40)}`),
+      h("button", { type: "button", class: "quiet", "aria-current": isCurrent ? "step" : null,
+        title: `Jump to block ${number}`, onclick: () => this.jump(key) },
+        `${number} ${calledOf(this.store, block, 40)}`),
       said ? h("span", { class: "preview-answer" }, said) : null);
   }
 

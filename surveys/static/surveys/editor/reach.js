@@ -1,4 +1,5 @@
-/* What a block may refer to: the blocks before it, the declared fields and the variables, in the spellings of logic, formulas and texts.
+/* What a block may refer to: the blocks before it, the declared fields and the variables, in the spellings of logic,
+   formulas and texts.
 
      subjects(store, key)     what a row of logic may compare: [{ id, name, called, form, kind, type, choices, says }]
      findSubject(store, key, leaf)   the one that a condition's leaf names, or a stand-in that says what is wrong
@@ -10,13 +11,17 @@ import { SCALES, STATEMENTS, WITH_ITEMS, typeName } from "./types.js";
 
 const KEYWORDS = new Set(["and", "or", "not", "in"]);
 const LITERALS = new Set(["true", "false"]);
-const BASIC = new Set(["answer", "score", "max_score", "score_correct", "max_score_correct", "correct_answers", "max_correct_answers"]);
-const PROMPT_ONLY = new Set(["username", "xp_points", "xp_name", "earned_xp", "month_total_xp", "xp_to_next_level", "next_xp_level"]);
+const BASIC = new Set(["answer", "score", "max_score", "score_correct", "max_score_correct", "correct_answers",
+  "max_correct_answers"]);
+const PROMPT_ONLY = new Set(["username", "xp_points", "xp_name", "earned_xp", "month_total_xp", "xp_to_next_level",
+  "next_xp_level"]);
 const PAGE = new Set(["embed", "link", "skip", "taken"]); // parameters of the respondent's page
 const SCORES = [ // the variable, what it means, and what people call it, before and after the bucket's name
-  ["score", "The points so far", "Score for", ""], ["max_score", "The most points that were possible so far", "Highest possible score for", ""],
+  ["score", "The points so far", "Score for", ""],
+  ["max_score", "The most points that were possible so far", "Highest possible score for", ""],
   ["score_correct", "The points from questions answered correctly", "Score for", " from correct answers"],
-  ["max_score_correct", "The most points that correct answers could have had", "Highest possible score for", " from correct answers"],
+  ["max_score_correct", "The most points that correct answers could have had", "Highest possible score for",
+    " from correct answers"],
 ];
 const MAX_POINTS = 50;
 const POSITION = /^q[0-9]+$/;
@@ -27,7 +32,8 @@ function looksLikeVariable(name) {
 
 /** Whether a name in lower case means something else than a block, in logic, in texts or in the page's address. */
 export function meansSomethingElse(name) {
-  return POSITION.test(name) || looksLikeVariable(name) || [KEYWORDS, LITERALS, PROMPT_ONLY, PAGE].some((words) => words.has(name));
+  return POSITION.test(name) || looksLikeVariable(name)
+    || [KEYWORDS, LITERALS, PROMPT_ONLY, PAGE].some((words) => words.has(name));
 }
 
 /** A block's name as an expression writes it, so that it means this block only. */
@@ -64,12 +70,13 @@ export function operatorsOf(store, kind) {
 
 /** The values that answers to a block can have, if they can be listed: pairs of a value and its name. */
 export function choicesOf(block) {
-  if (WITH_ITEMS.has(block.type)) return (block.options ?? []).map((option) => [option.value, option.label || option.value]);
+  const options = block.options ?? [];
+  if (WITH_ITEMS.has(block.type)) return options.map((option) => [option.value, option.label || option.value]);
   if (!SCALES.has(block.type)) return [];
   const [low, high] = { rating: [1, 5], opinion_scale: [0, 10], nps: [0, 10] }[block.type];
   const from = block.min ?? low;
   const to = Math.min(block.max ?? high, from + MAX_POINTS);
-  const labels = new Map((block.options ?? []).map((option) => [String(option.value), option.label]));
+  const labels = new Map(options.map((option) => [String(option.value), option.label]));
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, n) => {
     const label = labels.get(String(from + n));
     return [from + n, label ? `${from + n} · ${label}` : String(from + n)];
@@ -78,12 +85,14 @@ export function choicesOf(block) {
 
 function subjectOf(store, block, at) {
   const name = nameOf(store, block);
-  const calculated = block.type === "calculated_block" ? (store.buckets ?? []).map((bucket) => [bucket.name, bucket.name]) : null;
+  const calculated = block.type === "calculated_block" ? store.buckets.map(({ name: each }) => [each, each]) : null;
   return {
-    id: `block:${title(name)}`, block, name, called: calledOf(store, block), form: expressionForm(name), type: block.type, at,
+    id: `block:${title(name)}`, block, name, called: calledOf(store, block), form: expressionForm(name),
+    type: block.type, at,
     isNamed: isChosen(block, name),
     kind: kindOf(store, block.type), choices: calculated ? [] : choicesOf(block), suggestions: calculated ?? [],
-    says: [`Block ${at + 1}`, typeName(block), isChosen(block, name) && shortened(block.prompt)].filter(Boolean).join(" · "),
+    says: [`Block ${at + 1}`, typeName(block), isChosen(block, name) && shortened(block.prompt)]
+      .filter(Boolean).join(" · "),
   };
 }
 
@@ -110,17 +119,20 @@ function bucketName(key) {
 function terms(store) {
   const known = store.vocabulary.variables ?? [];
   if (!store.scoring || store.vocabulary.buckets?.length) return known;
-  const keys = new Set(store.blocks.flatMap((block) => block.options ?? []).flatMap((option) => Object.keys(option.score_values ?? {})));
+  const keys = new Set(store.blocks.flatMap((block) => block.options ?? [])
+    .flatMap((option) => Object.keys(option.score_values ?? {})));
   const names = new Set(known.map((term) => term.name));
   const made = [...keys].flatMap((key) => SCORES.map(([score, words, before, after]) => ({
-    name: `${score}_${key.replaceAll("-", "_")}`, meaning: `${words} for ${key}.`, called: `${before} ${bucketName(key)}${after}`,
+    name: `${score}_${key.replaceAll("-", "_")}`, meaning: `${words} for ${key}.`,
+    called: `${before} ${bucketName(key)}${after}`,
   })));
   return [...known, ...made.filter((term) => !names.has(term.name))];
 }
 
 export function variables(store) {
   return terms(store).map(({ name, meaning, called }) => ({
-    id: `variable:${name}`, name, called: called ?? name, form: name, kind: name === "answer" ? "any" : "number", choices: [], suggestions: [],
+    id: `variable:${name}`, name, called: called ?? name, form: name, kind: name === "answer" ? "any" : "number",
+    choices: [], suggestions: [],
     says: meaning, isVariable: true,
   }));
 }
@@ -128,7 +140,8 @@ export function variables(store) {
 /** The declared fields: what the page's address or a link sends along. Those with listed values have no others. */
 export function fields(store) {
   return (store.vocabulary.fields ?? []).map(({ name, meaning, called, values }) => ({
-    id: `variable:${name}`, name, called, form: name, kind: "text", choices: values.map((value) => [value, value]), suggestions: [],
+    id: `variable:${name}`, name, called, form: name, kind: "text", choices: values.map((value) => [value, value]),
+    suggestions: [],
     says: meaning, isVariable: true, isField: true,
   }));
 }
@@ -152,13 +165,17 @@ export function findSubject(store, key, leaf) {
   const found = known.find((each) => each.id === `variable:${name}`);
   if (found) return found;
   const atPosition = POSITION.test(name) ? known.find((each) => each.at === Number(name.slice(1)) - 1) : null;
-  if (atPosition) return { ...atPosition, id: `variable:${name}`, form: name, name: `${atPosition.called} · the block at place ${atPosition.at + 1}`, isVariable: true };
+  if (atPosition) {
+    const called = `${atPosition.called} · the block at place ${atPosition.at + 1}`;
+    return { ...atPosition, id: `variable:${name}`, form: name, name: called, isVariable: true };
+  }
   const byName = known.find((each) => each.id === `block:${title(name)}`);
   return byName ?? standIn(`variable:${name}`, name, "not known here");
 }
 
 function standIn(id, name, why, called = name) {
-  return { id, name: `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${called}`, form: name, kind: "any", choices: [], suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
+  return { id, name: `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${called}`, form: name, kind: "any", choices: [],
+    suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
 }
 
 /** The leaf's part that names a subject. */
@@ -179,7 +196,9 @@ export function tokens(store, key, { answered = false } = {}) {
   }));
   return [
     ...general.filter((each) => each.group === "Respondent"),
-    ...own.reverse().map((each) => ({ name: tokenForm(each.name), called: each.isNamed ? null : each.called, says: each.says, group: "Answers" })),
+    ...own.reverse().map((each) => ({
+      name: tokenForm(each.name), called: each.isNamed ? null : each.called, says: each.says, group: "Answers",
+    })),
     ...fields(store).map(({ name, says }) => ({ name, says, group: "Fields" })),
     ...general.filter((each) => each.group === "Scores"),
     ...xp.map(({ name, meaning }) => ({ name, says: meaning, group: "XP" })),

@@ -25,7 +25,7 @@ function renamedIn(blocks, isOld, after) {
     const was = JSON.stringify(block);
     for (const field of TEXTS) if (block[field]) block[field] = inBrackets(block[field], isOld, form);
     if (block.calculated_formula) block.calculated_formula = inBrackets(block.calculated_formula, isOld, form);
-    if (block.precondition && !block.show_when && !block.hide_when) block.precondition = inExpression(block.precondition, isOld, form);
+    if (isText(block)) block.precondition = inExpression(block.precondition, isOld, form);
     for (const field of ["show_when", "hide_when"]) {
       eachLeaf(block[field], (leaf) => {
         if (leaf.block && isOld(leaf.block)) leaf.block = after.trim();
@@ -36,12 +36,18 @@ function renamedIn(blocks, isOld, after) {
   });
 }
 
-/** The same for the value of an option of the block that has this name and this place, counted from 1. Rows cannot have a
- *  value with a quotation mark: the server makes a text of them when the script is saved. */
+/** Whether the condition of a block is a text: a precondition beside rows follows from them. */
+function isText(block) {
+  return Boolean(block.precondition && !block.show_when && !block.hide_when);
+}
+
+/** The same for the value of an option of the block that has this name and this place, counted from 1. Rows cannot have
+ *  a value with a quotation mark: the server makes a text of them when the script is saved. */
 export function carryValue(blocks, { name, place }, before, after) {
   if (!name || !before || !after || before === after) return 0;
   const isMeant = (form) => (/^q\d+$/.test(form) ? form === `q${place}` : title(form) === title(name));
-  const isOld = (value) => String(value) === before || (isNumber(before) && isNumber(value) && Number(value) === Number(before));
+  const isOld = (value) => String(value) === before
+    || (isNumber(before) && isNumber(value) && Number(value) === Number(before));
   return blocks.filter((block) => {
     const was = JSON.stringify(block);
     for (const field of after.includes('"') ? [] : ["show_when", "hide_when"]) {
@@ -52,7 +58,7 @@ export function carryValue(blocks, { name, place }, before, after) {
       });
     }
     const revalued = (text, pattern) => withValues(text, pattern, isMeant, (value) => (isOld(value) ? after : value));
-    if (block.precondition && !block.show_when && !block.hide_when) block.precondition = revalued(block.precondition, IN_LOGIC);
+    if (isText(block)) block.precondition = revalued(block.precondition, IN_LOGIC);
     if (block.calculated_formula) block.calculated_formula = revalued(block.calculated_formula, IN_FORMULAS);
     return JSON.stringify(block) !== was;
   }).length;
@@ -78,8 +84,8 @@ function written(name) {
   return /^q\d+$/.test(form) ? title(form) : form;
 }
 
-/* Comparisons with a value, in the text of a condition and in a formula. Quoted texts and names outside of comparisons are
-   matched too, so that nothing inside them is taken for a comparison. */
+/* Comparisons with a value, in the text of a condition and in a formula. Quoted texts and names outside of comparisons
+   are matched too, so that nothing inside them is taken for a comparison. */
 
 const TEXT = '"(?:[^"]|"")*"';
 const LITERAL = `(?:${TEXT}|-?\\s*\\d+(?:\\.\\d+)?)`;
@@ -91,7 +97,9 @@ const IN_LOGIC = comparisons(WORD, `(?:${SIGN}|\\s*\\bin\\b\\s*)`, `(?:${LIST}|$
 const IN_FORMULAS = comparisons(NAME, SIGN, LITERAL);
 
 function comparisons(name, sign, value) {
-  return new RegExp(`(?<left>${name})(?<after>${sign})(?<right>${value})|(?<first>${value})(?<before>${sign})(?<last>${name})|${TEXT}|${name}`, "giu");
+  const after = `(?<left>${name})(?<after>${sign})(?<right>${value})`;
+  const before = `(?<first>${value})(?<before>${sign})(?<last>${name})`;
+  return new RegExp(`${after}|${before}|${TEXT}|${name}`, "giu");
 }
 
 function withValues(text, pattern, isMeant, change) {
@@ -116,12 +124,14 @@ function isNumber(value) {
 }
 
 function inBrackets(text, isOld, written) {
-  return text.replace(/\[([^[\]|]+)(\|[^[\]]*)?\]/g, (whole, name, fallback = "") => (isOld(name.trim()) ? `[${written}${fallback}]` : whole));
+  return text.replace(/\[([^[\]|]+)(\|[^[\]]*)?\]/g,
+    (whole, name, fallback = "") => (isOld(name.trim()) ? `[${written}${fallback}]` : whole));
 }
 
 /** Names outside quoted text. */
 function inExpression(text, isOld, written) {
-  return text.replace(/"[^"]*"|[\p{L}][\p{L}\p{M}\d_]*/gu, (part) => (part.startsWith('"') || !isOld(part) ? part : written));
+  return text.replace(/"[^"]*"|[\p{L}][\p{L}\p{M}\d_]*/gu,
+    (part) => (part.startsWith('"') || !isOld(part) ? part : written));
 }
 
 function eachLeaf(condition, fn) {

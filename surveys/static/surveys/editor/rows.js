@@ -10,6 +10,7 @@ import { describe, plainMessage } from "./field.js";
 import { attribute, h, icon, newId } from "./dom.js";
 import { mendsOf } from "./mends.js";
 import { blocksBefore, fields, findSubject, operatorsOf, referenceTo, subjects, variables } from "./reach.js";
+import { isWithin } from "./store.js";
 
 const MAX_DEPTH = 5; // groups within groups that can be added here
 const MAX_CHECKS = 24; // values as check boxes; more are a list to choose from
@@ -33,7 +34,8 @@ function rowOf(store, subject) {
 /** The value that fits an operator, from the one that was there. */
 function valueFor(operator, subject, before) {
   const single = Array.isArray(before) ? before[0] ?? null : before;
-  if (operator?.takes === "list") return Array.isArray(before) ? before : single === null || single === "" ? [] : [single];
+  if (operator?.takes === "list" && Array.isArray(before)) return before;
+  if (operator?.takes === "list") return single === null || single === "" ? [] : [single];
   if (single !== null) return single;
   return subject.choices.length ? subject.choices[0][0] : null;
 }
@@ -105,7 +107,8 @@ class Rows {
       const body = isGroup(part) ? this.#group(part, at, drop, depth + 1) : this.#row(part, at, drop);
       list.append(h("li", {}, n > 0 && h("span", { class: "logic-joint" }, group.all ? "and" : "or"), body));
     }
-    return h("div", { class: depth > 1 ? "logic-group inner" : "logic-group", role: "group", "aria-label": depth > 1 ? "Group of conditions" : "Conditions" },
+    return h("div", { class: depth > 1 ? "logic-group inner" : "logic-group", role: "group",
+      "aria-label": depth > 1 ? "Group of conditions" : "Conditions" },
       this.#head(group, path, remove, depth), list, this.#buttons(group, depth));
   }
 
@@ -113,7 +116,8 @@ class Rows {
     const isJoined = partsOf(group).length > 1;
     if (!isJoined && depth === 1) return null;
     const id = newId("join");
-    const select = h("select", { id, class: "entry small", disabled: !this.options.isOpen }, h("option", { value: "all" }, "all"), h("option", { value: "any" }, "any"));
+    const select = h("select", { id, class: "entry small", disabled: !this.options.isOpen },
+      h("option", { value: "all" }, "all"), h("option", { value: "any" }, "any"));
     select.value = group.all ? "all" : "any";
     select.addEventListener("change", () => {
       const parts = partsOf(group);
@@ -129,9 +133,11 @@ class Rows {
 
   #buttons(group, depth) {
     if (!this.options.isOpen) return null;
-    const add = h("button", { type: "button", class: "quiet small", onclick: () => this.#add(group) }, icon("plus"), "Add a condition");
+    const add = h("button", { type: "button", class: "quiet small", onclick: () => this.#add(group) }, icon("plus"),
+      "Add a condition");
     const addGroup = depth < MAX_DEPTH && partsOf(group).length > 0
-      ? h("button", { type: "button", class: "quiet small", onclick: () => this.#addGroup(group) }, icon("plus"), "Add a group")
+      ? h("button", { type: "button", class: "quiet small", onclick: () => this.#addGroup(group) }, icon("plus"),
+        "Add a group")
       : null;
     return h("div", { class: "logic-buttons" }, add, addGroup);
   }
@@ -183,13 +189,15 @@ class Rows {
     const remover = this.options.isOpen ? removeButton("Remove this condition", remove) : "";
     // What has the focus stays the same element, so that typing into it goes on.
     const redraw = { value: () => {}, rest: () => {} };
-    redraw.value = () => element.querySelector(":scope > :is(.logic-value, .logic-entry)").replaceWith(this.#valueControl(leaf, this.#subjectOf(leaf)));
+    redraw.value = () => element.querySelector(":scope > :is(.logic-value, .logic-entry)")
+      .replaceWith(this.#valueControl(leaf, this.#subjectOf(leaf)));
     redraw.rest = () => {
       element.querySelector(".logic-operator").replaceWith(this.#operatorPicker(leaf, redraw));
       redraw.value();
     };
     mark.subject = this.#subjectPicker(leaf, redraw);
-    element.append(mark.subject, this.#operatorPicker(leaf, redraw), this.#valueControl(leaf, this.#subjectOf(leaf)), remover, problems);
+    element.append(mark.subject, this.#operatorPicker(leaf, redraw), this.#valueControl(leaf, this.#subjectOf(leaf)),
+      remover, problems);
     return element;
   }
 
@@ -206,21 +214,26 @@ class Rows {
   #subjectPicker(leaf, redraw) {
     const current = this.#subjectOf(leaf);
     const known = subjects(this.store, this.options.key);
-    const select = h("select", { class: "entry logic-subject", "aria-label": "Block or variable", disabled: !this.options.isOpen });
+    const select = h("select", { class: "entry logic-subject", "aria-label": "Block or variable",
+      disabled: !this.options.isOpen });
     const blocks = known.filter((each) => !each.isVariable);
     const sent = known.filter((each) => each.isField);
     const others = known.filter((each) => each.isVariable && !each.isField);
     if (!known.some((each) => each.id === current.id)) select.append(choice(current.id, current.name));
-    if (blocks.length) select.append(h("optgroup", { label: "Blocks" }, blocks.map((each) => choice(each.id, `${each.called} · Block ${each.at + 1}`, each.says))));
-    if (sent.length) select.append(h("optgroup", { label: "Fields that are sent along" }, sent.map((each) => choice(each.id, each.called, each.says))));
-    if (others.length) select.append(h("optgroup", { label: "Variables" }, others.map((each) => choice(each.id, each.called, each.says))));
+    if (blocks.length) select.append(h("optgroup", { label: "Blocks" },
+      blocks.map((each) => choice(each.id, `${each.called} · Block ${each.at + 1}`, each.says))));
+    if (sent.length) select.append(h("optgroup", { label: "Fields that are sent along" },
+      sent.map((each) => choice(each.id, each.called, each.says))));
+    if (others.length) select.append(h("optgroup", { label: "Variables" },
+      others.map((each) => choice(each.id, each.called, each.says))));
     select.value = current.id;
     select.title = current.says;
     select.addEventListener("change", () => {
       const next = known.find((each) => each.id === select.value);
       if (!next) return;
       const offered = operatorsOf(this.store, next.kind);
-      const operator = offered.find((each) => each.op === leaf.op && this.#subjectOf(leaf).kind === next.kind) ?? offered[0];
+      const operator = offered.find((each) => each.op === leaf.op && this.#subjectOf(leaf).kind === next.kind)
+        ?? offered[0];
       replaceLeaf(leaf, { ...referenceTo(next), op: operator.op, value: null });
       leaf.value = valueFor(operator, next, null);
       select.title = next.says;
@@ -233,8 +246,10 @@ class Rows {
     const subject = this.#subjectOf(leaf);
     const offered = operatorsOf(this.store, subject.kind);
     const all = operatorsOf(this.store, "any");
-    const select = h("select", { class: "entry logic-operator", "aria-label": "Comparison", disabled: !this.options.isOpen }, offered.map((each) => choice(each.op, each.words)));
-    if (!offered.some((each) => each.op === leaf.op)) select.append(choice(leaf.op, all.find((each) => each.op === leaf.op)?.words ?? leaf.op));
+    const select = h("select", { class: "entry logic-operator", "aria-label": "Comparison",
+      disabled: !this.options.isOpen }, offered.map((each) => choice(each.op, each.words)));
+    const isOwn = (each) => each.op === leaf.op;
+    if (!offered.some(isOwn)) select.append(choice(leaf.op, all.find(isOwn)?.words ?? leaf.op));
     select.value = leaf.op;
     select.addEventListener("change", () => {
       leaf.op = select.value;
@@ -260,10 +275,12 @@ class Rows {
   showIssues() {
     const issues = this.field ? this.store.violationsOf(this.options.key, this.field) : [];
     for (const { path, element, problems } of this.#marks) {
-      const found = issues.filter((issue) => issue.path === path || issue.path.startsWith(`${path}.`) || issue.path.startsWith(`${path}[`));
+      const found = issues.filter((issue) => isWithin(issue.path, path));
       problems.hidden = !found.length;
-      const mends = (issue) => mendsOf(issue, { store: this.store, key: this.options.key, announce: this.options.announce });
-      problems.replaceChildren(...found.map((issue) => h("li", { class: issue.kind }, icon(issue.kind), h("span", {}, plainMessage(issue.message)), ...mends(issue))));
+      const mends = (issue) => mendsOf(issue,
+        { store: this.store, key: this.options.key, announce: this.options.announce });
+      problems.replaceChildren(...found.map((issue) => h("li", { class: issue.kind }, icon(issue.kind),
+        h("span", {}, plainMessage(issue.message)), ...mends(issue))));
       const parts = { subject: /\.(block|variable)$/, operator: /\.op$/, value: /\.value(\[\d+\])?$/ };
       for (const [part, pattern] of Object.entries(parts)) {
         const control = element.querySelector(`.logic-${part}`);
@@ -278,7 +295,7 @@ class Rows {
   /** The issues that no row shows: of the condition as a whole. */
   remaining() {
     const issues = this.field ? this.store.violationsOf(this.options.key, this.field) : [];
-    return issues.filter((issue) => !this.#marks.some(({ path }) => issue.path === path || issue.path.startsWith(`${path}.`) || issue.path.startsWith(`${path}[`)));
+    return issues.filter((issue) => !this.#marks.some(({ path }) => isWithin(issue.path, path)));
   }
 }
 
@@ -292,25 +309,31 @@ function choice(value, words, title = null) {
 }
 
 function removeButton(label, onclick) {
-  return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick }, icon("close"));
+  return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick },
+    icon("close"));
 }
 
 /* Controls for values */
 
 /** One of the block's own options. A value that is no option any more stays to be seen. */
 function picker({ leaf, subject, put, isOpen }) {
-  const select = h("select", { class: "entry logic-value", "aria-label": "Value", disabled: !isOpen }, subject.choices.map(([value, words]) => choice(String(value), words)));
+  const select = h("select", { class: "entry logic-value", "aria-label": "Value", disabled: !isOpen },
+    subject.choices.map(([value, words]) => choice(String(value), words)));
   const text = leaf.value === null || leaf.value === undefined ? "" : String(leaf.value);
-  if (!subject.choices.some(([value]) => String(value) === text)) select.prepend(choice(text, text === "" ? "Choose a value" : `“${text}” (not an option)`));
+  const isKnown = subject.choices.some(([value]) => String(value) === text);
+  if (!isKnown) select.prepend(choice(text, text === "" ? "Choose a value" : `“${text}” (not an option)`));
   select.value = text;
-  select.addEventListener("change", () => put(subject.choices.find(([value]) => String(value) === select.value)?.[0] ?? null));
+  select.addEventListener("change",
+    () => put(subject.choices.find(([value]) => String(value) === select.value)?.[0] ?? null));
   return select;
 }
 
 /** Several of the block's own options. */
 function checks({ leaf, subject, put, isOpen }) {
-  const chosen = new Set((Array.isArray(leaf.value) ? leaf.value : [leaf.value]).filter((value) => value !== null && value !== undefined).map(String));
-  const gone = [...chosen].filter((value) => !subject.choices.some(([known]) => String(known) === value)).map((value) => [value, `“${value}” (not an option)`]);
+  const chosen = new Set((Array.isArray(leaf.value) ? leaf.value : [leaf.value])
+    .filter((value) => value !== null && value !== undefined).map(String));
+  const gone = [...chosen].filter((value) => !subject.choices.some(([known]) => String(known) === value))
+    .map((value) => [value, `“${value}” (not an option)`]);
   const all = [...subject.choices, ...gone];
   const collect = () => put(all.filter(([value]) => chosen.has(String(value))).map(([value]) => value));
   const box = ([value, words]) => {
@@ -322,17 +345,21 @@ function checks({ leaf, subject, put, isOpen }) {
     });
     return h("label", { class: "logic-check" }, input, h("span", {}, words));
   };
-  return h("fieldset", { class: all.length > MAX_CHECKS ? "logic-value logic-checks many" : "logic-value logic-checks", tabindex: all.length > MAX_CHECKS ? "0" : null },
+  return h("fieldset", { class: all.length > MAX_CHECKS ? "logic-value logic-checks many" : "logic-value logic-checks",
+    tabindex: all.length > MAX_CHECKS ? "0" : null },
     h("legend", { class: "visually-hidden" }, "Values"), all.map(box));
 }
 
 /** A number or a text. What reads as a number is one, where the answers may be numbers. */
 function entry({ leaf, subject, put, isOpen }) {
   const isNumber = subject.kind === "number";
-  const list = subject.suggestions?.length ? h("datalist", { id: newId("values") }, subject.suggestions.map(([value]) => h("option", { value }))) : null;
+  const list = subject.suggestions?.length
+    ? h("datalist", { id: newId("values") }, subject.suggestions.map(([value]) => h("option", { value }))) : null;
   const input = h("input", {
-    class: "entry logic-value", "aria-label": "Value", type: isNumber ? "number" : "text", step: isNumber ? "any" : null,
-    list: list?.id, maxlength: 500, autocomplete: "off", value: leaf.value === null || leaf.value === undefined ? "" : String(leaf.value), disabled: !isOpen,
+    class: "entry logic-value", "aria-label": "Value", type: isNumber ? "number" : "text", step: isNumber
+      ? "any" : null,
+    list: list?.id, maxlength: 500, autocomplete: "off", value: leaf.value === null || leaf.value === undefined ? ""
+      : String(leaf.value), disabled: !isOpen,
   });
   input.addEventListener("input", () => {
     if (input.validity.badInput) return;
@@ -344,7 +371,8 @@ function entry({ leaf, subject, put, isOpen }) {
 /** Several free values, separated by commas. */
 function listEntry({ leaf, subject, put, isOpen }) {
   const values = Array.isArray(leaf.value) ? leaf.value : [];
-  const input = h("input", { class: "entry logic-value", type: "text", "aria-label": "Values, separated by commas", placeholder: "one, two, three", autocomplete: "off", value: values.join(", "), disabled: !isOpen });
+  const input = h("input", { class: "entry logic-value", type: "text", "aria-label": "Values, separated by commas",
+    placeholder: "one, two, three", autocomplete: "off", value: values.join(", "), disabled: !isOpen });
   input.addEventListener("input", () => {
     const parts = input.value.split(",").map((part) => part.trim()).filter(Boolean);
     put(parts.map((part) => typed(part, subject.kind)), "value");

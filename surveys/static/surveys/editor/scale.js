@@ -20,6 +20,13 @@ export function iconOf(block) {
   return block.scale?.icon ?? RANGES[block.type].icon;
 }
 
+/** A scale whose points have no words, emoji or scores. */
+function makePlain(block) {
+  block.options = null;
+  markCorrect(block, null);
+  if (iconOf(block) === "emoji") block.scale = { ...block.scale, icon: "numbers" };
+}
+
 class ScaleForm {
   #rows = new Map();
 
@@ -33,7 +40,8 @@ class ScaleForm {
     this.element = this.#build();
     cx.fields.set("options", {
       path: "options", element: this.points, update: (block) => this.update(block),
-      focus: () => this.#focusPoint(), showIssues: () => { this.problems.show(); for (const row of this.#rows.values()) row.problems.show(); },
+      focus: () => this.#focusPoint(),
+      showIssues: () => { this.problems.show(); for (const row of this.#rows.values()) row.problems.show(); },
     });
     this.update(cx.block);
     this.problems.show();
@@ -47,7 +55,8 @@ class ScaleForm {
     });
     return h("div", { class: "scale-form" },
       h("div", { class: "field-row" }, signs, isNps ? null : this.#range()),
-      h("div", { class: "scale-frame" }, this.drawing, isNps ? h("p", { class: "help" }, "The ends have the standard words: not at all likely, extremely likely.") : this.#ends()),
+      h("div", { class: "scale-frame" }, this.drawing, isNps ? h("p", { class: "help" },
+        "The ends have the standard words: not at all likely, extremely likely.") : this.#ends()),
       this.#pointsPart());
   }
 
@@ -57,9 +66,12 @@ class ScaleForm {
     const low = starts[0];
     const last = starts.at(-1) + most - 1;
     const numbers = Array.from({ length: last - low - fewest + 2 }, (_, n) => low + fewest - 1 + n);
-    const set = (field) => (value) => cx.change((block) => { block[field] = value; fitPoints(block); }, "Change the range");
-    const from = starts.length > 1 ? selectField(cx, "min", { label: "From", contract: "min", choices: starts.map((n) => [n, String(n)]), onChange: set("min") }) : null;
-    const to = selectField(cx, "max", { label: starts.length > 1 ? "To" : "Points", contract: "max", choices: numbers.map((n) => [n, String(n)]), onChange: set("max") });
+    const set = (field) => (value) => cx.change((block) => { block[field] = value; fitPoints(block); },
+      "Change the range");
+    const from = starts.length > 1 ? selectField(cx, "min",
+      { label: "From", contract: "min", choices: starts.map((n) => [n, String(n)]), onChange: set("min") }) : null;
+    const to = selectField(cx, "max", { label: starts.length > 1 ? "To" : "Points", contract: "max",
+      choices: numbers.map((n) => [n, String(n)]), onChange: set("max") });
     const [least, greatest] = RANGES[type].points;
     for (const [path, standard] of [["min", least], ["max", greatest]]) this.#standard(path, standard);
     return h("div", { class: "field-row" }, from, to);
@@ -76,21 +88,25 @@ class ScaleForm {
   }
 
   #ends() {
-    const words = (path, label, placeholder) => textField(this.cx, path, { label, contract: path.split(".")[1], placeholder, maximum: 200 });
+    const words = (path, label, placeholder) => textField(this.cx, path,
+      { label, contract: path.split(".")[1], placeholder, maximum: 200 });
     return h("div", { class: "scale-ends" },
-      words("scale.label_left", "Left end", "Not at all"), words("scale.label_center", "Middle", "Neutral"), words("scale.label_right", "Right end", "Very much"));
+      words("scale.label_left", "Left end", "Not at all"), words("scale.label_center", "Middle", "Neutral"),
+      words("scale.label_right", "Right end", "Very much"));
   }
 
   #pointsPart() {
-    this.toggle = h("input", { type: "checkbox", id: `points-${this.cx.key}`, disabled: !this.cx.isOpen("options"), onchange: () => this.#togglePoints() });
+    this.toggle = h("input", { type: "checkbox", id: `points-${this.cx.key}`, disabled: !this.cx.isOpen("options"),
+      onchange: () => this.#togglePoints() });
     return h("div", { class: "ed-field points" },
-      h("div", { class: "check-line" }, this.toggle, h("label", { for: this.toggle.id }, this.cx.store.scoring ? "A word, an emoji or a score for each point" : "A word or an emoji for each point")),
+      h("div", { class: "check-line" }, this.toggle, h("label", { for: this.toggle.id },
+        this.cx.store.scoring ? "A word, an emoji or a score for each point" : "A word or an emoji for each point")),
       this.points, this.problems.list);
   }
 
   #togglePoints() {
     this.wantsPoints = this.toggle.checked;
-    if (!this.toggle.checked) this.cx.change((block) => { block.options = null; markCorrect(block, null); if (iconOf(block) === "emoji") block.scale = { ...block.scale, icon: "numbers" }; }, "Have plain points");
+    if (!this.toggle.checked) this.cx.change(makePlain, "Have plain points");
     this.update(this.cx.block);
     if (this.toggle.checked) this.#focusPoint();
   }
@@ -148,10 +164,12 @@ class ScaleForm {
       const option = options.get(String(point));
       if (signs === "stars") return h("span", { class: "star" }, icon("star"));
       const sign = signs === "emoji" ? option?.emoji ?? "?" : String(point);
-      return h("span", { class: signs === "emoji" ? "face" : "cell" }, h("b", {}, sign), option?.label ? h("small", {}, option.label) : null);
+      return h("span", { class: signs === "emoji" ? "face" : "cell" }, h("b", {}, sign),
+        option?.label ? h("small", {}, option.label) : null);
     };
     const { label_left: left, label_center: center, label_right: right } = block.scale ?? {};
-    const words = this.type === "nps" ? ["Not at all likely", null, "Extremely likely"] : [left, points.length % 2 ? center : null, right];
+    const words = this.type === "nps" ? ["Not at all likely", null, "Extremely likely"]
+      : [left, points.length % 2 ? center : null, right];
     this.drawing.replaceChildren(
       h("div", { class: `scale-cells ${signs}` }, points.map(cell)),
       words.some(Boolean) ? h("div", { class: "scale-words" }, words.map((word) => h("span", {}, word ?? ""))) : "");
@@ -162,16 +180,26 @@ class PointRow {
   constructor(cx, point) {
     this.cx = cx;
     this.point = point;
-    this.emoji = h("button", { type: "button", class: "emoji-button", disabled: !cx.isOpen("options.x.emoji"), onclick: () => this.#chooseEmoji() });
-    this.label = h("input", { type: "text", class: "entry", maxlength: 500, dir: "auto", disabled: !cx.isOpen("options.x.label"), "aria-label": `Words on point ${point}`, placeholder: "Words, if any", oninput: () => this.#set("label", this.label.value || null, true), onkeydown: (event) => this.#key(event) });
+    this.emoji = h("button", { type: "button", class: "emoji-button", disabled: !cx.isOpen("options.x.emoji"),
+      onclick: () => this.#chooseEmoji() });
+    this.label = h("input", { type: "text", class: "entry", maxlength: 500, dir: "auto",
+      disabled: !cx.isOpen("options.x.label"), "aria-label": `Words on point ${point}`, placeholder: "Words, if any",
+      oninput: () => this.#set("label", this.label.value || null, true), onkeydown: (event) => this.#key(event) });
     this.scores = cx.store.scoring ? cx.store.buckets.map((bucket) => this.#scoreEntry(bucket)) : [];
-    this.right = this.scores.length ? h("button", { type: "button", class: "icon-button right", "aria-label": `Point ${point} is the right answer`, title: "Right answer", disabled: !cx.isOpen("correct_answer_ids"), onclick: () => this.#mark() }, icon("check")) : null;
+    this.right = this.scores.length
+      ? h("button", { type: "button", class: "icon-button right", "aria-label": `Point ${point} is the right answer`,
+        title: "Right answer", disabled: !cx.isOpen("correct_answer_ids"), onclick: () => this.#mark() }, icon("check"))
+        : null;
     this.problems = problemList(cx, `options.#${point}`, this.label);
-    this.element = h("li", { class: "point-row" }, h("b", { class: "point" }, String(point)), this.emoji, this.label, this.scores.map((score) => score.element), this.right, this.problems.list);
+    this.element = h("li", { class: "point-row" }, h("b", { class: "point" }, String(point)), this.emoji, this.label,
+      this.scores.map((score) => score.element), this.right, this.problems.list);
   }
 
   #scoreEntry(bucket) {
-    const input = h("input", { type: "number", step: "any", class: "entry score", "aria-label": `Point ${this.point}, score for ${bucket.name}`, title: bucket.name, placeholder: "0", disabled: !this.cx.isOpen("options"), oninput: () => this.#setScore(bucket.key, input) });
+    const input = h("input",
+      { type: "number", step: "any", class: "entry score",
+        "aria-label": `Point ${this.point}, score for ${bucket.name}`, title: bucket.name, placeholder: "0",
+        disabled: !this.cx.isOpen("options"), oninput: () => this.#setScore(bucket.key, input) });
     return { bucket, input, element: input };
   }
 
@@ -195,13 +223,15 @@ class PointRow {
     const problems = problemList(this.cx, `options.${key}`, this.label);
     problems.key = key;
     this.problems.list.replaceWith(problems.list);
-    this.cx.fields.set(`options.${key}`, { path: `options.${key}`, update() {}, focus: () => { this.label.focus(); return true; } });
+    this.cx.fields.set(`options.${key}`,
+      { path: `options.${key}`, update() {}, focus: () => { this.label.focus(); return true; } });
     problems.show();
     return problems;
   }
 
   #set(field, value, isTyped = false) {
-    this.cx.change((block) => changePoint(block, this.point, (option) => { option[field] = value; }), `Change point ${this.point}`, isTyped ? `point.${this.point}.${field}` : null);
+    this.cx.change((block) => changePoint(block, this.point, (option) => { option[field] = value; }),
+      `Change point ${this.point}`, isTyped ? `point.${this.point}.${field}` : null);
   }
 
   #setScore(bucket, input) {
@@ -221,7 +251,8 @@ class PointRow {
 
   #mark() {
     const isMarked = this.key !== null && correctKey(this.cx.block) === this.key;
-    this.cx.change((block) => markPoint(block, isMarked ? null : this.point), isMarked ? "Have no right answer" : "Mark the right answer");
+    this.cx.change((block) => markPoint(block, isMarked ? null : this.point),
+      isMarked ? "Have no right answer" : "Mark the right answer");
   }
 
   #key(event) {

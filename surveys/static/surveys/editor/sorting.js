@@ -27,7 +27,8 @@ class Drag {
   #frame = 0;
 
   constructor(container, item, event, options) {
-    Object.assign(this, { container, item, options, startX: event.clientX, startY: event.clientY, id: event.pointerId });
+    Object.assign(this, { container, item, options, startX: event.clientX, startY: event.clientY,
+      id: event.pointerId });
     this.x = event.clientX;
     this.y = event.clientY;
     this.controller = new AbortController();
@@ -35,7 +36,14 @@ class Drag {
     addEventListener("pointermove", (moved) => this.#move(moved), { signal });
     addEventListener("pointerup", () => this.#end(true), { signal });
     addEventListener("pointercancel", () => this.#end(false), { signal });
-    addEventListener("keydown", (key) => { if (key.key === "Escape" && this.#isMoving) { key.preventDefault(); key.stopPropagation(); this.#end(false); } }, { signal, capture: true });
+    addEventListener("keydown", (pressed) => this.#key(pressed), { signal, capture: true });
+  }
+
+  #key(event) {
+    if (event.key !== "Escape" || !this.#isMoving) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#end(false);
   }
 
   #move(event) {

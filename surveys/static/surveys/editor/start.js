@@ -9,6 +9,7 @@ import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
 import { previewFrame } from "./preview.js";
 import { carryName } from "./renaming.js";
 
+const GOES_ON = "AI goes on writing the script. “Start from…” shows it when it is ready.";
 const WAYS = { sentence: "A sentence", template: "A template", file: "A file", project: "Another project" };
 const WORDS = "Start from…";
 const EVERY = 1_000; // milliseconds between two looks at a job
@@ -26,23 +27,28 @@ class Start {
   constructor(element, store, options) {
     Object.assign(this, { store, options });
     const { urls } = store;
-    this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/", projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
+    this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/",
+      projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
     const mayStart = store.mayEdit && !store.isLive;
     this.words = h("span", {}, WORDS);
     element.append(h("div", { class: "start-tools" },
-      h("button", { type: "button", class: "quiet", disabled: !mayStart, onclick: () => this.open() }, icon("paste"), this.words)));
+      h("button", { type: "button", class: "quiet", disabled: !mayStart, onclick: () => this.open() }, icon("paste"),
+        this.words)));
     if (mayStart) this.#build();
   }
 
   #build() {
     this.heading = h("h2", { id: "start-title", tabindex: "-1" }, "Start from…");
-    this.ways = Object.entries(WAYS).map(([way, name]) => h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
+    this.ways = Object.entries(WAYS).map(([way, name]) =>
+        h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
     this.panel = h("div", { class: "start-panel" });
     this.status = h("p", { role: "status", class: "help" });
     this.result = h("div", { class: "start-result" });
     this.dialog = h("dialog", { class: "sheet start", "aria-labelledby": "start-title", onclose: () => this.#closed() },
       h("div", { class: "sheet-body" },
-        h("div", { class: "sheet-head" }, this.heading, h("button", { type: "button", class: "icon-button", "aria-label": "Close", onclick: () => this.dialog.close() }, icon("close"))),
+        h("div", { class: "sheet-head" }, this.heading,
+          h("button", { type: "button", class: "icon-button", "aria-label": "Close",
+            onclick: () => this.dialog.close() }, icon("close"))),
         h("div", { class: "start-ways", role: "group", "aria-label": "Start from" }, this.ways),
         this.panel, this.status, this.result));
   }
@@ -68,7 +74,7 @@ class Start {
   #closed() {
     this.#visit += 1;
     this.dialog.remove();
-    if (this.#job && !this.#job.found) this.options.announce?.("AI goes on writing the script. “Start from…” shows it when it is ready.");
+    if (this.#job && !this.#job.found) this.options.announce?.(GOES_ON);
     this.#label();
   }
 
@@ -83,7 +89,8 @@ class Start {
     for (const button of this.ways) attribute(button, "aria-pressed", String(button.dataset.way === way));
     this.result.replaceChildren();
     this.#tell("");
-    const draw = { sentence: () => this.#sentence(), template: () => this.#templates(), file: () => this.#file(), project: () => this.#projects() };
+    const draw = { sentence: () => this.#sentence(), template: () => this.#templates(), file: () => this.#file(),
+      project: () => this.#projects() };
     this.panel.replaceChildren(...draw[way]());
     this.panel.querySelector("textarea, input")?.focus();
     if (way === "sentence") this.#drawJob();
@@ -93,7 +100,8 @@ class Start {
 
   #sentence() {
     const cost = h("p", { class: "help", id: "start-cost" }, "…");
-    this.intent = h("textarea", { id: "start-intent", class: "entry", rows: "4", maxlength: "4000", "aria-describedby": "start-cost" });
+    this.intent = h("textarea", { id: "start-intent", class: "entry", rows: "4", maxlength: "4000",
+      "aria-describedby": "start-cost" });
     this.write = h("button", { type: "button", class: "button", onclick: () => this.#generate() }, "Write the script");
     this.#ask("GET", this.urls.templates).then((data) => { if (data) text(cost, costOf(data.credits)); });
     return [h("label", { for: "start-intent" }, "What do you want to ask, and whom?"), this.intent, cost, this.write];
@@ -123,14 +131,17 @@ class Start {
       missed = answer ? 0 : missed + 1;
       if (!answer && missed < MOST_MISSED) continue;
       now = answer ?? { status: "failed", error: this.status.textContent };
-      if (now.status === "running") job.says = `The script is being written, for ${Math.round(now.seconds)} seconds now…`;
+      if (now.status === "running") job.says =
+        `The script is being written, for ${Math.round(now.seconds)} seconds now…`;
       if (this.#isShown && ["pending", "running"].includes(now.status)) this.#tell(job.says);
     }
     if (job !== this.#job) return;
-    job.found = now.status === "completed" ? now : { error: now.error || "The script could not be made. No credits were charged." };
+    job.found = now.status === "completed" ? now
+      : { error: now.error || "The script could not be made. No credits were charged." };
     this.#label();
     if (this.#isShown) this.#drawJob();
-    else this.options.announce?.(job.found.error ?? "The script that you asked for is ready. “Your script is ready” shows it.");
+    else this.options.announce?.(job.found.error
+      ?? "The script that you asked for is ready. “Your script is ready” shows it.");
   }
 
   get #isShown() {
@@ -145,7 +156,8 @@ class Start {
     this.write.disabled = !job.found;
     if (!job.found) {
       this.#tell(job.says);
-      this.result.replaceChildren(h("progress", { "aria-label": "The script is being written" }), h("button", { type: "button", class: "button second", onclick: () => this.#cancel() }, "Cancel"));
+      this.result.replaceChildren(h("progress", { "aria-label": "The script is being written" }),
+        h("button", { type: "button", class: "button second", onclick: () => this.#cancel() }, "Cancel"));
       return;
     }
     if (job.found.error) this.#job = null; // a script stays until it is used, or another is asked for
@@ -169,20 +181,24 @@ class Start {
 
   #templates() {
     return this.#searchable("Search the library", this.urls.templates, "templates", "No template contains these words.",
-      (each) => [each.name, `${each.description} ${plural(each.question_count, "question")}, ${plural(each.block_count, "block")}, about ${plural(each.estimated_minutes, "minute")}.`],
+      (each) => [each.name, describedTemplate(each)],
       (each) => {
         const url = `${this.urls.preview}?template=${encodeURIComponent(each.id)}`;
         return [h("div", { class: "start-frame" }, previewFrame(url, `Preview of ${each.name}`)),
-          h("button", { type: "button", class: "button", onclick: () => this.#fetch({ template: each.id }, `Start from ${each.name}`) }, `Use ${each.name}`)];
+          h("button", { type: "button", class: "button",
+            onclick: () => this.#fetch({ template: each.id }, `Start from ${each.name}`) }, `Use ${each.name}`)];
       });
   }
 
   /* Another project */
 
   #projects() {
-    return this.#searchable("Search the projects of this community", this.urls.projects, "projects", "No other project is called that.",
+    return this.#searchable("Search the projects of this community", this.urls.projects, "projects",
+      "No other project is called that.",
       (each) => [each.name, `${each.type === "poll" ? "Poll" : "Survey"}, ${plural(each.block_count, "block")}.`],
-      (each) => [h("button", { type: "button", class: "button", onclick: () => this.#fetch({ project: Number(each.id) }, `Start from ${each.name}`) }, `Copy the script of ${each.name}`)]);
+      (each) =>
+        [h("button", { type: "button", class: "button", onclick: () => this.#fetch({ project: Number(each.id) },
+          `Start from ${each.name}`) }, `Copy the script of ${each.name}`)]);
   }
 
   /** A search, its findings as a list of buttons, and what `chosen` draws for the one that was chosen. */
@@ -199,14 +215,16 @@ class Start {
       if (!data) return;
       const items = data[kind].map((each) => {
         const [name, says] = words(each);
-        const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: () => choose(each, button) }, h("b", {}, name), h("small", {}, says));
+        const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false",
+          onclick: () => choose(each, button) }, h("b", {}, name), h("small", {}, says));
         return h("li", {}, button);
       });
       list.replaceChildren(...items);
       detail.replaceChildren();
       this.#tell(items.length ? `${items.length} found.` : none);
     };
-    const field = h("input", { type: "search", class: "entry", "aria-label": label, placeholder: label, autocomplete: "off", oninput: afterPause(search, 250) });
+    const field = h("input", { type: "search", class: "entry", "aria-label": label, placeholder: label,
+      autocomplete: "off", oninput: afterPause(search, 250) });
     search();
     return [field, list, detail];
   }
@@ -214,7 +232,8 @@ class Start {
   /* A file */
 
   #file() {
-    const field = h("input", { type: "file", id: "start-file", accept: ".json,application/json", onchange: () => this.#read(field.files[0]) });
+    const field = h("input", { type: "file", id: "start-file", accept: ".json,application/json",
+      onchange: () => this.#read(field.files[0]) });
     return [h("label", { for: "start-file" }, "A script as a JSON file, such as one that was exported here"), field];
   }
 
@@ -247,14 +266,20 @@ class Start {
   }
 
   #offer(found, label) {
-    const blocks = found.blocks.filter((block) => block !== null && typeof block === "object" && !Array.isArray(block)).map(shown);
+    const blocks = found.blocks.filter((block) => block !== null && typeof block === "object" && !Array.isArray(block))
+      .map(shown);
     const faults = found.violations;
     const lost = found.blocks.length - blocks.length;
     const hasOwn = this.store.blocks.some((block) => block.section !== "outro");
-    this.#tell(`${plural(blocks.length, "block")}${faults.length ? `, ${plural(faults.length, "fault")}` : ", no faults"}${lost ? `; ${plural(lost, "entry", "entries")} that are no blocks are left out` : ""}.`);
-    const take = (isAppended) => h("button", { type: "button", class: isAppended ? "button second" : "button", disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) }, isAppended ? "Add at the end" : hasOwn ? "Replace the draft" : "Use these blocks");
+    const without = lost ? `; ${plural(lost, "entry", "entries")} that are no blocks are left out` : "";
+    const faulty = faults.length ? plural(faults.length, "fault") : "no faults";
+    this.#tell(`${plural(blocks.length, "block")}, ${faulty}${without}.`);
+    const take = (isAppended) => h("button", { type: "button", class: isAppended ? "button second" : "button",
+      disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) }, isAppended ? "Add at the end"
+      : hasOwn ? "Replace the draft" : "Use these blocks");
     this.result.replaceChildren(...[
-      faults.length ? h("ul", { class: "start-faults" }, faults.slice(0, 50).map((fault) => h("li", {}, `${placeOf(fault.field)}${fault.message.replaceAll("`", "")}`))) : null,
+      faults.length ? h("ul", { class: "start-faults" }, faults.slice(0, 50)
+        .map((fault) => h("li", {}, `${placeOf(fault.field)}${fault.message.replaceAll("`", "")}`))) : null,
       h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)),
     ].filter(Boolean));
     this.result.querySelector("button:not(:disabled)")?.focus();
@@ -270,7 +295,8 @@ class Start {
     if (this.way === "sentence") this.#job = null;
     this.#label();
     this.dialog.close();
-    this.options.announce?.(`${plural(added.length, "block")} ${isAppended ? "added" : "in place of the draft"}. Control Z takes it back.`);
+    const says = `${plural(added.length, "block")} ${isAppended ? "added" : "in place of the draft"}`;
+    this.options.announce?.(`${says}. Control Z takes it back.`);
   }
 
   /* Requests */
@@ -296,14 +322,16 @@ class Start {
 
 /** A block that the editor can show: texts are texts and options are objects, whatever a file says. */
 function shown({ key: _, ...block }) {
-  const options = Array.isArray(block.options) ? block.options.filter((option) => option && typeof option === "object") : [];
+  const options = Array.isArray(block.options) ? block.options.filter((option) => option && typeof option === "object")
+    : [];
   return {
     ...block,
     type: typeof block.type === "string" ? block.type : "",
     name: typeof block.name === "string" ? block.name : null,
     section: block.section === "intro" ? "intro" : "main",
     prompt: typeof block.prompt === "string" ? block.prompt : "",
-    options: options.length ? options.map(({ key: __, ...option }) => ({ ...option, value: String(option.value ?? "") })) : null,
+    options: options.length
+      ? options.map(({ key: __, ...option }) => ({ ...option, value: String(option.value ?? "") })) : null,
   };
 }
 
@@ -311,7 +339,8 @@ function isPosition(name) {
   return /^q\d+$/i.test(name);
 }
 
-/** Added blocks whose names are taken, or like positions, get others, which the blocks among them that refer to them follow. */
+/** Added blocks whose names are taken, or like positions, get others, which the blocks among them that refer to them
+ *  follow. */
 function renamed(added, own) {
   for (const block of added) {
     block.id = null; // what is added is new, also if the file came from this script
@@ -329,7 +358,13 @@ function renamed(added, own) {
 
 function costOf({ cost, left }) {
   if (!cost) return "There is no AI here: you get the template that suits your words best. This takes no credits.";
-  return `AI writes a script from your words. This takes ${plural(cost, "credit")}; the community has ${plural(left, "credit")} left. If it fails or you cancel it, nothing is charged.`;
+  return `AI writes a script from your words. This takes ${plural(cost, "credit")}; the community has `
+    + `${plural(left, "credit")} left. If it fails or you cancel it, nothing is charged.`;
+}
+
+function describedTemplate(template) {
+  const counts = `${plural(template.question_count, "question")}, ${plural(template.block_count, "block")}`;
+  return `${template.description} ${counts}, about ${plural(template.estimated_minutes, "minute")}.`;
 }
 
 function placeOf(field) {

@@ -4,7 +4,8 @@ import { h } from "./dom.js";
 import { numberField, segmentField, selectField, textField } from "./field.js";
 
 const SCOPES = [["respondent", "Once for each person"], ["session", "Once each time somebody completes it"]];
-const KINDS = [["give_xp", "XP", "xp"], ["give_achievement", "An achievement", "medal"], ["give_role", "A role", "role"]];
+const KINDS = [["give_xp", "XP", "xp"], ["give_achievement", "An achievement", "medal"],
+  ["give_role", "A role", "role"]];
 
 /** How a content or action block leads on. The default is a click on a button. */
 export function continueFields(cx) {
@@ -17,10 +18,12 @@ export function continueFields(cx) {
     cx.fields.delete("continue.label");
     holder.replaceChildren(after(block) === "pause"
       ? numberField(cx, "continue.pause", { label: "Seconds to wait", contract: "pause", min: 1, max: 300 })
-      : textField(cx, "continue.label", { label: "Words on the button", contract: "label", placeholder: cx.store.vocabulary.acknowledged, maximum: 80 }));
+      : textField(cx, "continue.label", { label: "Words on the button", contract: "label",
+        placeholder: cx.store.vocabulary.acknowledged, maximum: 80 }));
   };
   const choice = segmentField(cx, "continue.after", {
-    label: "Goes on", contract: "continue", choices: [["click", "When people press a button"], ["pause", "By itself, after a while"]], get: after,
+    label: "Goes on", contract: "continue",
+    choices: [["click", "When people press a button"], ["pause", "By itself, after a while"]], get: after,
     onChange: (value) => cx.change((block) => {
       block.continue = { label: null, pause: null, ...block.continue, after: value };
       if (value === "pause") block.continue.pause ??= 5;
@@ -31,13 +34,15 @@ export function continueFields(cx) {
   return h("div", { class: "form-part" }, choice, labelFirst(cx, holder));
 }
 
-/** A label written where nothing was chosen yet needs its `after`. One that is taken away again leaves nothing behind. */
+/** A label written where nothing was chosen yet needs its `after`. One that is taken away again leaves nothing
+ *  behind. */
 function labelFirst(cx, holder) {
   holder.addEventListener("input", () => { // after the field has written its label
     const stored = cx.store.baseline.find((block) => block.key === cx.key);
     const { after = "click", pause = null, label = null } = cx.block.continue ?? {};
     const isNothing = after === "click" && pause === null && label === null && !stored?.continue;
-    cx.change((block) => { block.continue = isNothing ? null : { after, pause, label }; }, "Change words on the button", "continue.label");
+    cx.change((block) => { block.continue = isNothing ? null : { after, pause, label }; }, "Change words on the button",
+      "continue.label");
   });
   return holder;
 }
@@ -45,19 +50,24 @@ function labelFirst(cx, holder) {
 /** What an action block gives, with the fields of that kind alone. */
 export function actionFields(cx) {
   const holder = h("div", { class: "form-part" });
-  const parts = () => ({ give_xp: xpFields, give_achievement: achievementFields, give_role: roleFields })[cx.block.action_kind]?.(cx) ?? [];
+  const parts = () => ({ give_xp: xpFields, give_achievement: achievementFields,
+    give_role: roleFields })[cx.block.action_kind]?.(cx) ?? [];
   const draw = (block) => {
     const shown = `${block.action_kind} ${isFromScore(block)}`;
     if (holder.dataset.shown === shown) return;
     holder.dataset.shown = shown;
     for (const path of [...cx.fields.keys()]) if (path.startsWith("action_config.")) cx.fields.delete(path);
-    holder.replaceChildren(...parts(), selectField(cx, "action_config.fire_scope", { label: "Given", contract: "fire_scope", choices: SCOPES.map(([value, words]) => [value, words]), onChange: (value) => configure(cx, { fire_scope: value }) }));
+    holder.replaceChildren(...parts(), selectField(cx, "action_config.fire_scope", {
+      label: "Given", contract: "fire_scope", choices: SCOPES,
+      onChange: (value) => configure(cx, { fire_scope: value }),
+    }));
     standardScope(cx);
   };
   const kind = segmentField(cx, "action_kind", {
     label: "Gives", choices: KINDS.map(([value, words]) => [value, words]), onChange: (value) => cx.change((block) => {
       block.action_kind = value;
-      block.action_config = { fire_scope: block.action_config?.fire_scope ?? null, ...(value === "give_xp" ? { xp_amount: 10 } : {}) };
+      block.action_config = { fire_scope: block.action_config?.fire_scope ?? null,
+        ...(value === "give_xp" ? { xp_amount: 10 } : {}) };
     }, "Change what is given"),
   });
   cx.fields.set("#action", { path: "#action", element: holder, update: draw, focus: () => false });
@@ -85,11 +95,14 @@ function isFromScore(block) {
 function xpFields(cx) {
   const scores = scoreVariables(cx.store);
   const choice = segmentField(cx, "#xp", {
-    label: "How much", contract: "xp_amount, source_key", choices: [[false, "Always the same"], [true, "As much as a score"]], get: isFromScore,
-    onChange: (value) => configure(cx, value ? { xp_amount: null, source_key: scores[0]?.name ?? "score" } : { xp_amount: 10, source_key: null }),
+    label: "How much", contract: "xp_amount, source_key",
+    choices: [[false, "Always the same"], [true, "As much as a score"]], get: isFromScore,
+    onChange: (value) => configure(cx, value ? { xp_amount: null, source_key: scores[0]?.name ?? "score" }
+      : { xp_amount: 10, source_key: null }),
   });
   const amount = isFromScore(cx.block)
-    ? selectField(cx, "action_config.source_key", { label: "Score", contract: "source_key", choices: scores.map(({ name, meaning }) => [name, meaning ? `${name}: ${meaning}` : name]) })
+    ? selectField(cx, "action_config.source_key", { label: "Score", contract: "source_key",
+      choices: scores.map(({ name, meaning }) => [name, meaning ? `${name}: ${meaning}` : name]) })
     : numberField(cx, "action_config.xp_amount", { label: "XP", contract: "xp_amount", min: 0, max: 1_000_000 });
   return [choice, amount];
 }
@@ -108,10 +121,13 @@ function achievementFields(cx) {
     help: known.length ? null : "This community has no achievements yet. Add one under Achievements first.",
     onChange: (number) => configure(cx, { xp_role_id: number }),
   });
-  if (cx.block.action_config?.xp_role_id && !isKnown) picker.append(h("p", { class: "help" }, "This achievement has no name and picture yet."));
+  if (cx.block.action_config?.xp_role_id && !isKnown) {
+    picker.append(h("p", { class: "help" }, "This achievement has no name and picture yet."));
+  }
   return [picker];
 }
 
 function roleFields(cx) {
-  return [textField(cx, "action_config.role_id", { label: "Role", contract: "role_id", maximum: 20, placeholder: "1187…", help: "The role's id on the chat platform: a number of up to 20 digits." })];
+  return [textField(cx, "action_config.role_id", { label: "Role", contract: "role_id", maximum: 20,
+    placeholder: "1187…", help: "The role's id on the chat platform: a number of up to 20 digits." })];
 }

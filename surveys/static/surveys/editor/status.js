@@ -1,4 +1,5 @@
-/* The bar at the bottom: where the draft is kept, how many faults it has, Discard and Save; and the list of findings. */
+/* The bar at the bottom: where the draft is kept, how many faults it has, Discard and Save; and the list of
+   findings. */
 
 import { attribute, h, icon, inWords, plural, text } from "./dom.js";
 import { plainMessage } from "./field.js";
@@ -6,7 +7,8 @@ import { plainMessage } from "./field.js";
 const TICK = 1_000;
 const ELSEWHERE = { // what another tab has done with the draft
   kept: { words: "A newer draft was kept in another tab", take: "Take the newer one" },
-  saved_and_kept: { words: "The script was saved since, and a newer draft was kept in another tab", take: "Take the newer draft" },
+  saved_and_kept: { words: "The script was saved since, and a newer draft was kept in another tab",
+    take: "Take the newer draft" },
   saved: { words: "The script was saved in another tab", take: "Take the saved one" },
   discarded: { words: "The draft was discarded in another tab", take: "Take the saved script" },
 };
@@ -25,12 +27,15 @@ class Status {
     this.when = h("time", { "aria-live": "off" });
     this.actions = h("span", { class: "state-actions" });
     this.spoken = h("span", { role: "status", class: "visually-hidden" });
-    this.counts = h("button", { type: "button", class: "quiet counts", "aria-expanded": "false", "aria-controls": "issues", onclick: () => this.toggleIssues() });
+    this.counts = h("button", { type: "button", class: "quiet counts", "aria-expanded": "false",
+      "aria-controls": "issues", onclick: () => this.toggleIssues() });
     this.discard = h("button", { type: "button", class: "button second", onclick: () => options.discard() }, "Discard");
-    this.save = h("button", { type: "button", class: "button save", "aria-keyshortcuts": "Control+S", onclick: () => options.save() }, "Save", h("span", { class: "wide-only" }, " script"));
+    this.save = h("button", { type: "button", class: "button save", "aria-keyshortcuts": "Control+S",
+      onclick: () => options.save() }, "Save", h("span", { class: "wide-only" }, " script"));
     this.issues = h("section", { id: "issues", class: "issues", "aria-label": "Issues", hidden: true });
     element.append(this.issues, h("div", { class: "status-bar" },
-      h("div", { class: "keep-state" }, h("span", { class: "state-sign", "aria-hidden": "true" }), this.state, this.when, this.actions, this.spoken),
+      h("div", { class: "keep-state" }, h("span", { class: "state-sign", "aria-hidden": "true" }), this.state,
+        this.when, this.actions, this.spoken),
       this.counts, h("div", { class: "status-buttons" }, this.discard, this.save)));
     store.subscribe((what) => { if (what === "status" || what === "check" || what === "blocks") this.show(); });
     setInterval(() => this.#tick(), TICK);
@@ -45,7 +50,8 @@ class Status {
     const signature = keeping.status + actions.map(([label]) => label).join();
     if (this.actions.dataset.signature !== signature) {
       this.actions.dataset.signature = signature;
-      this.actions.replaceChildren(...actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));
+      this.actions.replaceChildren(
+        ...actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));
     }
     if (spoken !== null && spoken !== this.#announced) text(this.spoken, this.#announced = spoken);
     this.#tick();
@@ -68,8 +74,10 @@ class Status {
       saving: { words: "Saving…", spoken: null },
       kept: { words: "Draft kept" },
       disconnected: { words: "Not connected: your changes are kept on this computer", actions: [retry] },
-      signed_out: { words: "You are signed out: your changes are kept on this computer", actions: [["Sign in again", () => this.#signIn()], retry] },
-      newer: { words: elsewhere.words, actions: [[elsewhere.take, () => keeping.settle(true)], ["Keep this one", () => keeping.settle(false)]] },
+      signed_out: { words: "You are signed out: your changes are kept on this computer",
+        actions: [["Sign in again", () => this.#signIn()], retry] },
+      newer: { words: elsewhere.words,
+        actions: [[elsewhere.take, () => keeping.settle(true)], ["Keep this one", () => keeping.settle(false)]] },
       refused: { words: plainMessage(keeping.message || "The server did not take this draft."), actions: [retry] },
     };
     return described[keeping.status];
@@ -93,12 +101,14 @@ class Status {
     const issues = this.store.issues();
     const faults = issues.filter((issue) => issue.kind === "fault").length;
     const warnings = issues.length - faults;
-    const words = [faults && plural(faults, "fault"), warnings && plural(warnings, "warning")].filter(Boolean).join(", ");
+    const words = [faults && plural(faults, "fault"), warnings && plural(warnings, "warning")]
+      .filter(Boolean).join(", ");
     this.counts.hidden = !issues.length;
     this.counts.classList.toggle("has-fault", faults > 0);
     if (this.counts.dataset.words !== words) {
       this.counts.dataset.words = words;
-      this.counts.replaceChildren(icon(faults ? "fault" : "warning"), h("span", { class: "wide-only" }, words), h("span", { class: "narrow-only", "aria-hidden": "true" }, String(issues.length)));
+      this.counts.replaceChildren(icon(faults ? "fault" : "warning"), h("span", { class: "wide-only" }, words),
+        h("span", { class: "narrow-only", "aria-hidden": "true" }, String(issues.length)));
       attribute(this.counts, "aria-label", words);
     }
     if (!issues.length) this.#close();
@@ -131,15 +141,19 @@ class Status {
       return some.length ? [h("h3", {}, name), h("ul", {}, some.map((issue) => h("li", {}, this.#issue(issue))))] : [];
     };
     this.issues.replaceChildren(
-      h("div", { class: "issues-head" }, h("h2", {}, "Issues"), h("button", { type: "button", class: "icon-button", "aria-label": "Close the issues", onclick: () => this.#close() }, icon("close"))),
-      ...group("fault", "Faults: these must be put right before saving"), ...group("warning", "Warnings: these may be meant"));
+      h("div", { class: "issues-head" }, h("h2", {}, "Issues"),
+        h("button", { type: "button", class: "icon-button", "aria-label": "Close the issues",
+          onclick: () => this.#close() }, icon("close"))),
+      ...group("fault", "Faults: these must be put right before saving"),
+      ...group("warning", "Warnings: these may be meant"));
     if (focused >= 0) [...this.issues.querySelectorAll("button.issue")][Math.min(focused, issues.length - 1)]?.focus();
   }
 
   #issue(issue) {
     const at = this.store.indexOf(issue.key);
     const where = at < 0 ? "Script" : `Block ${at + 1}`;
-    return h("button", { type: "button", class: `issue ${issue.kind}`, onclick: () => this.options.jump(issue) }, icon(issue.kind), h("b", {}, where), h("span", {}, plainMessage(issue.message)));
+    return h("button", { type: "button", class: `issue ${issue.kind}`, onclick: () => this.options.jump(issue) },
+      icon(issue.kind), h("b", {}, where), h("span", {}, plainMessage(issue.message)));
   }
 }
 

@@ -15,7 +15,9 @@
 
    Unchanged blocks stay the same objects, so that views can tell by identity what to draw anew. */
 
-import { copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys, withRoom } from "./document.js";
+import {
+  copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys, withRoom,
+} from "./document.js";
 import { calledOf } from "./reach.js";
 import { MAX_BLOCKS, typeName } from "./types.js";
 
@@ -77,7 +79,8 @@ class Store {
     return this.project.scoring?.enabled ?? this.project.scoring_enabled ?? false;
   }
 
-  /** The buckets with their keys. Before the first write without any, points go to one called Score (rules 5.2 to 5.4). */
+  /** The buckets with their keys. Before the first write without any, points go to one called Score (rules 5.2 to
+   *  5.4). */
   get buckets() {
     const declared = this.vocabulary.buckets?.length ? this.vocabulary.buckets : this.project.scoring?.buckets ?? [];
     const buckets = declared.length ? declared : [{ name: "Score" }];
@@ -265,7 +268,8 @@ class Store {
     if (!named) return issue;
     const gone = this.gone(named.name);
     const canUndo = this.#past.some((step) => step.blocks.includes(gone));
-    const message = `“${calledOf(this, gone)}” was removed from the script. Choose another question${canUndo ? ", or bring it back with Undo" : ""}.`;
+    const message = `“${calledOf(this, gone)}” was removed from the script. `
+      + `Choose another question${canUndo ? ", or bring it back with Undo" : ""}.`;
     return { ...issue, path: named.path, message };
   }
 
@@ -294,7 +298,8 @@ class Store {
    *  `shown` are the blocks that were saved, `sent` the same as they went to the server. */
   adopt({ script, revision, fingerprint, archived, check }, shown, sent) {
     const stored = script.blocks.map((block, n) => keyed(block, sent[n]));
-    const ids = new Map(stored.flatMap((block) => [block, ...(block.options ?? [])]).map((each) => [each.key, each.id]));
+    const ids = new Map(stored.flatMap((block) => [block, ...(block.options ?? [])])
+      .map((each) => [each.key, each.id]));
     const identified = (blocks) => blocks.map((block) => this.#withIds(block, ids));
     for (const step of [...this.#past, ...this.#future]) step.blocks = identified(step.blocks);
     const isUnchanged = shown === this.blocks;
@@ -322,10 +327,12 @@ class Store {
   /** Scoring was turned on: the script is the same, and its options have the points again that they had before. */
   takeScoring({ project, vocabulary, script, revision, fingerprint }) {
     Object.assign(this, { project, vocabulary, revision, fingerprint, baseline: withKeys(script.blocks) });
-    const points = new Map(script.blocks.flatMap((block) => block.options ?? []).map((option) => [option.id, option.score_values]));
+    const points = new Map(script.blocks.flatMap((block) => block.options ?? [])
+      .map((option) => [option.id, option.score_values]));
     const isBare = (option) => option.score_values === undefined && points.get(option.id);
+    const withPoints = (option) => (isBare(option) ? { ...option, score_values: points.get(option.id) } : option);
     const scored = (block) => (block.options?.some(isBare)
-      ? { ...block, options: block.options.map((option) => (isBare(option) ? { ...option, score_values: points.get(option.id) } : option)) } : block);
+      ? { ...block, options: block.options.map(withPoints) } : block);
     for (const step of [...this.#past, ...this.#future]) step.blocks = step.blocks.map(scored);
     this.#show(this.blocks.map(scored), this.selected);
     this.notify("selection"); // the form has other fields now
@@ -349,7 +356,8 @@ function ownBlocks(blocks) {
 
 /** A stored block with the keys under which it was sent, so that what is focused stays where it is. */
 function keyed(block, sent) {
-  const options = block.options?.map((option, n) => ({ ...option, key: option.key ?? sent?.options?.[n]?.key ?? `o${option.id}` }));
+  const keyOf = (option, n) => option.key ?? sent?.options?.[n]?.key ?? `o${option.id}`;
+  const options = block.options?.map((option, n) => ({ ...option, key: keyOf(option, n) }));
   return { ...block, key: block.key ?? sent?.key ?? `b${block.id}`, options: options ?? null };
 }
 
@@ -378,6 +386,7 @@ function leavesOf(condition, path) {
   return [...own, ...within("all"), ...within("any")];
 }
 
-function isWithin(path, field) {
+/** Whether the path of a finding is that of a field, or inside it. */
+export function isWithin(path, field) {
   return path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
 }

@@ -42,7 +42,9 @@ export const TYPES = {
     says: "How likely people are to recommend you, from 0 to 10, with the standard ends.", start: () => ({}),
   },
   open_text: {
-    name: "Text", group: "Text & numbers", words: "open comment long short answer write name email feedback website url link phone telephone date calendar time birthday address file upload attachment",
+    name: "Text", group: "Text & numbers",
+    words: "open comment long short answer write name email feedback website url link phone "
+      + "telephone date calendar time birthday address file upload attachment",
     says: "People write in their own words.", start: () => ({}),
   },
   open_numeric: {
@@ -54,7 +56,9 @@ export const TYPES = {
     says: "People put 2 to 20 items in order, or only their top few.", start: twoOptions,
   },
   content_block: {
-    name: "Statement", group: "Statements", words: "content message intro welcome text information picture page image video thank thanks you goodbye bye end ending close finish section break",
+    name: "Statement", group: "Statements",
+    words: "content message intro welcome text information picture page image video "
+      + "thank thanks you goodbye bye end ending close finish section break",
     says: "Something to read: a welcome, an explanation, a result.", start: () => ({}),
   },
   calculated_block: {
@@ -71,10 +75,16 @@ export const TYPES = {
 
 /** What no type is called: the words people look for, the type to use instead, and a sentence that says so. */
 export const INSTEAD = [
-  { words: ["file", "upload", "attachment"], type: "open_text", says: "Files cannot be sent. Ask for a link to the file in a Text question." },
-  { words: ["matrix", "grid", "table"], type: "opinion_scale", says: "There is no matrix. Make a question of each row: write one Opinion scale, duplicate it, and change its words." },
-  { words: ["date", "calendar", "time"], type: "open_text", says: "There is no calendar: people write the date as text. To let them choose from a few dates, use One choice or Several choices." },
-  { words: ["email", "phone", "telephone", "website", "url"], type: "open_text", says: "People write it as text, and how they write it is not checked." },
+  { words: ["file", "upload", "attachment"], type: "open_text",
+    says: "Files cannot be sent. Ask for a link to the file in a Text question." },
+  { words: ["matrix", "grid", "table"], type: "opinion_scale",
+    says: "There is no matrix. Make a question of each row: write one Opinion scale, duplicate it, "
+      + "and change its words." },
+  { words: ["date", "calendar", "time"], type: "open_text",
+    says: "There is no calendar: people write the date as text. To let them choose from a few dates, "
+      + "use One choice or Several choices." },
+  { words: ["email", "phone", "telephone", "website", "url"], type: "open_text",
+    says: "People write it as text, and how they write it is not checked." },
 ];
 
 export const GROUPS = [...new Set(Object.values(TYPES).map((type) => type.group))];

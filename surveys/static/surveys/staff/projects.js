@@ -26,7 +26,8 @@ function showPost(form) {
   const draw = async () => {
     const number = ++newest;
     try {
-      const response = await fetch(preview.dataset.postPreview, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+      const response = await fetch(preview.dataset.postPreview,
+        { method: "POST", body: new URLSearchParams(new FormData(form)) });
       if (response.ok && !response.redirected && number === newest) preview.innerHTML = await response.text();
     } catch {
       // no connection: the last drawing stays

@@ -85,7 +85,8 @@ function drawnEmbed(embed) {
 
 function drawnRow(row, message) {
   const line = make("div", { className: "row" });
-  for (const part of row.components) line.append(part.type === 2 ? drawnButton(part, message) : drawnMenu(part, message));
+  for (const part of row.components) line.append(part.type === 2 ? drawnButton(part, message)
+    : drawnMenu(part, message));
   return line;
 }
 
@@ -94,7 +95,8 @@ const sign = (emoji) => (emoji ? (emoji.id ? `:${emoji.name}:` : emoji.name) : "
 function drawnButton(part, message) {
   const text = [sign(part.emoji), part.label].filter(Boolean).join(" ");
   if (part.url) return make("a", { href: part.url, target: "_blank", rel: "noopener", textContent: `${text} ↗` });
-  const button = make("button", { className: `style${part.style}`, disabled: Boolean(part.disabled), textContent: text });
+  const button = make("button", { className: `style${part.style}`, disabled: Boolean(part.disabled),
+    textContent: text });
   button.onclick = () => act({ kind: "press", message: message.id, custom_id: part.custom_id });
   return button;
 }
@@ -110,7 +112,8 @@ function drawnMenu(part, message) {
   }
   const send = () => {
     const values = [...menu.selectedOptions].map((option) => option.value).filter(Boolean);
-    if (values.length < part.min_values || values.length > part.max_values) return alertWith("Choose as many as asked.");
+    if (values.length < part.min_values || values.length > part.max_values) return alertWith(
+      "Choose as many as asked.");
     act({ kind: "choose", message: message.id, custom_id: part.custom_id, values });
   };
   if (!many) {
@@ -144,7 +147,8 @@ function openWindow(raw) {
     }
   }
   const cancel = make("button", { type: "button", textContent: "Cancel", onclick: () => act({ kind: "cancel" }) });
-  form.append(make("div", { className: "buttons" }, cancel, make("button", { className: "style1", textContent: "Submit" })));
+  form.append(make("div", { className: "buttons" }, cancel,
+    make("button", { className: "style1", textContent: "Submit" })));
   form.onsubmit = () => act({ kind: "submit", text: field.value });
   dialog.replaceChildren(form);
   dialog.dataset.id = raw.custom_id;
@@ -167,14 +171,17 @@ function draw() {
     return button;
   }));
   $("channel").textContent = `# ${(state.channels.find((each) => each.id === channel) || {}).name || ""}`;
-  $("you").replaceChildren(...state.people.map((each) => make("option", { value: each.id, textContent: each.name, selected: each.id === me })));
+  $("you").replaceChildren(...state.people.map(
+    (each) => make("option", { value: each.id, textContent: each.name, selected: each.id === me })));
   $("members").replaceChildren(...state.people.map((each) => make("li", {}, each.name,
     make("div", { className: "roles" }, ...each.roles.map((role) => make("span", { textContent: role }))))));
   const messages = state.messages.filter((each) => each.channel_id === channel);
   const list = $("messages");
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   list.replaceChildren(...messages.map((each) => drawn(each, Boolean(each.flags & 64))));
-  if (!messages.length) list.append(make("li", { className: "sub", textContent: "Nothing was posted here yet. Open a project with this channel in Colloquy’s admin." }));
+  if (!messages.length) list.append(
+    make("li", { className: "sub",
+      textContent: "Nothing was posted here yet. Open a project with this channel in Colloquy’s admin." }));
   if (atEnd) list.scrollTop = list.scrollHeight;
   openWindow(state.window);
 }
@@ -214,11 +221,13 @@ $("you").onchange = (event) => {
 $("command").oninput = () => {
   const typed = $("command").value;
   const list = $("commands");
-  const found = typed.startsWith("/") ? state.commands.filter((each) => each.name.startsWith(typed.slice(1).split(" ")[0])) : [];
+  const found = typed.startsWith("/")
+    ? state.commands.filter((each) => each.name.startsWith(typed.slice(1).split(" ")[0])) : [];
   list.hidden = !found.length;
   $("command").setAttribute("aria-expanded", String(Boolean(found.length)));
   list.replaceChildren(...found.map((each) => {
-    const button = make("button", { type: "button" }, `/${each.name}`, make("small", { textContent: each.description }));
+    const button = make("button", { type: "button" }, `/${each.name}`,
+      make("small", { textContent: each.description }));
     button.onclick = () => send(each.name);
     return make("li", { role: "option" }, button);
   }));
