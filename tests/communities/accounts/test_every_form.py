@@ -97,7 +97,8 @@ def test_ways_in_that_are_off_are_not_there() -> None:
 
 def test_no_form_works_without_its_token(platforms: Platforms) -> None:
     person()
-    eve, taking = person("Eve", "eve@example.org"), {}
+    eve = person("Eve", "eve@example.org")
+    taking: dict[str, int] = {}
     for name in NAMES:
         browser = new_browser(enforce_csrf_checks=True)
         browser.force_login(eve)
