@@ -188,7 +188,7 @@ APPEND_SLASH = False
 
 MIDDLEWARE = [
     "config.metrics.MetricsMiddleware",  # outermost; absent if METRICS is off
-    "surveys.pages.security.SecurityHeadersMiddleware",  # its headers are on the errors of all layers below
+    "surveys.drawing.security.SecurityHeadersMiddleware",  # its headers are on the errors of all layers below
     "communities.http.middleware.RequestMiddleware",
     "config.bodies.BodyMiddleware",  # before anything that may read the body
     "django.middleware.security.SecurityMiddleware",

@@ -8,13 +8,13 @@ import atexit
 import fcntl
 import gc
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -31,10 +31,12 @@ pytest.register_assert_rewrite("tests.support")
 
 FOLDERS = "colloquy-tests-"
 LONG = ("_torture", "_readme", "_live", "_worker", "_isolation", "_outages", "_slow_clients", "_locks")
+ALL_LONG = r"^pytestmark = .*\bmark\.long\b"
 OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
 OTHER_SETTINGS = (
+    "AI_JOBS_PER_COMMUNITY_AND_HOUR",
     "AI_PROVIDER",
     "AI_THREADS",
     "ALLOWED_HOSTS",
@@ -97,6 +99,13 @@ def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores, because some tests wait for browsers and for processes of their own."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module whose tests are all long, where none of them runs: some take a second."""
+    if config.option.markexpr != "not long" or collection_path.suffix != ".py":
+        return None
+    return True if re.search(ALL_LONG, collection_path.read_text(), re.MULTILINE) else None
 
 
 @pytest.hookimpl(trylast=True)  # after the shuffling
@@ -265,12 +274,26 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         connection.settings_dict["TEST"]["TEMPLATE"] = os.environ[MIGRATED]
 
 
+@pytest.fixture(scope="module")
+def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Whatever a module's own fixtures write is there for all its tests, and then gone.
+
+    No test of that module may commit. Tests take back what they change themselves, except in Redis: one that
+    changes who may do what needs a community of its own.
+    """
+    from tests.support.database import kept_for_many_tests  # noqa: PLC0415 - once Django is set up
+
+    with kept_for_many_tests(django_db_blocker):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for all files that tests leave unread."""
-    from communities.http import downloads  # noqa: PLC0415 - once Django is set up
+    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
+    from communities.http import downloads  # noqa: PLC0415
 
-    monkeypatch.setattr(downloads, "_slots", BoundedSemaphore(100))
+    monkeypatch.setattr(downloads, "_slots", Slots(100, most_of_one=100))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -288,12 +311,12 @@ def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
 
 
-@pytest.fixture(autouse=True)
-def _callers_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _callers_stay_in_memory() -> None:
     """A test that takes longer than some seconds reads its key no more often than one that is quick."""
     from communities.http import authentication  # noqa: PLC0415 - once Django is set up
 
-    monkeypatch.setattr(authentication, "SECONDS_IN_CACHE", 3600.0)
+    authentication.SECONDS_IN_CACHE = 3600.0
 
 
 @pytest.fixture(autouse=True)

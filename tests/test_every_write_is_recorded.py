@@ -114,8 +114,8 @@ class Scene:
         return (by or self.caller).call(method, path.format(**self.places), body, **headers)
 
 
-@pytest.fixture
-def scene() -> Scene:
+@pytest.fixture(scope="module")
+def scene(kept_rows: None) -> Scene:
     caller = Caller()
     web = {"delivery": {"audience": {"participation": "open_web"}}}
     project = caller.make_open({**CHOICE, "prompt": "Hello"}, TEXT, name="Openings", **web)

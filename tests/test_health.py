@@ -114,6 +114,7 @@ def test_readyz_is_unavailable_with_a_key_that_the_data_was_not_written_with(
     assert (again.status_code, accepted.status_code) == (503, 200)
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_no_process_starts_with_a_key_that_the_data_was_not_written_with(tmp_path: Path) -> None:
     secret_key.record()

@@ -65,6 +65,7 @@ def _imports(source: str) -> Iterator[str]:
             yield str(node.module).split(".")[0]
 
 
+@pytest.mark.long
 def test_every_package_that_the_code_imports_is_declared() -> None:
     """And not only installed because another package requires it, which its next release may not."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -108,6 +109,7 @@ for name in (
 """
 
 
+@pytest.mark.long
 def test_a_server_needs_no_package_that_only_development_installs(tmp_path: Path) -> None:
     installed = _packages("requirements.txt") | {"colloquy"}
     missing = {

@@ -61,6 +61,7 @@ def test_the_description_is_the_one_that_was_promised() -> None:
     assert not list(difference), "`make schema` writes tests/openapi.yml anew; read what changes for callers."
 
 
+@pytest.mark.long
 def test_it_is_a_valid_description() -> None:
     validate_schema(described())
 

@@ -14,8 +14,8 @@ from communities.ground import privacy_words
 from communities.models import CommunitySettings
 from surveys.admin import cards
 from surveys.chat import words as chat_words
+from surveys.drawing.words import WORDS
 from surveys.models import Project
-from surveys.pages.words import WORDS
 from surveys.services.projects.fields import PRIVACY_BY_DEFAULT
 from tests.support.surveys.project_tabs import project_staff
 

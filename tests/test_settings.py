@@ -343,6 +343,7 @@ def test_a_database_url_is_read_as_libpq_reads_it() -> None:
     assert "statement_timeout=30s" in options["options"]
 
 
+@pytest.mark.long
 def test_a_broker_behind_a_unix_socket_is_given_in_the_syntax_of_celery(tmp_path: Path) -> None:
     """Celery also reads this variable itself, and does not know the scheme."""
     url = "unix:///run/valkey.sock?db=3"

@@ -149,7 +149,7 @@ def test_a_refusal_is_small_however_much_is_wrong(ids: dict[str, str], element: 
     wrong = []
     for place in places():
         assert place.most is not None
-        answer = sent(place, ids, place.with_elements(min(place.most, 900), element))
+        answer = sent(place, ids, place.with_elements(min(place.most, 300), element))
         violations = answer.json().get("violations", ())
         if len(answer.content) >= MAX_REFUSAL or len(violations) > MAX_VIOLATIONS:
             wrong.append((str(place), len(answer.content), len(violations)))

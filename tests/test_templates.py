@@ -12,7 +12,11 @@ from config import templating
 
 LONGEST_LINE = 140
 FOLDER = Path(settings.BASE_DIR) / "templates"
-TEMPLATES = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*"))
+LINES = [
+    (str(path.relative_to(FOLDER)), line)
+    for path in sorted(FOLDER.rglob("*.*"))
+    for line in path.read_text().splitlines()
+]
 BLOCK_TAG = re.compile(r"{%-?\s*(\w+)")
 
 
@@ -31,21 +35,17 @@ def test_values_are_escaped() -> None:
     assert rendered == "&lt;b&gt;"
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_no_line_of_a_template_is_too_long(name: str) -> None:
-    lines = (FOLDER / name).read_text().splitlines()
-
-    assert [line for line in lines if len(line) > LONGEST_LINE] == []
+def test_no_line_of_a_template_is_too_long() -> None:
+    assert [(name, line) for name, line in LINES if len(line) > LONGEST_LINE] == []
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_line_of_a_template_holds_one_block_tag_or_one_pair(name: str) -> None:
-    lines = (FOLDER / name).read_text().splitlines()
-    may_have_else = name.startswith(
-        templating.OF_STAFF
-    )  # there, a line break within a text would reach the page
-
-    assert [line for line in lines if not _is_one_tag_or_a_pair(BLOCK_TAG.findall(line), may_have_else)] == []
+def test_a_line_of_a_template_holds_one_block_tag_or_one_pair() -> None:
+    """With an `else` in pages of staff, where a line break within a text would reach the page."""
+    assert [
+        (name, line)
+        for name, line in LINES
+        if not _is_one_tag_or_a_pair(BLOCK_TAG.findall(line), name.startswith(templating.OF_STAFF))
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,10 @@ class EarnedAchievement(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["member", "number"], name="achievement_is_earned_once"),
         ]
-        indexes = [models.Index(fields=["community", "number", "-id"], name="achievement_earned_newest")]
+        indexes = [
+            models.Index(fields=["community", "number", "-id"], name="achievement_earned_newest"),
+            models.Index(fields=["member", "-awarded_at", "-number"], name="achievement_newest_of_member"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} of member {self.member_id} ({self.pk})"

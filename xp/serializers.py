@@ -10,6 +10,7 @@ from rest_framework import serializers
 from communities.http.fields import StrictChoiceField
 from communities.models import Member
 from xp.models import XpEntry
+from xp.services.achievements import MOST_IN_LISTS, MOST_OF_ONE
 
 TAG = "Members"
 EARNED_EXAMPLE = {
@@ -89,7 +90,12 @@ class MemberOut(serializers.Serializer[Any]):
     xp_monthly = serializers.IntegerField(help_text="Negative if more XP was taken than given this month.")
     level = serializers.IntegerField(min_value=0)
     participation = serializers.IntegerField(min_value=0, help_text="Number of completed surveys and polls.")
-    achievements = EarnedAchievementOut(many=True)
+    achievements = EarnedAchievementOut(
+        many=True,
+        help_text=f"The earliest first. Lists of members, the leaderboard and events have the newest "
+        f"{MOST_IN_LISTS} of each member, and one member alone has the newest {MOST_OF_ONE:,}. All are in "
+        "the data of a person.",
+    )
     joined_at = serializers.DateTimeField(allow_null=True)
     left_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(

@@ -23,7 +23,7 @@ from communities.admin_site.texts import moment
 from communities.ground import spreadsheets
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.http.downloads import Chunks, download
+from communities.http.downloads import Chunks, download, of_community
 from communities.models import AuditEntry
 from communities.services import audit_listing
 from communities.services.audit_listing import Filters
@@ -257,7 +257,11 @@ def export(
     batches = audit_listing.batches(community_id=actor.community_id, filters=filters)
     write = _as_csv if format == "csv" else _as_ndjson
     file = download(
-        request, content_type=FORMATS[format], file_name=f"{file_name}.{format}", chunks=write(batches)
+        request,
+        owner=of_community(actor.community_id),
+        content_type=FORMATS[format],
+        file_name=f"{file_name}.{format}",
+        chunks=write(batches),
     )
     if request.method != "HEAD":
         audit_listing.record_export(actor=actor, project_id=project_id, format=format, at=timezone.now())

@@ -1,4 +1,7 @@
-"""Which IP addresses outgoing connections may reach, and the addresses of a host."""
+"""Which IP addresses outgoing connections may reach, and a socket to a host at such an address.
+
+Every connection to a host that others name, or that may be anywhere, begins with `connect` (rule 9.14).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ipaddress
 import queue
 import socket
 import threading
+import time
 from typing import Any
 
 # In addition to `ipaddress`, which calls some of these global; which ones depends on the Python version.
@@ -30,6 +34,14 @@ _REFUSED_IPV6 = [
     )
 ]
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_MAX_ADDRESSES_TRIED = 8
+
+
+class RefusedHost(OSError):
+    """The host is unknown, or has an address that is not public.
+
+    One error for both, so that it does not reveal which names a private network knows.
+    """
 
 
 def is_public(ip: str) -> bool:
@@ -74,4 +86,41 @@ def resolve(host: str, port: int, *, seconds: float) -> list[tuple[int, tuple[An
     try:
         return resolved.get(timeout=seconds)
     except queue.Empty:
-        raise TimeoutError from None
+        raise TimeoutError("The host was not resolved in time.") from None
+
+
+def connect(host: str, port: int, *, allow_private: bool, seconds: float) -> socket.socket:
+    """A socket that is connected to one of a host's addresses. All must be public, unless `allow_private`.
+
+    The host is resolved once, and only a checked address is connected to, so a DNS answer that changes later
+    (DNS rebinding) has no effect. Raises RefusedHost, TimeoutError when the seconds are over, and OSError if
+    no address could be reached.
+    """
+    ends_at = time.monotonic() + seconds
+    addresses = resolve(host, port, seconds=seconds)
+    if not addresses or not (allow_private or all(is_public(ip) for _, (ip, *_) in addresses)):
+        raise RefusedHost("The host is unknown, or has an address that is not public.")
+    candidates = addresses[:_MAX_ADDRESSES_TRIED]
+    for position, (family, address) in enumerate(candidates):
+        remaining = ends_at - time.monotonic()
+        if remaining <= 0:
+            break
+        try:  # leaves time for the next address
+            return _connected(family, address, remaining / (len(candidates) - position))
+        except OSError:
+            continue
+    if time.monotonic() >= ends_at:
+        raise TimeoutError("The host could not be reached in time.")
+    raise OSError("The host could not be reached.")
+
+
+def _connected(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
+    plain = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        plain.settimeout(seconds)
+        plain.connect(address)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        plain.close()
+        raise
+    return plain

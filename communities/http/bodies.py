@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any
 
@@ -167,10 +167,17 @@ def parse(raw: bytes, *, is_exact: bool = False) -> dict[str, Any]:
     if _SUSPICIOUS.search(raw):
         _refuse_unstorable(raw)
     if is_exact and _FRACTION.search(raw):
-        value = json.loads(raw, parse_float=Decimal)
+        value = json.loads(raw, parse_float=_exact)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
     return value
+
+
+def _exact(number: str) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:  # its exponent has more than 18 digits
+        raise InvalidRequest("The body contains a number whose exponent is too long.") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Generator, Iterator
-from threading import BoundedSemaphore
 from urllib.parse import quote
 
 import structlog
@@ -13,14 +12,16 @@ from rest_framework.request import Request
 
 from communities.ground.errors import Unavailable
 from communities.ground.faults import log_fault
+from communities.ground.slots import Slots
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")
 # Per process. A download occupies a thread until its reader has taken most of it, and others need threads.
+# One community, or person with their own data, has one of them.
 MAX_DOWNLOADS = 2
 SECONDS_TO_WAIT = 1.0  # for a slot; most downloads take less
 RETRY_AFTER = 10  # seconds
-_slots = BoundedSemaphore(MAX_DOWNLOADS)
+_slots = Slots(MAX_DOWNLOADS)
 _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
@@ -28,15 +29,25 @@ class DownloadAborted(Exception):
     """Closes the connection in the middle of a file, so that nobody takes it for a complete one."""
 
 
+def of_community(community_id: int) -> str:
+    """The owner of downloads of a community's data."""
+    return f"community {community_id}"
+
+
+def of_user(user_id: int) -> str:
+    """The owner of downloads of a person's own data."""
+    return f"user {user_id}"
+
+
 def download(
-    request: HttpRequest | Request, *, content_type: str, file_name: str, chunks: Chunks
+    request: HttpRequest | Request, *, owner: str, content_type: str, file_name: str, chunks: Chunks
 ) -> StreamingHttpResponse:
     """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
 
     The first chunk is produced immediately, so an error before that can still be sent in place of the file.
-    Raises Unavailable if `MAX_DOWNLOADS` are running.
+    Raises Unavailable if `MAX_DOWNLOADS` are running, or one of this owner (`of_community`, `of_user`).
     """
-    body = iter(()) if request.method == "HEAD" else _StartedDownload(chunks)
+    body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
     response["Content-Disposition"] = attachment(file_name)
     return response
@@ -57,8 +68,8 @@ class _StartedDownload(Iterator[bytes]):
     Django closes it with the response, even if the client has disconnected.
     """
 
-    def __init__(self, chunks: Chunks) -> None:
-        self._chunks = _in_a_slot(chunks)
+    def __init__(self, owner: str, chunks: Chunks) -> None:
+        self._chunks = _in_a_slot(owner, chunks)
         self._first: bytes | None = next(self._chunks, b"")
 
     def __next__(self) -> bytes:
@@ -78,15 +89,15 @@ class _StartedDownload(Iterator[bytes]):
         self._chunks.close()
 
 
-def _in_a_slot(chunks: Chunks) -> Chunks:
-    """Yield the chunks while holding one of the slots.
+def _in_a_slot(owner: str, chunks: Chunks) -> Chunks:
+    """Yield the chunks while the owner holds one of the slots.
 
     The slot is released once, whether the chunks are exhausted, fail, are closed, or are garbage collected.
     """
     slots = _slots
-    if not slots.acquire(timeout=SECONDS_TO_WAIT):
+    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
         raise Unavailable("Too many downloads are running. Please retry shortly.", retry_after=RETRY_AFTER)
     try:
         yield from chunks
     finally:
-        slots.release()
+        slots.release(owner)

@@ -1,8 +1,7 @@
-"""HTTP connections to the platforms, and to hosts of pictures: the only module here with outgoing sockets.
+"""HTTP sessions with the platforms, and with hosts of pictures.
 
-As for webhooks (rule 9.14): only https and only public addresses. The host is resolved once for each
-connection, every address is checked, and a checked one is connected to. Redirects are not followed, proxies
-of the environment are not used. The host of a BASE_URL may be anywhere.
+As for webhooks (rule 9.14): only https and only public addresses, which `addresses.connect` checks. Redirects
+are not followed, proxies of the environment are not used. The host of a BASE_URL may be anywhere.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from communities.ground.addresses import is_public, resolve
+from communities.ground.addresses import connect
 
 TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
 BOT_TIMEOUT = (3.0, 10.0)  # the bot's: for connecting, and for each wait for bytes
 BOT_CONNECTIONS = 8  # that a process keeps open
 MAX_BODY_BYTES = 1024 * 1024
-_MAX_ADDRESSES_TRIED = 3
 _SECONDS_FOR_PICTURES = 15.0  # for each wait and the whole body; `time_limit` holds for all of it
 _CHAT = "https://discord.com"
 
@@ -200,21 +198,15 @@ class _Checked:
     allows_private: bool
 
     def _new_conn(self: Any) -> socket.socket:
+        seconds = _seconds_to_connect(self)
         try:
-            addresses = resolve(self._dns_host, self.port, seconds=_seconds_to_connect(self))
-        except TimeoutError:
-            addresses = []
-        if not addresses or not (self.allows_private or all(is_public(ip) for _, (ip, *_) in addresses)):
-            raise NewConnectionError(self, "The host is unknown, or has an address that is not public.")
-        for family, address in addresses[:_MAX_ADDRESSES_TRIED]:
-            try:
-                plain = _connected(family, address, _seconds_to_connect(self))
-            except OSError:
-                continue
-            if limit := _time_limit.get():
-                limit.watch(plain)
-            return plain
-        raise NewConnectionError(self, "The host could not be reached.")
+            plain = connect(self._dns_host, self.port, allow_private=self.allows_private, seconds=seconds)
+        except OSError as failure:
+            raise NewConnectionError(self, str(failure)) from failure
+        plain.settimeout(_seconds_to_connect(self))  # for TLS; what is left has the timeout of one address
+        if limit := _time_limit.get():
+            limit.watch(plain)
+        return plain
 
 
 class _PublicConnection(_Checked, HTTPSConnection):
@@ -257,18 +249,6 @@ def _seconds_to_connect(connection: Any) -> float:
     seconds = float(connection.timeout) if isinstance(connection.timeout, int | float) else TIMEOUT
     limit = _time_limit.get()
     return min(seconds, limit.remaining) if limit else seconds
-
-
-def _connected(family: int, address: tuple[Any, ...], seconds: float) -> socket.socket:
-    plain = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        plain.settimeout(seconds)
-        plain.connect(address)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    except BaseException:
-        plain.close()
-        raise
-    return plain
 
 
 @functools.cache

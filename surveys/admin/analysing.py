@@ -7,11 +7,11 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from communities.ground.errors import Conflict, Forbidden, Refusal, Unavailable
+from communities.ground.errors import Forbidden, Refusal, Unavailable
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.pages.results import overview
-from surveys.pages.results.filters import COVERS
+from surveys.drawing.figures import overview
+from surveys.drawing.figures.filters import COVERS
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access
 
@@ -42,7 +42,7 @@ def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             at=page.at,
             at_most=int(agreed) if agreed.isdecimal() and len(agreed) <= MOST_DIGITS else 0,
         )
-    except Conflict:  # answers have come since, and it costs more now
+    except analysis.CostsMore:  # answers have come since
         return _ask(request, page, covers, status=409)
     except Refusal as refusal:
         return _draw(request, page, refusal, covers)

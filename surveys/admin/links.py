@@ -28,7 +28,7 @@ from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
-from communities.http.downloads import download
+from communities.http.downloads import download, of_community
 from communities.models import Mail
 from communities.services import recipients
 from surveys.admin.frame import ProjectPage, Tab, project_tab
@@ -153,7 +153,13 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
     if format not in files.FORMATS:
         raise Http404
     made = files.export(project=page.project, format=format, at=page.at, with_bom=True)
-    response = download(request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks)
+    response = download(
+        request,
+        owner=of_community(page.actor.community_id),
+        content_type=made.content_type,
+        file_name=made.file_name,
+        chunks=made.chunks,
+    )
     if request.method == "GET":
         files.note_export(actor=page.actor, project=page.project, format=format, at=page.at)
     return response

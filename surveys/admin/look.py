@@ -17,12 +17,11 @@ from surveys.admin import project_forms
 from surveys.admin.cards import Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section
+from surveys.drawing import rendering, screens, security, theme
+from surveys.drawing.rendering import Hidden
 from surveys.engine.script import Block, Option, Script
 from surveys.engine.walk import runner
 from surveys.models import Project
-from surveys.pages import security, theme
-from surveys.pages.respondent import rendering, screens
-from surveys.pages.respondent.rendering import Hidden
 from surveys.services.conversations import admission, view
 
 THEME_NAMES = ("Indigo", "Teal", "Violet", "Rose", "Amber", "Green", "Ocean", "Graphite")

@@ -19,7 +19,7 @@ from communities.ground.actors import Actor, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
 from communities.ground.text_field import TextField
 from communities.http.authentication import caller_cache
-from communities.http.downloads import download
+from communities.http.downloads import download, of_community
 from communities.models import Member
 from communities.services import memberships
 from surveys.models import Conversation, Project, ResponseDeletion
@@ -90,8 +90,13 @@ def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponseBa
     if request.method == "POST":
         data = people.data_of(actor=actor, member_id=member.pk, at=timezone.now())
         chunks = wire.render_in_pieces(data.facts, data.histories)
-        name = _file_name(member)
-        return download(request, content_type="application/json", file_name=name, chunks=chunks)
+        return download(
+            request,
+            owner=of_community(actor.community_id),
+            content_type="application/json",
+            file_name=_file_name(member),
+            chunks=chunks,
+        )
     context = {
         "title": f"Export the data of {profile.name_of(member)}",
         "consequences": [

@@ -24,17 +24,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from communities.admin_site.texts import moment
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
-from communities.http.downloads import download
+from communities.http.downloads import download, of_community
 from communities.http.envelope import STATUS
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of
+from surveys.drawing.figures import aggregate, overview
+from surveys.drawing.figures.fields import field_cards
+from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
-from surveys.pages.results import aggregate, overview
-from surveys.pages.results.fields import field_cards
-from surveys.pages.results.filters import ResultsForm
-from surveys.pages.results.scores import score_cards, variable_cards
 from surveys.services.counting import sent_fields
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
@@ -98,7 +98,11 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             note=exporting.noter(request, page.project),
         )
         response = download(
-            request, content_type=file.content_type, file_name=file.file_name, chunks=file.chunks
+            request,
+            owner=of_community(page.actor.community_id),
+            content_type=file.content_type,
+            file_name=file.file_name,
+            chunks=file.chunks,
         )
         if request.method == "GET":
             exports.note_export(actor=page.actor, project=page.project, format=choice.format, at=page.at)

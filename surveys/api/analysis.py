@@ -110,8 +110,11 @@ class AnalysisViewSet(OwnWorkViewSet):
             "analyses, even after one in which no answer belonged to it. On anonymous projects there are "
             "no quotes from questions with fewer than 5 answers, or from themes with a single answer.\n\n"
             "It costs 1 credit for every 100 answers that are read, or part of 100, and nothing with "
-            "`ai=false` or the `local` provider. Too few credits are `402 payment_required`. The latest "
-            "analysis for each `status` is kept; on an anonymous project only the latest of all."
+            "`ai=false` or the `local` provider. Of each answer the first 2,000 characters are read. Answers "
+            "that come later than the request are read as far as the credits go. Too few credits are "
+            "`402 payment_required`. The number of scripts and analyses that a community has made with AI in "
+            "an hour is limited, those that fail included; more are `409 conflict` with `Retry-After`. The "
+            "latest analysis for each `status` is kept; on an anonymous project only the latest of all."
         ),
         parameters=[AskIn],
         request=None,

@@ -27,7 +27,7 @@ from surveys.engine.intake.reader import MAX_BLOCKS, MAX_OUTRO_BLOCKS
 from surveys.engine.language.conditions import MAX_PARTS, MAX_VALUES, OPERATORS
 from surveys.engine.rules import warnings
 from surveys.engine.rules.logic import MAX_SEARCHED
-from surveys.engine.rules.script import MAX_TEXTS
+from surveys.engine.rules.script import MAX_LOGIC, MAX_TEXTS
 
 Schema = dict[str, Any]
 
@@ -188,6 +188,7 @@ def _script() -> Schema:
         "description": (
             f"The blocks of a project: first the intro, then the main section. At most {MAX_BLOCKS} blocks, "
             f"whose texts, options and scores have at most {MAX_TEXTS:,} characters together, "
+            f"whose conditions and formulas have at most {MAX_LOGIC:,}, "
             f"and whose conditions look by `in` for at most {MAX_SEARCHED:,} characters in texts. "
             "Blocks are sorted by `position`, which defaults to the index in the array. The service creates "
             "the outro blocks: `thank_you`, and `xp`, `achievement` and `role` according to the project's "

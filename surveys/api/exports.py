@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from communities.ground.actors import Role
-from communities.http.downloads import download
+from communities.http.downloads import download, of_community
 from communities.http.fields import UtcDateTimeField
 from communities.http.views import CommunityViewSet
 from surveys.api import field_filters
@@ -204,7 +204,11 @@ class ExportViewSet(CommunityViewSet):
             solutions=access.may_read_solutions(actor=self.actor),
         )
         response = download(
-            request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks
+            request,
+            owner=of_community(self.actor.community_id),
+            content_type=made.content_type,
+            file_name=made.file_name,
+            chunks=made.chunks,
         )
         if request.method == "GET":
             exports.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)

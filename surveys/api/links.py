@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from communities.ground.actors import Role
 from communities.ground.errors import refuse
-from communities.http.downloads import download
+from communities.http.downloads import download, of_community
 from communities.http.fields import StrictListField, StrictTextField
 from communities.http.idempotency import once
 from communities.http.pagination import PageIn
@@ -241,7 +241,11 @@ class LinkViewSet(OwnWorkViewSet):
         project = links.require_editor(actor=self.actor, project_id=project_id)
         made = files.export(project=project, format=query["format"], at=self.at, with_bom=query["bom"] == "1")
         response = download(
-            request, content_type=made.content_type, file_name=made.file_name, chunks=made.chunks
+            request,
+            owner=of_community(self.actor.community_id),
+            content_type=made.content_type,
+            file_name=made.file_name,
+            chunks=made.chunks,
         )
         if request.method == "GET":
             files.note_export(actor=self.actor, project=project, format=query["format"], at=self.at)

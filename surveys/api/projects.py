@@ -164,9 +164,11 @@ class ProjectViewSet(OwnWorkViewSet):
             "`failed`, which leaves the project empty and returns the credits. A retry with the same "
             "`Idempotency-Key` joins the running work. If the intent needs points, as a quiz does, and the "
             "request does not mention scoring, scoring is enabled. Too few credits are "
-            "`402 payment_required`. If the provider fails, or its script is still invalid after two "
-            "corrections, the response is `503 unavailable`: no project is created and no credits are "
-            "charged. The `local` provider, which fills in the best matching template, is free."
+            "`402 payment_required`. The number of scripts and analyses that a community has made with AI "
+            "in an hour is limited, those that fail included; more are `409 conflict` with `Retry-After`. If "
+            "the provider fails, or its script is still invalid after two corrections, the response is "
+            "`503 unavailable`: no project is created and no credits are charged. The `local` provider, "
+            "which fills in the best matching template, is free."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},

@@ -117,12 +117,12 @@ def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
             f"This month: **{totals.month:,}** {name}",
             *lines,
         ]
-    earned = achievements.earned_by(member_ids=[member_id]).get(member_id, [])
+    earned = achievements.earned_by(member_ids=[member_id], most=MOST_ACHIEVEMENTS).get(member_id, [])
     if earned:
-        names = [f"🏅 {words.shown(str(each['name']))}" for each in earned[-MOST_ACHIEVEMENTS:]]
+        names = [f"🏅 {words.shown(str(each['name']))}" for each in earned]
         lines += ["", "**Achievements**", *names]
-        if len(earned) > MOST_ACHIEVEMENTS:
-            lines.append(f"_and {len(earned) - MOST_ACHIEVEMENTS:,} that you earned before these_")
+        if rest := achievements.count(member_id=member_id) - len(earned):
+            lines.append(f"_and {rest:,} that you earned before these_")
     title = known.name or interaction.author.name
     return Message([Embed("\n".join(lines), title=title, colour=screens.DEFAULT_COLOUR)])
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.db import models
 
 from surveys.models.job import Job
 from surveys.models.project import Project
+
+TEXTS_PER_CREDIT_UNIT = 100
 
 
 class Analysis(Job):
@@ -61,6 +64,19 @@ class Analysis(Job):
         """The AnalysisBlocks; empty until the analysis is completed."""
         blocks: list[dict[str, Any]] = orjson.loads(self.blocks_as_json or "[]")
         return blocks
+
+    @property
+    def hundreds_read(self) -> int:
+        """How many started hundreds of answers a model had read at the last checkpoint."""
+        found = (self.checkpoint or {}).get("found", {})
+        texts: int = sum(each["answer_count"] for each in found.values())
+        return -(-texts // TEXTS_PER_CREDIT_UNIT)
+
+    @property
+    def unread_credits(self) -> int:
+        """The credits for answers that no model had read at the last checkpoint."""
+        price: int = settings.CREDITS_FOR_100_TEXTS
+        return max(0, self.credits_used - price * self.hundreds_read)
 
     def __str__(self) -> str:
         return f"Analysis {self.pk} of project {self.project_id}"

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from communities.accounts.middleware import AREA as ACCOUNT_AREA
 from communities.ground.errors import Unavailable
 from communities.http.envelope import RETRY_AFTER_OUTAGE
-from surveys.pages import theme
+from surveys.drawing import theme
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

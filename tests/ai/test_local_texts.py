@@ -383,6 +383,7 @@ def test_the_numeric_libraries_are_kept_to_one_thread_in_every_thread():
     assert used == [{1}] * 7
 
 
+@pytest.mark.long
 def test_every_process_gives_the_same_reading():
     code = (
         "import json; from tests.ai.test_local_texts import corpus, read, themes_of, titles;"

@@ -6,8 +6,8 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from surveys.drawing import theme
 from surveys.models import Analysis
-from surveys.pages import theme
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
 from tests.support.browser.sizes import expect_to_fit

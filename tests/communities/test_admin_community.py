@@ -225,15 +225,6 @@ def test_credits_spent_meanwhile_are_not_given_back() -> None:
     assert Community.objects.get().bot_credits == 120
 
 
-@pytest.mark.parametrize("access", ["creator", "member", "nobody"])
-def test_only_admins_find_the_page(access: str) -> None:
-    staff = Staff(access)
-
-    assert staff.get(PAGE, staff.community.pk).status_code == 404
-    assert staff.post(PAGE, staff.community.pk, name="Mine").status_code == 404
-    assert Staff().get(PAGE, staff.community.pk).status_code == 404
-
-
 def test_the_preview_says_what_respondents_read() -> None:
     staff = Staff()
 

@@ -117,11 +117,6 @@ def test_an_entry_that_is_not_there_cannot_be_gone_on_from(caller: Caller) -> No
         assert faults(caller.get(f"/audit?after={unknown}")) == {("after", "not_found")}
 
 
-@pytest.mark.parametrize("access", ["member", "creator"])
-def test_it_is_for_admins(caller: Caller, access: str) -> None:
-    assert refusal(caller.beside(access).get("/audit")) == (403, "forbidden")
-
-
 def test_other_communities_are_not_in_it(caller: Caller) -> None:
     other = Caller()
     project = other.make(TEXT)

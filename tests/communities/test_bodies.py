@@ -127,6 +127,12 @@ def test_values_that_only_look_bad_are_accepted(caller: Caller, text: str, value
     assert answer.json()["xp_name"] == value
 
 
+@pytest.mark.parametrize("exponent", ["-99999999999999999999", "99999999999999999999"])
+def test_a_number_with_an_endless_exponent_is_refused(exponent: str) -> None:
+    with pytest.raises(InvalidRequest):
+        parse(b'{"value": 1e%b}' % exponent.encode(), is_exact=True)
+
+
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 1.5e300])
 def test_numbers_of_64_bits_are_read(number: float) -> None:
     assert parse(orjson.dumps({"a": number})) == {"a": number}

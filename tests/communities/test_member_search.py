@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,6 @@ from communities.models import Community, Member, User
 from communities.services import member_search
 from communities.services.member_search import find_members
 from tests.factories import CommunityFactory, IdentityFactory
-from tests.support.database import kept_for_many_tests
 from tests.support.plans import analyse, fill_members, rows_read
 
 pytestmark = pytest.mark.django_db
@@ -26,20 +23,19 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def members(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Member]]:
+def members(kept_rows: None) -> list[Member]:
     """All are persons, one in 400 is rare, and one in 200 has a nick.
 
     The name of their community ends all words, so that indexes have them of no test that is over.
     """
-    with kept_for_many_tests(django_db_blocker):
-        mark = secrets.token_hex(8)
-        made = fill_members(CommunityFactory.create(name=mark), COUNT, name=f"Person{mark} {{}}")
-        for number in range(0, COUNT, 400):
-            User.objects.filter(pk=made[number].user_id).update(name=f"Rare{mark} person{mark}")
-        for number in range(0, COUNT, 200):
-            Member.objects.filter(pk=made[number].pk).update(nick=f"Nick{mark}")
-        analyse(Member, User)
-        yield made
+    mark = secrets.token_hex(8)
+    made = fill_members(CommunityFactory.create(name=mark), COUNT, name=f"Person{mark} {{}}")
+    for number in range(0, COUNT, 400):
+        User.objects.filter(pk=made[number].user_id).update(name=f"Rare{mark} person{mark}")
+    for number in range(0, COUNT, 200):
+        Member.objects.filter(pk=made[number].pk).update(nick=f"Nick{mark}")
+    analyse(Member, User)
+    return made
 
 
 @pytest.fixture

@@ -374,6 +374,7 @@ def test_a_fork_waits_for_a_round_that_ends_and_not_for_one_that_lasts(
     assert (is_held, is_free, is_still_sending) == (True, True, True)
 
 
+@pytest.mark.long
 def test_the_wakes_of_a_forked_process_are_sent_by_itself(redis: Any) -> None:
     forked = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKING],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +13,6 @@ from communities.models import AuditEntry, Community
 from communities.services import audit_listing
 from communities.services.audit_listing import Filters
 from tests.factories import CommunityFactory
-from tests.support.database import kept_for_many_tests
 from tests.support.moments import NOON
 from tests.support.plans import analyse, rows_read
 
@@ -28,30 +26,29 @@ def words_of(number: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def community(django_db_setup: None, django_db_blocker: Any) -> Iterator[Community]:
+def community(kept_rows: None) -> Community:
     """With 2,000 entries: all have one word, every tenth has another, and four have a third one.
 
     The words end with the name of the community, so that indexes have them of no test that is over.
     """
-    with kept_for_many_tests(django_db_blocker):
-        mark = secrets.token_hex(8)
-        community = CommunityFactory.create(name=mark)
-        AuditEntry.objects.bulk_create(
-            AuditEntry(
-                id=uuid.UUID(int=number + 1),
-                community=community,
-                happened_at=NOON + timedelta(seconds=number // 2),  # two at the same time
-                source="admin",
-                action="project.updated" if number % 3 else "project.created",
-                object_type="project",
-                object_id="7",
-                object_name=" ".join(f"{word}{mark}" for word in words_of(number)),
-                project_id=PROJECT if number % 2 else None,
-            )
-            for number in range(2_000)
+    mark = secrets.token_hex(8)
+    community = CommunityFactory.create(name=mark)
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            id=uuid.UUID(int=number + 1),
+            community=community,
+            happened_at=NOON + timedelta(seconds=number // 2),  # two at the same time
+            source="admin",
+            action="project.updated" if number % 3 else "project.created",
+            object_type="project",
+            object_id="7",
+            object_name=" ".join(f"{word}{mark}" for word in words_of(number)),
+            project_id=PROJECT if number % 2 else None,
         )
-        analyse(AuditEntry)
-        yield community
+        for number in range(2_000)
+    )
+    analyse(AuditEntry)
+    return community
 
 
 def limits(monkeypatch: pytest.MonkeyPatch, *, sample: int, frequent: int, looked_up: int) -> None:

@@ -120,17 +120,6 @@ def test_the_only_admin_is_not_erased() -> None:
     assert Member.objects.filter(pk=admin.member.pk).exists()
 
 
-@pytest.mark.parametrize("access", ["creator", "member"])
-@pytest.mark.parametrize("page", ["data", "erase"])
-def test_only_admins_export_and_erase(access: str, page: str) -> None:
-    staff = Staff(access)
-    ann = ann_of(staff)
-
-    assert staff.get(f"communities_member_{page}", ann.pk).status_code == 404
-    assert staff.post(f"communities_member_{page}", ann.pk, name="Ann Solberg").status_code == 404
-    assert Member.objects.filter(pk=ann.pk).exists()
-
-
 def test_a_hostile_name_stays_text_where_it_is_to_be_typed() -> None:
     staff = Staff()
     hostile = MemberFactory.create(community=staff.community, nick="<form action=//evil.example><b>Ann")

@@ -152,7 +152,6 @@ def work_of(user_id: int, caller: Caller) -> dict[str, Model]:
     }
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("column", sorted(columns_with_users()))
 @pytest.mark.parametrize("is_merged", [False, True])
 def test_a_user_goes_who_worked_in_a_community_without_being_its_member(column: str, is_merged: bool) -> None:

@@ -310,15 +310,3 @@ def test_deliveries_of_other_communities_and_deleted_webhooks_look_absent(
 
 def test_a_malformed_id_is_not_found(caller: Caller) -> None:
     assert refusal(caller.get("/deliveries/17")) == (404, "not_found")
-
-
-@pytest.mark.parametrize("access", ["creator", "member"])
-def test_deliveries_require_the_role_admin(
-    caller: Caller, webhook: dict[str, Any], delivery: Delivery, access: str
-) -> None:
-    other = caller.beside(access)
-
-    responses = [other.call(method, f"/deliveries/{delivery.pk}{path}") for method, path in CALLS]
-    responses.append(other.get(f"/webhooks/{webhook['id']}/deliveries"))
-
-    assert {refusal(response) for response in responses} == {(403, "forbidden")}

@@ -120,6 +120,7 @@ def test_a_delivery_written_while_the_partition_is_locked_is_not_forgotten(
     assert statuses() == {"delivered": 2}
 
 
+@pytest.mark.long
 def test_the_partition_of_a_killed_worker_is_free_at_once(receiver: Receiver) -> None:
     webhook = webhook_to(receiver.script("/", ScriptedResponse(hangs=True), ScriptedResponse()))
     emit_many(webhook, 2, partition=0)

@@ -268,8 +268,3 @@ def test_invalid_query_parameters_are_refused(caller: Caller, query: str, violat
 
     assert refusal(response) == (400, "invalid_request")
     assert faults(response) == {violation}
-
-
-@pytest.mark.parametrize("access", ["creator", "member"])
-def test_events_require_the_role_admin(caller: Caller, access: str) -> None:
-    assert refusal(caller.beside(access).get("/events")) == (403, "forbidden")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.support.webhooks.raw_endpoint import Peer, RawEndpoint, ok, responds_with
-from webhooks import sender
 from webhooks.sender import Connection, DeliveryError, EndpointResponse
 
 NAME = "hooks.example.com"
@@ -56,7 +55,7 @@ class Names:
 def names(monkeypatch: pytest.MonkeyPatch) -> Names:
     names = Names()
     monkeypatch.setattr(socket, "getaddrinfo", names.resolve)
-    monkeypatch.setattr(sender, "_connected_to", names.connect)
+    monkeypatch.setattr("communities.ground.addresses._connected", names.connect)
     return names
 
 
@@ -180,7 +179,7 @@ def test_a_dead_address_leaves_time_for_the_next(names: Names, monkeypatch: pyte
         timeouts.append(seconds)
         raise TimeoutError
 
-    monkeypatch.setattr(sender, "_connected_to", too_slow)
+    monkeypatch.setattr("communities.ground.addresses._connected", too_slow)
     names.answers = [["8.8.8.8", "8.8.4.4"]]
 
     assert delivery_error(timeout=15) == "The endpoint could not be reached."
@@ -228,6 +227,6 @@ def test_a_real_connection_is_made_to_the_address_that_was_resolved(
     with RawEndpoint(responds_with(ok())) as endpoint:
         records = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", endpoint.port))]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: records)
-        monkeypatch.setattr(sender, "is_public", lambda ip: ip == "127.0.0.1")
+        monkeypatch.setattr("communities.ground.addresses.is_public", lambda ip: ip == "127.0.0.1")
 
         assert post().status == 200

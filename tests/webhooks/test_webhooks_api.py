@@ -398,14 +398,3 @@ def test_webhooks_of_other_communities_and_deleted_ones_look_absent(
 
     assert [refusal(response) for response in responses] == [(404, "not_found")] * 3
     assert len({response.content for response in responses}) == 1
-
-
-@pytest.mark.parametrize("access", ["creator", "member"])
-def test_webhooks_require_the_role_admin(caller: Caller, access: str) -> None:
-    webhook_id = register_webhook(caller)["id"]
-    other = caller.beside(access)
-
-    responses = [other.call(method, f"/webhooks/{webhook_id}{path}") for method, path in CALLS]
-    responses += [other.get("/webhooks"), other.post("/webhooks", {"url": URL, "events": ["*"]})]
-
-    assert {refusal(response) for response in responses} == {(403, "forbidden")}

@@ -1,11 +1,21 @@
 """Achievements of a community: their numbers and descriptions, and how members earn them."""
 
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from django.db.models.signals import post_init
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from communities.models import Member
-from tests.factories import CommunityFactory, MemberFactory
+from surveys.services import events
+from tests.factories import CommunityFactory, MemberFactory, StandingFactory
+from tests.support.caller import Caller
 from tests.support.moments import NOON
+from webhooks.models import Event
 from xp.models import Achievement, EarnedAchievement
 from xp.services import achievements
 
@@ -133,3 +143,56 @@ def test_a_name_longer_than_its_column_is_truncated() -> None:
     grant(MemberFactory.create(community=club), name="n" * 201)
 
     assert Achievement.objects.get().name == EarnedAchievement.objects.get().name == "n" * 200
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The numbers of the rows that are read, among 25 achievements of each of two members."""
+    rows: list[int] = []
+
+    def note(instance: EarnedAchievement, **_: object) -> None:
+        rows.append(instance.number)
+
+    monkeypatch.setattr(achievements, "MOST_OF_ONE", 22)
+    post_init.connect(note, sender=EarnedAchievement)
+    yield rows
+    post_init.disconnect(note, sender=EarnedAchievement)
+
+
+def told(rows: list[dict[str, Any]]) -> list[list[str]]:
+    return [[earned["id"] for earned in row["achievements"]] for row in rows]
+
+
+def numbers(first: int) -> list[str]:
+    return [str(n) for n in range(first, 26)]
+
+
+def test_who_reads_members_reads_their_newest_achievements_alone(read: list[int]) -> None:
+    admin = Caller("admin")
+    pair = [MemberFactory.create(community=admin.community) for _ in range(2)]
+    for each in pair:
+        StandingFactory.create(member=each, xp_total=5)
+        for n in range(1, 26):  # the last number is the newest, whatever the order of the rows
+            grant(each, 26 - n, at=NOON + timedelta(hours=26 - n))
+    lists = {
+        "/members?access=member": [numbers(6)] * 2,
+        f"/members?sort=id&after={pair[0].pk}": [numbers(6)],
+        "/leaderboard": [numbers(6)] * 2,
+    }
+
+    for path, shown in lists.items():
+        read.clear()
+        assert told(admin.get(path).json()["data"]) == shown
+        assert len(read) == 20 * len(shown)
+
+    read.clear()
+    assert told([admin.get(f"/members/{pair[0].pk}").json()]) == [numbers(4)]
+    assert len(read) == 22
+
+    read.clear()
+    events.members_updated(
+        community_id=admin.community.pk, member_ids=[each.pk for each in pair], at=timezone.now()
+    )
+    bodies = Event.objects.filter(type="member.updated").values_list("body", flat=True)
+    assert told([json.loads(body or "")["data"]["member"] for body in bodies]) == [numbers(6)] * 2
+    assert len(read) == 40

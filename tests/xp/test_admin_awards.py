@@ -142,18 +142,3 @@ def test_a_reset_asks_says_what_follows_and_is_recorded() -> None:
     assert standing(ann).xp_total == 0
     assert "Reset to 0 −130 0" in text_of(page)
     assert "no XP to take" in text_of(staff.post("communities_member_reset", ann.pk, follow=True))
-
-
-@pytest.mark.parametrize("access", ["creator", "member"])
-@pytest.mark.parametrize("page", ["award", "reset"])
-def test_only_admins_award_and_reset(access: str, page: str) -> None:
-    staff = Staff(access)
-    ann = ann_of(staff)
-    award(ann, 30)
-
-    answer = staff.post(
-        f"communities_member_{page}", ann.pk, direction="give", amount=5, seen=30, confirmed="yes"
-    )
-
-    assert answer.status_code == 404
-    assert chain(ann) == [(30, 30)]

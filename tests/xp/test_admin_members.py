@@ -310,15 +310,6 @@ def test_an_admin_adds_a_member() -> None:
     )
 
 
-@pytest.mark.parametrize("access", ["creator", "member"])
-def test_only_admins_add_members(access: str) -> None:
-    staff = Staff(access)
-
-    assert staff.get("communities_member_add").status_code == 404
-    assert staff.post("communities_member_add", nick="Marit", access="admin").status_code == 404
-    assert not Member.objects.filter(nick="Marit").exists()
-
-
 def test_an_admin_changes_the_access_of_a_member() -> None:
     staff = Staff()
     ann = member(staff, "Ann")

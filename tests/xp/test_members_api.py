@@ -160,20 +160,19 @@ def test_members_who_left_have_no_rank_and_come_last(admin):
 
 
 @pytest.mark.parametrize("limit", [0, 4, members.INDEX_SCAN_LIMIT])
-@pytest.mark.parametrize("per_page", [1, 2, 3, 4, 5, 100])
 @pytest.mark.parametrize("query", ["sort=rank", "sort=name", "sort=joined_at", "access=member"])
-def test_ranks_do_not_depend_on_the_page_size(admin, query, per_page, limit, monkeypatch):
+def test_ranks_do_not_depend_on_the_page_size(admin, query, limit, monkeypatch):
     monkeypatch.setattr(members, "INDEX_SCAN_LIMIT", limit)
     for number, xp in enumerate((5, None, 7, 7, 7, 0, 3, 9)):
         leave(member(admin, "gone", xp=xp)) if xp == 9 else member(admin, f"m{number}", xp=xp)
     whole = ranks(admin.get(f"/members?{query}"))
 
-    pages = [
-        ranks(admin.get(f"/members?{query}&per_page={per_page}&page={page}"))
-        for page in range(1, -(-len(whole) // per_page) + 1)
-    ]
-
-    assert [each for page in pages for each in page] == whole
+    for per_page in (1, 2, 3, 5, 100):
+        pages = [
+            ranks(admin.get(f"/members?{query}&per_page={per_page}&page={page}"))
+            for page in range(1, -(-len(whole) // per_page) + 1)
+        ]
+        assert [each for page in pages for each in page] == whole, per_page
     assert dict(whole) | {None: 0} == {
         "m2": 1,
         "m3": 1,

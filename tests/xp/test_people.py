@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from communities.models import Member
-from tests.factories import CommunityFactory, MemberFactory
+from tests.factories import CommunityFactory, EarnedAchievementFactory, MemberFactory
 from tests.support.moments import NOON
 from tests.support.xp.ledger import award
 from xp.models import EarnedAchievement, RoleGrant, Standing, XpEntry
@@ -26,6 +26,14 @@ def test_a_member_who_earned_nothing_has_no_data() -> None:
         "roles": [],
         "entries_for_others": 0,
     }
+
+
+def test_personal_data_has_all_achievements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(achievements, "MOST_OF_ONE", 2)
+    ann = MemberFactory.create()
+    EarnedAchievementFactory.create_batch(25, member=ann)
+
+    assert len(personal_data(ann)["achievements"]) == 25  # type: ignore[arg-type]
 
 
 def test_personal_data_has_all_that_a_member_earned() -> None:

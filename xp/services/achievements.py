@@ -20,6 +20,8 @@ from xp.models import Achievement, EarnedAchievement, default_name
 
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
 ASSIGNED_NUMBERS_END = 2**53
+# The newest that are read of each member: in lists, the leaderboard and events, and of one member alone.
+MOST_IN_LISTS, MOST_OF_ONE = 20, 1_000
 
 # Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this
 # one and then does nothing.
@@ -31,6 +33,16 @@ _GRANT = """
     FROM communities_member WHERE id = %s
     FOR KEY SHARE
     ON CONFLICT (member_id, number) DO NOTHING
+"""
+
+# Reads no more rows of a member than it returns. All of them without a limit (null).
+_EARNED_BY = """
+    SELECT earned.* FROM unnest(%s::bigint[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM xp_earnedachievement WHERE member_id = wanted.id
+        ORDER BY awarded_at DESC, number DESC LIMIT %s
+    ) AS earned
+    ORDER BY earned.awarded_at, earned.number
 """
 
 PLACES = (
@@ -149,12 +161,20 @@ def picture_path(number: int, copy: Copy | None) -> str:
     return copy.path if copy else reverse("xp-pages:badge", args=[number])
 
 
-def earned_by(*, member_ids: Collection[int]) -> Mapping[int, list[dict[str, Any]]]:
-    """The achievements of each of these members in the shape of the API, the earliest first."""
+def earned_by(*, member_ids: Collection[int], most: int | None) -> Mapping[int, list[dict[str, Any]]]:
+    """The newest `most` achievements of each of these members in the shape of the API, the earliest first.
+
+    All of them if `most` is None.
+    """
     by_member: dict[int, list[dict[str, Any]]] = {}
-    for earned in EarnedAchievement.objects.filter(member_id__in=member_ids).order_by("awarded_at", "number"):
+    for earned in EarnedAchievement.objects.raw(_EARNED_BY, [list(member_ids), most]):
         by_member.setdefault(earned.member_id, []).append(as_json(earned))
     return by_member
+
+
+def count(*, member_id: int) -> int:
+    """The number of achievements that a member has earned."""
+    return EarnedAchievement.objects.filter(member_id=member_id).count()
 
 
 def in_community(*, community_id: int) -> QuerySet[Achievement]:

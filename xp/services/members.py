@@ -105,7 +105,7 @@ def page_after(
 
 def get(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
     """One member, also if they have left. Raises `NoSuchMember` if there is none."""
-    rows = _ranked([member_id], community_id=community_id, at=at)
+    rows = _ranked([member_id], community_id=community_id, at=at, most=achievements.MOST_OF_ONE)
     if not rows:
         raise NoSuchMember
     return rows[0]
@@ -128,8 +128,13 @@ def profile(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
     return {**row, "rank": ranks.count_above(board, row["xp_total"], most=LAST_COUNTED) + 1}
 
 
-def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:
-    """The members with these ids in this order, with `rank` null. Leaves out ids of other communities."""
+def unranked(
+    ids: Sequence[int], *, community_id: int, at: datetime, most: int = achievements.MOST_IN_LISTS
+) -> list[MemberJson]:
+    """The members with these ids in this order, with `rank` null and their newest `most` achievements.
+
+    Leaves out ids of other communities.
+    """
     if not ids:
         return []
     rows = fetch_rows(
@@ -140,13 +145,15 @@ def unranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[Mem
         """,
         [month_of(at), list(ids), community_id],
     )
-    earned = achievements.earned_by(member_ids=ids)
+    earned = achievements.earned_by(member_ids=ids, most=most)
     return [_as_json(row, earned.get(row[0], [])) for row in rows]
 
 
-def _ranked(ids: Sequence[int], *, community_id: int, at: datetime) -> list[MemberJson]:
+def _ranked(
+    ids: Sequence[int], *, community_id: int, at: datetime, most: int = achievements.MOST_IN_LISTS
+) -> list[MemberJson]:
     """These members with their all-time rank: null if they have left or the leaderboard is switched off."""
-    rows = unranked(ids, community_id=community_id, at=at)
+    rows = unranked(ids, community_id=community_id, at=at, most=most)
     if not communities.get_settings(community_id=community_id).has_leaderboard:
         return rows
     amounts = [row["xp_total"] for row in rows if row["left_at"] is None]

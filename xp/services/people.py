@@ -33,7 +33,7 @@ def personal_data(*, community_id: int, member_id: int, user_ids: Collection[int
             "xp_monthly": totals.month,
             "participation": totals.participation,
         },
-        "achievements": achievements.earned_by(member_ids=[member_id]).get(member_id, []),
+        "achievements": achievements.earned_by(member_ids=[member_id], most=None).get(member_id, []),
         "roles": list(roles.granted_to(member_id=member_id)),
         "entries_for_others": by_hand.exclude(member_id=member_id).count(),
     }

@@ -8,13 +8,12 @@ from functools import partial
 from django.http import QueryDict
 
 from communities.ground.errors import Conflict, InvalidRequest
+from surveys.drawing import forms, rewards, screens, words
+from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing.theme import Page
+from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
 from surveys.engine.walk.answers import Reply
-from surveys.pages import words
-from surveys.pages.respondent import forms, page_request, rewards, screens
-from surveys.pages.respondent.screens import PastChange, Screen
-from surveys.pages.respondent.widgets import Typed
-from surveys.pages.theme import Page
 from surveys.services.previews import samples
 from surveys.services.previews.service import Preview
 from surveys.services.results.poll import PollResults
@@ -61,7 +60,7 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
             moved = preview.back()
         case "again":
             moved = preview.restarted()
-        case page_request.SHOW_PAST:
+        case forms.SHOW_PAST:
             return Moved(preview, _screen(preview, page), needs_page=True)
         case "retract":
             moved = preview.restarted()

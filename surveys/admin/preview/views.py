@@ -14,12 +14,11 @@ from communities.ground.errors import InvalidRequest, refuse
 from surveys.admin.frame import ProjectPage
 from surveys.admin.preview import page as previewed
 from surveys.admin.script.requests import Json, answer, open_script, script_json
-from surveys.pages import security, theme
-from surveys.pages.respondent import rendering
-from surveys.pages.respondent.page_request import past_before
-from surveys.pages.respondent.rendering import Hidden
-from surveys.pages.respondent.screens import AnswersAs, Screen
-from surveys.pages.theme import Page
+from surveys.drawing import rendering, security, theme
+from surveys.drawing.forms import past_before
+from surveys.drawing.rendering import Hidden
+from surveys.drawing.screens import AnswersAs, Screen
+from surveys.drawing.theme import Page
 from surveys.services.previews import service as previews
 from surveys.services.previews import view as preview_json
 from surveys.services.previews.service import Preview

@@ -25,6 +25,7 @@ from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: those of one body
+MAX_LOGIC = 100_000  # characters of its conditions and formulas: a process keeps several such scripts parsed
 
 
 def check(
@@ -135,12 +136,21 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
-    """Blocks written one by one have together no more than one body can bring (rule 3.38)."""
+    """Blocks written one by one have together no more than one body can bring (rules 3.38 and 3.41)."""
     size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:
         message = (
             f"The texts, options and scores of a script must have at most {MAX_TEXTS:,} characters together, "
             f"not {size:,}."
+        )
+        yield Violation(path, "too_long", message)
+    logic = sum(
+        len(block.precondition or "") + len(block.calculated_formula or "") for block in script.blocks
+    )
+    if logic > MAX_LOGIC:
+        message = (
+            f"The conditions and formulas of a script must have at most {MAX_LOGIC:,} characters together, "
+            f"not {logic:,}."
         )
         yield Violation(path, "too_long", message)
 

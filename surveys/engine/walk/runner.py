@@ -21,7 +21,7 @@ from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import CALCULATED, Block, Script
 from surveys.engine.walk import answers, scoring
-from surveys.engine.walk.answers import Reply
+from surveys.engine.walk.answers import MAX_TEXT, Reply
 from surveys.engine.walk.path_values import PathValues
 
 
@@ -383,7 +383,7 @@ def _inserted(block: Block, reply: Reply | None) -> str:
 def calculate(block: Block, results: dict[int, Reply], known: PathValues) -> None:
     """Add the result of a calculated block. One whose formula was left out of a copy has none."""
     if block.calculated_formula:
-        results[block.id or 0] = _calculated(block.calculated_formula, known)
+        results[block.id or 0] = _calculated(block.calculated_formula, known, results)
 
 
 def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
@@ -392,15 +392,17 @@ def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
     return {block_id: result for block_id, result in state.results.items() if index.get(block_id, at) < at}
 
 
-def _calculated(formula: str, known: PathValues) -> Reply:
+def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) -> Reply:
     """The result of a formula at this point, in the form of a reply.
 
-    A text is no longer than a formula: many blocks may copy one long answer into the state, and state and
-    events hold all the copies.
+    A text is no longer than a formula, and all texts together no longer than an answer (rule 4.33): many
+    blocks may copy one long answer into the state, and state, responses and events hold all the copies.
     """
     result = formulas.parse(formula).evaluate(known.exact, known.label)
     if isinstance(result, str):
-        return {"text": piping.shortened(composed(result), MAX_LENGTH)}
+        taken = sum(len(str(other.get("text", ""))) for other in others.values())
+        room = max(0, min(MAX_LENGTH, MAX_TEXT - taken))
+        return {"text": piping.shortened(composed(result), room) if room else ""}
     return {"number": format(result, "f")}
 
 

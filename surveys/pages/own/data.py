@@ -22,7 +22,7 @@ from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.ground.errors import Conflict
 from communities.ground.text_field import TextField
-from communities.http.downloads import download
+from communities.http.downloads import download, of_user
 from communities.models import Community
 from surveys.services.people import own_data, own_responses
 from surveys.services.people import service as people
@@ -62,8 +62,14 @@ def overview(request: HttpRequest) -> HttpResponse:
 def export(request: HttpRequest) -> StreamingHttpResponse:
     """Everything that is stored about the person, as one archive of JSON and CSV files."""
     require_fresh_sign_in(request)
-    chunks = own_data.export(user_id=user_of(request).pk, at=timezone.now())
-    return download(request, content_type="application/zip", file_name="colloquy-data.zip", chunks=chunks)
+    user_id = user_of(request).pk
+    return download(
+        request,
+        owner=of_user(user_id),
+        content_type="application/zip",
+        file_name="colloquy-data.zip",
+        chunks=own_data.export(user_id=user_id, at=timezone.now()),
+    )
 
 
 @require_http_methods(["GET", "POST"])

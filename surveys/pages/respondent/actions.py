@@ -9,22 +9,13 @@ from functools import partial
 
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.words import plural
+from surveys.drawing import forms, rewards, screens, words
+from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing.widgets import Typed
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.pages import words
-from surveys.pages.respondent import (
-    forms,
-    kept_forms,
-    not_admitted,
-    notices,
-    protection,
-    rewards,
-    screens,
-    unsaved,
-)
-from surveys.pages.respondent.page_request import PAST, SHOW_PAST, PageRequest, block_of, posted_block
-from surveys.pages.respondent.screens import PastChange, Screen
-from surveys.pages.respondent.widgets import Typed
+from surveys.pages.respondent import kept_forms, not_admitted, notices, protection, unsaved
+from surveys.pages.respondent.page_request import PageRequest, block_of, posted_block
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted
@@ -93,7 +84,7 @@ def perform(page_request: PageRequest) -> Outcome:
         return Outcome(partial(notices.link_over, page_request, page_request.link_fault))
     if _is_in_chat(page_request):
         return Outcome(partial(notices.in_chat, page_request))
-    if page_request.request.POST.get("do") == SHOW_PAST:
+    if page_request.request.POST.get("do") == forms.SHOW_PAST:
         return _show_past(page_request)
     try:
         return _perform(page_request, page_request.request.POST.get("do", "answer"))
@@ -127,7 +118,7 @@ def _leave_link(page_request: PageRequest) -> Outcome:
 
 def _show_past(page_request: PageRequest) -> Outcome:
     """The same step, below other past steps."""
-    query = f"{PAST}={page_request.past_before or ''}"
+    query = f"{forms.PAST}={page_request.past_before or ''}"
     return Outcome(partial(show, page_request), f"{page_request.page.address}?{query}#history")
 
 

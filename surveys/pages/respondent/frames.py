@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpResponse
 
+from surveys.drawing.rendering import Handover
 from surveys.pages.respondent import frame_visits
 from surveys.pages.respondent.frame_visits import LIFETIME
 from surveys.pages.respondent.page_request import PageRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """What the frame tells the script around it about the visit.
-
-    `token` is what that script should keep until `until`, in seconds of the epoch; empty if it keeps it
-    already, or the cookie does. `known_by` says how the visitor was remembered: `cookie`, `token`, or empty
-    for somebody new.
-    """
-
-    token: str
-    until: int
-    known_by: str
 
 
 def handover(page_request: PageRequest) -> Handover:

@@ -11,10 +11,10 @@ from communities.models import VerifiedSource
 from communities.services import identities, verified_sources
 from communities.services import settings as settings_service
 from communities.sources import platforms
+from surveys.drawing import forms, screens
+from surveys.drawing.screens import Action, Link, Screen
 from surveys.models import Project
-from surveys.pages.respondent import forms, screens
 from surveys.pages.respondent.page_request import PageRequest, posted_block
-from surveys.pages.respondent.screens import Action, Link, Screen
 from surveys.services.conversations.admission import DEACTIVATED, Missing, NotAdmitted
 
 CHECK_AGAIN = Action("check", "Check again")

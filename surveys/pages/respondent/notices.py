@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from surveys.pages.respondent import forms, screens
+from surveys.drawing import forms, screens
+from surveys.drawing.screens import Screen
 from surveys.pages.respondent.page_request import PageRequest, posted_block
-from surveys.pages.respondent.screens import Screen
 from surveys.services import public_messages
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted

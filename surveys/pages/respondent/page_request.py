@@ -8,22 +8,19 @@ from datetime import datetime
 from django.http import HttpRequest, QueryDict
 
 from communities.services.verified_sources import NOBODY_ASKED, Asked
+from surveys.drawing import forms, screens
+from surveys.drawing.screens import Votes
+from surveys.drawing.theme import Page
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
-from surveys.pages.respondent import screens, visitors
-from surveys.pages.respondent.screens import Votes
+from surveys.pages.respondent import visitors
 from surveys.pages.respondent.visitors import Arrival, Visit
-from surveys.pages.theme import Page
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted, Respondent
 from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault, Guest
 from surveys.services.scripts import editing as scripts
-
-SHOW_PAST = "show-past"  # what the buttons do that lead to earlier and later past steps
-PAST = "_past"  # their field, and the parameter of the address to which they lead
-MAX_DIGITS = 4
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ class PageRequest:
     @property
     def past_before(self) -> int | None:
         """Before which step the past steps on the page end; None for the latest."""
-        return past_before(self.request)
+        return forms.past_before(self.request)
 
     def require_admitted(self) -> None:
         """Ask the platforms where they may know better, then raise NotAdmitted for those who stay out."""
@@ -105,13 +102,6 @@ class PageRequest:
         self.forget()
         self.visit = replace(self.visit, link_id=None)
         self.guest = self.link_fault = None
-
-
-def past_before(request: HttpRequest) -> int | None:
-    """Before which past step the page shall end, by the address or by the button that was pressed."""
-    sent = request.POST if request.POST.get("do") == SHOW_PAST else request.GET
-    number = sent.get(PAST, "")
-    return int(number) if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS else None
 
 
 def posted_block(page_request: PageRequest) -> Block | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from communities.ground.sent_text import sent_text
+from surveys.drawing import forms
+from surveys.drawing.screens import Screen
 from surveys.engine.script import Block
 from surveys.engine.walk import answers
-from surveys.pages.respondent import forms
 from surveys.pages.respondent.page_request import PageRequest, posted_block
-from surveys.pages.respondent.screens import Screen
 from surveys.services.conversations.view import ConversationView
 
 

@@ -14,21 +14,19 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from communities.ground.errors import NotFound
+from surveys.drawing import rendering, rewards, security, theme
+from surveys.drawing.rendering import Hidden
+from surveys.drawing.screens import AnswersAs, Screen
 from surveys.models import Project
-from surveys.pages import security, theme
 from surveys.pages.respondent import (
     actions,
     frames,
     kept_forms,
     personal_links,
     prefilled,
-    rendering,
-    rewards,
     visitors,
 )
 from surveys.pages.respondent.page_request import PageRequest
-from surveys.pages.respondent.rendering import Hidden
-from surveys.pages.respondent.screens import AnswersAs, Screen
 from surveys.pages.respondent.visitors import Arrival
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import Respondent

@@ -21,14 +21,13 @@ from communities.ground.words import plural
 from communities.http import envelope
 from communities.http.bodies import MEDIA_TYPE
 from communities.http.envelope import MethodNotAllowed
+from surveys.drawing import theme
+from surveys.drawing.figures.aggregate import cards_of
 from surveys.models import Project
-from surveys.pages import errors, theme
-from surveys.pages.results import charts, texts
-from surveys.pages.results.charts import Card
+from surveys.pages import errors
 from surveys.services.projects.addresses import Destination
 from surveys.services.results import shared as shared_results
 from surveys.services.results.shared import SharedResults
-from surveys.services.scripts import editing as scripts
 
 SAFE = ("GET", "HEAD")
 MAX_PAGE_JSON = 250_000  # bytes of a page's figures; their charts and tables take up to four times as much
@@ -131,23 +130,6 @@ def _pages(blocks: Sequence[Mapping[str, object]]) -> Sequence[range]:
             used = 0
         used += size
     return [range(start, stop) for start, stop in pairwise([*starts, len(blocks)])]
-
-
-def cards_of(project: Project, shared: SharedResults, *, within: range | None = None) -> Sequence[Card]:
-    """The cards of the questions, or of those at places in a range, with a notice for what is withheld."""
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
-    places = range(len(shared.blocks)) if within is None else within
-    cards = []
-    for place, entry in ((each + 1, shared.blocks[each]) for each in places):
-        number = 0 if project.is_poll else place
-        block = catalogue.blocks.get(entry["block_id"])
-        card = charts.draw_card(entry, block, script=catalogue.script, number=number)
-        if entry["is_withheld"]:
-            card = replace(card, notice="Too few answers to show yet.")
-        elif entry["open_text"] and not card.notice:
-            card = texts.sentiment_card(card, entry["open_text"])
-        cards.append(card)
-    return cards
 
 
 def _render(destination: Destination, context: Mapping[str, object], *, status: int = 200) -> HttpResponse:

@@ -23,14 +23,13 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable
-from communities.ground.faults import log_fault
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
@@ -238,21 +237,14 @@ ALREADY_WRITTEN = "The project already has a script, so the one made from the in
 
 def run(*, generation_id: int) -> None:
     """Write the script, in a worker. Running it twice is harmless."""
-    job = jobs.take(Generation, generation_id, at=timezone.now())
-    if job is not None:
-        try:
-            draft = _valid_draft(job)
-        except jobs.TakenOver:
-            return
-        except ProviderError as failure:
-            _fail(job, failure.message, retry_after=failure.retry_after)
-        except (OperationalError, InterfaceError):  # another worker takes over when the lease expires
-            raise
-        except Exception as fault:  # record any other error, so that the caller does not wait in vain
-            log_fault(jobs.log, "generation.fault", fault, generation_id=generation_id)
-            _fail(job, SCRIPT_FAILED)
-        else:
-            _complete(job, draft)
+    jobs.carry_out(
+        Generation,
+        generation_id,
+        work=lambda job: _complete(job, _valid_draft(job)),
+        fail=_fail,
+        foreseen=ProviderError,
+        now=timezone.now,
+    )
     deliver(generation_id=generation_id, at=timezone.now())
 
 
@@ -298,22 +290,17 @@ def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Vio
 
 @in_transaction
 def _complete(job: Generation, draft: ProposedScript) -> None:
-    try:
-        generation = jobs.locked(job)
-    except jobs.TakenOver:
-        return
+    generation = jobs.locked(job)
     generation.draft = {"blocks": list(draft.blocks), "scoring_enabled": draft.scoring_enabled}
     generation.status, generation.completed_at = Job.Status.COMPLETED, timezone.now()
     generation.save(update_fields=["draft", "status", "completed_at"])
 
 
 @in_transaction
-def _fail(job: Generation, message: str, *, retry_after: int | None = None) -> None:
-    try:
-        generation = jobs.locked(job)
-    except jobs.TakenOver:
-        return
-    generation.retry_after = retry_after
+def _fail(job: Generation, failure: Exception | None, _at: datetime) -> None:
+    generation, message = jobs.locked(job), SCRIPT_FAILED
+    if isinstance(failure, ProviderError):
+        message, generation.retry_after = failure.message, failure.retry_after
     _end_as_failed(generation, message)
 
 
@@ -368,21 +355,11 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for waiting and abandoned work, and delete work that nobody fetched."""
-    for generation_id in jobs.abandoned(Generation, at=at):
-        _give_up(generation_id, at)
+    jobs.give_up(Generation, fail=_fail, at=at)
     undelivered = Generation.objects.filter(project__isnull=False).exclude(Job.UNFINISHED)
     for generation_id in [*jobs.waiting(Generation, at=at), *undelivered.values_list("pk", flat=True)[:1000]]:
         wake(MAKE, generation_id=generation_id)
     _clear(at)
-
-
-@in_transaction
-def _give_up(generation_id: int, at: datetime) -> None:
-    generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
-    if generation is not None and generation_id in jobs.abandoned(
-        Generation, at=at
-    ):  # checked again under the lock
-        _end_as_failed(generation, SCRIPT_FAILED)
 
 
 @in_transaction

@@ -1,7 +1,7 @@
 """What a community pays before a model works for it, and how often (rules 10.3, 10.4 and 10.17).
 
 Credits of work that fails or is cancelled are given back. The number of jobs in an hour limits what such work
-can cost the operator.
+can cost the operator. So a failed analysis counts as more than one job if a model had read much for it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,30 @@ def pay(*, community_id: int, credits: int) -> None:
     """Take the credits for a job of a model. Does nothing where the provider is free.
 
     Raises PaymentRequired if the community has too few, and Conflict with `retry_after` if it has had
-    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A refused job counts in that number too.
+    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too.
     """
     if ai.provider_is_free():
         return
-    most = settings.AI_JOBS_PER_COMMUNITY_AND_HOUR
-    allowance = throttling.take_surely(f"colloquy:ai:{community_id}", most, seconds=throttling.HOUR)
+    allowance = _count_job(community_id)
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
         raise Conflict(
-            f"A community can have {most:,} scripts and analyses made with AI in an hour. "
+            f"A community can have {allowance.limit:,} scripts and analyses made with AI in an hour. "
             f"Please try again in {minutes}.",
             retry_after=allowance.retry_after,
         )
     communities.spend_credits(community_id=community_id, amount=credits)
+
+
+def count_failed(*, community_id: int, hundreds: int) -> None:
+    """Count a failed analysis as one more job for each hundred answers that were read for it."""
+    if ai.provider_is_free():
+        return
+    for _ in range(hundreds):
+        if _count_job(community_id).is_used_up:
+            return
+
+
+def _count_job(community_id: int) -> throttling.Allowance:
+    most = settings.AI_JOBS_PER_COMMUNITY_AND_HOUR
+    return throttling.take_surely(f"colloquy:ai:{community_id}", most, seconds=throttling.HOUR)

@@ -196,8 +196,13 @@ def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> 
 
 def _was_asked_enough(project: Project, person: KnownPerson) -> bool:
     """Kept in Redis alone: on anonymous projects no row may tell when somebody came (rules 7.5 and 7.8)."""
-    name = f"colloquy:asked:{project.community_id}:{person.user_id}"
+    name = counted_as(community_id=project.community_id, user_id=person.user_id)
     return throttling.take_surely(name, MOST_QUESTIONS, seconds=QUESTIONS_PERIOD).is_used_up
+
+
+def counted_as(*, community_id: int, user_id: int) -> str:
+    """The name under which questions about a person are counted. It tells nobody who the person is."""
+    return f"colloquy:asked:{throttling.hashed(f'{community_id}:{user_id}')}"
 
 
 def _asked(

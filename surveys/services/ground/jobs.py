@@ -1,8 +1,11 @@
 """Jobs of a worker: taken under a lease, and ended once (rules 10.3, 10.4, 10.6 and 10.7).
 
-    job = take(Analysis, pk, at=…)         None if it is done or another worker has it
-    renew(job, at=…)                       before each long step: extends the lease
-    own = locked(job)                      in the transaction that ends it; raises if another took over
+    carry_out(Analysis, pk, work=…, …)     takes a job, does its work, and fails it if that raises
+      job = take(Analysis, pk, at=…)       None if it is done or another worker has it
+      renew(job, at=…)                     before each long step: extends the lease
+      own = locked(job)                    in the transaction that ends it; raises if another took over
+    give_up(Analysis, fail=…, at=…)        for the sweep: fails those whose workers died repeatedly
+    waiting(Analysis, at=…)                for the sweep: those to wake a worker for
 
 No connection is held while a model works (`close_connection`), so the lease is a time in the row, longer
 than the longest step. If a worker dies, its lease expires and the sweep wakes another worker. A worker that
@@ -12,15 +15,17 @@ is stopped gives its leases back (`give_back`), and another continues at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import structlog
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Case, F, Q, QuerySet, When
 
+from communities.ground.faults import log_fault
 from surveys.models import Job
 
 LEASE = timedelta(seconds=150)  # longer than a provider takes for one answer, at most
@@ -28,6 +33,9 @@ MOST_DEATHS = 2  # in a row; after that the job fails
 
 log = structlog.get_logger("colloquy.jobs")
 Kind = TypeVar("Kind", bound=Job)
+Clock = Callable[[], datetime]
+# Ends a job as failed because of an exception, or because its workers died. Raises TakenOver.
+Fail = Callable[[Kind, Exception | None, datetime], None]
 
 _taken: WeakValueDictionary[tuple[type[Job], int, int], Job] = WeakValueDictionary()  # by this process
 _is_ending = threading.Event()
@@ -35,6 +43,36 @@ _is_ending = threading.Event()
 
 class TakenOver(Exception):
     """Another worker has the job or will have it, or it was deleted. The work of this one is discarded."""
+
+
+def carry_out(
+    kind: type[Kind],
+    pk: int,
+    *,
+    work: Callable[[Kind], None],
+    fail: Fail[Kind],
+    foreseen: type[Exception],
+    now: Clock,
+) -> None:
+    """Take a job and do its work, which ends with saving the result. A second worker changes nothing.
+
+    An exception of `work` fails the job, and is logged as a fault unless it is `foreseen`. If the database
+    fails, the lease expires, and another worker continues.
+    """
+    job = take(kind, pk, at=now())
+    if job is None:
+        return
+    try:
+        work(job)
+    except TakenOver:
+        return
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as failure:
+        with suppress(TakenOver):
+            fail(job, failure, now())
+            if not isinstance(failure, foreseen):
+                log_fault(log, f"{kind._meta.model_name}.fault", failure, job_id=pk)
 
 
 def take(kind: type[Kind], pk: int, *, at: datetime) -> Kind | None:
@@ -45,11 +83,12 @@ def take(kind: type[Kind], pk: int, *, at: datetime) -> Kind | None:
     if _is_ending.is_set():
         return None
     has_died = Case(When(status=Job.Status.RUNNING, then=1), default=0)
-    taken = kind._default_manager.filter(_waits(at), pk=pk).update(
-        status=Job.Status.RUNNING,
-        attempt=F("attempt") + 1,
-        deaths=F("deaths") + has_died,
-        leased_until=at + LEASE,
+    return _leased(kind, pk, _waits(at), at=at, deaths=F("deaths") + has_died)
+
+
+def _leased(kind: type[Kind], pk: int, if_it: Q, *, at: datetime, **changes: Any) -> Kind | None:
+    taken = kind._default_manager.filter(if_it, pk=pk).update(
+        status=Job.Status.RUNNING, attempt=F("attempt") + 1, leased_until=at + LEASE, **changes
     )
     job = kind._default_manager.filter(pk=pk).first() if taken else None
     if job is not None:
@@ -106,11 +145,22 @@ def waiting(kind: type[Kind], *, at: datetime) -> Iterator[int]:
 
 
 def abandoned(kind: type[Kind], *, at: datetime) -> list[int]:
-    """Ids of jobs whose workers died repeatedly without progress. They are to be ended as failed."""
-    lost = kind._default_manager.filter(
-        status=Job.Status.RUNNING, leased_until__lte=at, deaths__gte=MOST_DEATHS
-    )
+    """Ids of jobs whose workers died repeatedly without progress."""
+    lost = kind._default_manager.filter(_is_lost(at))
     return list(lost.order_by("pk").values_list("pk", flat=True)[:100])
+
+
+def give_up(kind: type[Kind], *, fail: Fail[Kind], at: datetime) -> None:
+    """Fail the abandoned jobs, each under a lease: a worker that was only slow has lost its job."""
+    for pk in abandoned(kind, at=at):
+        job = _leased(kind, pk, _is_lost(at), at=at)
+        if job is not None:
+            with suppress(TakenOver):
+                fail(job, None, at)
+
+
+def _is_lost(at: datetime) -> Q:
+    return Q(status=Job.Status.RUNNING, leased_until__lte=at, deaths__gte=MOST_DEATHS)
 
 
 def _waits(at: datetime) -> Q:

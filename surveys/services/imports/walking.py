@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from threading import BoundedSemaphore
 
 from communities.ground.actors import Actor
 from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
+from communities.ground.slots import Slots
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Block as StoredBlock
@@ -27,25 +27,29 @@ MAX_ID = 2**63 - 1
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
-# Of a process: an import may occupy a thread for seconds, and pages and votes need threads too.
+# Of a process: an import may occupy a thread for seconds, and pages and votes need threads too. One community
+# has one of them.
 AT_ONCE = 2
 SECONDS_TO_WAIT = 1.0  # for a turn; most imports take less
 RETRY_AFTER = 5  # seconds
-_turns = BoundedSemaphore(AT_ONCE)
+_turns = Slots(AT_ONCE)
 
 
 @contextmanager
-def turn() -> Iterator[None]:
-    """Let one import of `AT_ONCE` be read and walked in this process. Raises Unavailable for others."""
-    turns = _turns
-    if not turns.acquire(timeout=SECONDS_TO_WAIT):
+def turn(*, community_id: int) -> Iterator[None]:
+    """Let one import of `AT_ONCE` be read and walked in this process, and one of this community.
+
+    Raises Unavailable for others.
+    """
+    turns, owner = _turns, str(community_id)
+    if not turns.acquire(owner, timeout=SECONDS_TO_WAIT):
         raise Unavailable(
             "Other responses are being imported. Please retry shortly.", retry_after=RETRY_AFTER
         )
     try:
         yield
     finally:
-        turns.release()
+        turns.release(owner)
 
 
 @dataclass(frozen=True, slots=True)

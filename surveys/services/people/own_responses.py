@@ -27,6 +27,7 @@ from xp.services import achievements, standings
 from xp.services.standings import Totals
 
 PAGE_LENGTH = 25
+MAX_ACHIEVEMENTS = 100  # of a membership; one more says that there are more
 MAX_SHOWN = 5  # of the overview's lists; one more says that there are more
 NO_RESPONSE = "You have no such response."
 
@@ -60,6 +61,7 @@ class Membership:
     member: Member
     standing: Standing | None
     achievements: Sequence[Mapping[str, Any]]
+    has_earlier_achievements: bool
     open_projects: Sequence[OpenProject]
 
 
@@ -90,14 +92,17 @@ def memberships(*, user_id: int, at: datetime) -> list[Membership]:
         "community__settings"
     )
     members = list(present.order_by("community__name", "pk"))
-    earned = _with_pictures(members, achievements.earned_by(member_ids=[member.pk for member in members]))
+    member_ids = [member.pk for member in members]
+    earned = achievements.earned_by(member_ids=member_ids, most=MAX_ACHIEVEMENTS + 1)
+    shown = _with_pictures(members, {key: value[-MAX_ACHIEVEMENTS:] for key, value in earned.items()})
     return [
         Membership(
             member.community_id,
             member.community.name,
             member,
             _standing(member, at),
-            earned.get(member.pk, []),
+            shown[member.pk],
+            len(earned.get(member.pk, ())) > MAX_ACHIEVEMENTS,
             open_projects(community_id=member.community_id, user_id=user_id, at=at),
         )
         for member in members
@@ -170,9 +175,8 @@ def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) 
 
 
 def _own(user_id: int) -> Any:
-    return Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True).select_related(
-        "project__community"
-    )
+    own = Conversation.objects.filter(user_id=user_id, project__deleted_at__isnull=True)
+    return own.select_related("project__community").defer("state", "packed")
 
 
 def _listed(conversation: Conversation, at: datetime) -> OwnResponse:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Sum
 
 from communities import services as communities
 from communities.ground.actors import Actor
@@ -388,10 +387,10 @@ def delete_locked(project: Project, *, at: datetime) -> None:
 
 
 def _refund_running_analyses(project: Project) -> None:
-    """Return the credits of running analyses, which are deleted with the project (rules 10.3 and 10.4)."""
-    going_on = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
-    taken = going_on.aggregate(credits=Sum("credits_used"))["credits"]
-    communities.return_credits(community_id=project.community_id, amount=taken or 0)
+    """Return credits of running analyses, which are deleted with the project (rule 10.20)."""
+    running = Analysis.objects.filter(Analysis.UNFINISHED, project=project)
+    unread = sum(each.unread_credits for each in running)
+    communities.return_credits(community_id=project.community_id, amount=unread)
 
 
 _NOTE_DELETIONS = f"""

@@ -14,6 +14,7 @@ from surveys.engine.language.values import json_number
 from surveys.engine.script import CALCULATED, Script
 from surveys.models import Project
 from surveys.services.scripts import editing as scripts
+from surveys.services.scripts.cache import Catalogue
 
 ResponseJson = dict[str, object]
 
@@ -28,7 +29,7 @@ class StoredAnswers:
 
 
 def response_serializer(
-    project: Project, *, solutions: bool = True
+    project: Project, *, solutions: bool = True, catalogue: Catalogue | None = None
 ) -> Callable[[Sequence[Any]], ResponseJson]:
     """A function that serializes rows of one project's responses.
 
@@ -36,9 +37,10 @@ def response_serializer(
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     read from it), and three parallel arrays with the answers: block ids, option ids, texts.
 
-    With `solutions` it includes scores and calculated results, which reveal the right answers.
+    With `solutions` it includes scores and calculated results, which reveal the right answers. `catalogue` is
+    that of the project, if the caller has read it already.
     """
-    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    catalogue = catalogue or scripts.catalogue(project_id=project.pk, revision=project.revision)
     project_id, is_anonymous = str(project.pk), project.is_anonymous
     rank, points = catalogue.rank, catalogue.points
     tells_scores = solutions and project.scoring_enabled

@@ -26,7 +26,13 @@ from surveys.services.ground.feed_order import NEXT, NOW, OPEN
 from surveys.services.representations.response import response_serializer
 from surveys.services.responses import cursors
 from surveys.services.responses.cursors import Cursor
-from surveys.services.responses.service import ANSWERS, COLUMNS, MAX_BATCH_BYTES
+from surveys.services.responses.service import (
+    ANSWERS,
+    COLUMNS,
+    MAX_BATCH_BYTES,
+    MOST_WORDS,
+    size_of_a_row,
+)
 
 # In each project the next few by its index, then the first of all. A page costs the same at any depth.
 _NEXT_FEW = f"""
@@ -53,8 +59,8 @@ _PAGE = f"""
     SELECT * FROM (
         SELECT page.project_id, page.changed_in AS position, page.id AS response_id, page.is_listed,
             {COLUMNS},
-            coalesce(a.size, 0) AS size,
-            sum(coalesce(a.size, 0)) OVER (ORDER BY page.changed_in, page.id)::bigint AS upto
+            {size_of_a_row(MOST_WORDS)} AS size,
+            sum({size_of_a_row(MOST_WORDS)}) OVER (ORDER BY page.changed_in, page.id)::bigint AS upto
         FROM page LEFT JOIN surveys_conversation c ON c.id = page.id AND page.is_listed {ANSWERS}
     ) part
     WHERE upto - size < %(most)s

@@ -24,6 +24,7 @@ from surveys.services.conversations import service as conversations
 from surveys.services.ground import access, history, metadata
 from surveys.services.representations.response import ResponseJson, response_serializer
 from surveys.services.responses import quotes
+from surveys.services.scripts import editing as scripts
 
 NO_RESPONSE = "There is no such response."
 HISTORY_BATCH = 500  # responses of one person in one statement
@@ -31,7 +32,8 @@ HISTORY_BATCH = 500  # responses of one person in one statement
 FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
-_BYTES_PER_ANSWER = 100
+BYTES_PER_ANSWER = 100  # beside its value, label and the block's name
+MOST_WORDS = 1_000  # bytes of a label and a name, where several projects are read together
 # As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
 MAX_PAGED_ROWS = 10_000
 _LIMIT = 10_001  # of what is counted to learn whether a filter matches few responses, or all but a few
@@ -45,12 +47,15 @@ _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
     ARRAY(SELECT jsonb_array_elements_text(c.state -> 'path')::bigint)
 """
-ANSWERS = f"""
+ANSWERS = """
     LEFT JOIN LATERAL (
         SELECT array_agg(block_id ORDER BY block_id, ordinal) AS blocks,
             array_agg(option_id ORDER BY block_id, ordinal) AS options,
             array_agg(value ORDER BY block_id, ordinal) AS texts,
-            coalesce(sum(octet_length(value) + {_BYTES_PER_ANSWER}), 0) AS size
+            count(*) AS number,
+            -- A control character takes six bytes of JSON. To look for some in short values costs too much.
+            coalesce(sum(CASE WHEN octet_length(value) > 50 THEN octet_length(to_json(value)::text)
+                ELSE octet_length(value) END), 0) AS size
         FROM surveys_answer WHERE conversation_id = c.id
     ) a ON TRUE
 """
@@ -122,7 +127,8 @@ def list_page(
     if offset + per_page > MAX_PAGED_ROWS and after is None:
         _refuse_depth(per_page, ids, values)
     rows_of_page = f"SELECT * FROM surveys_conversation WHERE id IN ({ids})"
-    sql = _up_to_a_size(rows_of_page, direction=direction)
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    sql = _up_to_a_size(rows_of_page, direction=direction, words=catalogue.longest_words)
     more = [after] if after is not None else []
     with connection.cursor() as cursor:
         cursor.execute(sql, [*values, *more, per_page + 1, offset, MAX_PAGE_BYTES])
@@ -134,7 +140,7 @@ def list_page(
             [has_more] = cursor.fetchone()
             if has_more and after is None and len(rows) < per_page:
                 _refuse_size(len(rows))
-    serialize = response_serializer(project, solutions=solutions)
+    serialize = response_serializer(project, solutions=solutions, catalogue=catalogue)
     return ResponsePage(
         data=[serialize(row[:-2]) for row in rows[:per_page]],
         page=page if after is None else None,
@@ -214,15 +220,31 @@ def batches(
         last, limit = rows[-1][0], min(MAX_BATCH, 2 * len(rows))
 
 
-def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "") -> str:
+def size_of_a_row(words: int) -> str:
+    """SQL for about how many bytes of JSON a response has; `words` are those of a label and a block's name.
+
+    Of a state only a large one is looked at: it has long results of calculated blocks, or many fields.
+    """
+    return f"""(
+        coalesce(a.size + a.number * {BYTES_PER_ANSWER + words}, 0)
+        + CASE WHEN pg_column_size(c.state) > 2000
+            THEN coalesce(octet_length((c.state -> 'results')::text), 0)
+                + coalesce(octet_length((c.state -> 'fields')::text), 0)
+            ELSE 0 END
+    )"""
+
+
+def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "", words: int = 0) -> str:
     """The statement that reads these conversations with their answers until they exceed a number of bytes.
 
     That number is its last parameter. The first row is always read. `more` are columns after COLUMNS. Each
-    row ends with its size and the sum up to it.
+    row ends with its size and the sum up to it. For `words` see `size_of_a_row`.
     """
+    size = size_of_a_row(words)
     return f"""
         SELECT * FROM (
-            SELECT {COLUMNS}{more}, a.size, sum(a.size) OVER (ORDER BY c.id {direction})::bigint AS upto
+            SELECT {COLUMNS}{more}, {size} AS size,
+                sum({size}) OVER (ORDER BY c.id {direction})::bigint AS upto
             FROM ({conversations}) c {ANSWERS}
         ) part
         WHERE upto - size < %s

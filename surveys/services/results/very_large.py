@@ -17,16 +17,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from django.utils import timezone
 
 from communities.ground.errors import InvalidRequest, Unavailable, refuse_all
-from communities.ground.faults import log_fault
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.models import Job, Project, ResultsCount
 from surveys.services.counting import sent_fields
 from surveys.services.ground import anonymity, jobs
+from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures
 from surveys.services.results.figures import ALL, Figures, Selection, TooManyToDerive
 
@@ -41,8 +41,6 @@ SECONDS_BETWEEN_NOTES = 5.0
 SECONDS_TO_RETRY = 10
 BUSY = "Other parts of these results are being counted. Please retry shortly."
 COUNT_FAILED = "These results could not be counted. Please retry."
-
-Clock = Callable[[], datetime]
 
 
 def count(
@@ -96,28 +94,19 @@ def _figures_of(job: ResultsCount) -> Figures | None:
 
 def run(*, count_id: int, now: Clock = timezone.now) -> None:
     """Count what waits, or what a dead worker left. A second worker changes nothing."""
-    job = jobs.take(ResultsCount, count_id, at=now())
-    if job is None:
-        return
-    try:
-        _complete(job, _count(job, now), at=now())
-    except jobs.TakenOver:
-        return
-    except InvalidRequest as refusal:  # what only the count could find out
-        _end(job, Job.Status.FAILED, at=now(), error=refusal.message, violations=refusal.violations)
-    except (OperationalError, InterfaceError):  # the lease expires, and another worker counts anew
-        raise
-    except Exception as fault:
-        log_fault(jobs.log, "results_count.fault", fault, count_id=job.pk)
-        _end(job, Job.Status.FAILED, at=now(), error=COUNT_FAILED)
+    jobs.carry_out(
+        ResultsCount,
+        count_id,
+        work=lambda job: _complete(job, _count(job, now), at=now()),
+        fail=_fail,
+        foreseen=InvalidRequest,
+        now=now,
+    )
 
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for counts that wait or that a dead worker left; end those attempted too often."""
-    for count_id in jobs.abandoned(ResultsCount, at=at):
-        ResultsCount.objects.filter(ResultsCount.UNFINISHED, pk=count_id).update(
-            status=Job.Status.FAILED, error=COUNT_FAILED, completed_at=at, leased_until=None
-        )
+    jobs.give_up(ResultsCount, fail=_fail, at=at)
     for count_id in jobs.waiting(ResultsCount, at=at):
         wake(RUN, count_id=count_id)
     ResultsCount.objects.filter(completed_at__lt=at - KEPT).delete()
@@ -227,6 +216,13 @@ def _complete(job: ResultsCount, counted: Figures, *, at: datetime) -> None:
     _end(job, Job.Status.COMPLETED, at=at, sealed=sealed, progress=1.0)
     earlier = ResultsCount.objects.filter(project_id=job.project_id, part=job.part, pk__lt=job.pk)
     earlier.exclude(ResultsCount.UNFINISHED).delete()
+
+
+def _fail(job: ResultsCount, failure: Exception | None, at: datetime) -> None:
+    error, violations = COUNT_FAILED, None
+    if isinstance(failure, InvalidRequest):  # what only the count could find out
+        error, violations = failure.message, failure.violations
+    _end(job, Job.Status.FAILED, at=at, error=error, violations=violations)
 
 
 def _end(job: ResultsCount, status: str, *, at: datetime, **changes: Any) -> None:

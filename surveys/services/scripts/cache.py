@@ -15,6 +15,7 @@ import orjson
 from cachetools import LRUCache
 from django.db import transaction
 
+from communities.ground import wire
 from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
@@ -42,6 +43,12 @@ class Catalogue:
     def labels(self) -> Mapping[int, str]:
         """Option id → its displayed text."""
         return {option_id: option.display_text for option_id, option in self.options.items()}
+
+    @cached_property
+    def longest_words(self) -> int:
+        """How many bytes of JSON the longest label and the longest name have together."""
+        labels, names = [*self.labels.values(), *self.points.values()], self.names.values()
+        return sum(max((len(wire.render(text)) for text in texts), default=0) for texts in (labels, names))
 
     @cached_property
     def rank(self) -> Mapping[int, int]:

@@ -95,13 +95,15 @@ def test_ways_in_that_are_off_are_not_there() -> None:
     assert new_browser().get("/account/login/code/").status_code == 404
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_form_works_without_its_token(name: str, platforms: Platforms) -> None:
+def test_no_form_works_without_its_token(platforms: Platforms) -> None:
     person()
-    browser = new_browser(enforce_csrf_checks=True)
-    browser.force_login(person("Eve", "eve@example.org"))
+    eve, taking = person("Eve", "eve@example.org"), {}
+    for name in NAMES:
+        browser = new_browser(enforce_csrf_checks=True)
+        browser.force_login(eve)
+        taking[name] = browser.post(_address(name), {"next": "/account/"}).status_code
 
-    assert browser.post(_address(name), {"next": "/account/"}).status_code in (403, 404, 405)
+    assert {name: status for name, status in taking.items() if status not in (403, 404, 405)} == {}
 
 
 @pytest.mark.parametrize("is_signed_in", [False, True])

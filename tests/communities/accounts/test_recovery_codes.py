@@ -16,7 +16,6 @@ from allauth.mfa.recovery_codes.internal import auth
 from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from communities.accounts import recovery_codes
 from communities.accounts.recovery_codes import HashedCodes, hashed, new_code
@@ -30,7 +29,7 @@ CODE = r"\d{5}-\d{5}-\d{5}"
 
 
 @pytest.fixture(autouse=True)
-def quick_codes(monkeypatch: pytest.MonkeyPatch, quick_hashes: Settings) -> None:
+def quick_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashed, "__defaults__", (1_000,))
 
 

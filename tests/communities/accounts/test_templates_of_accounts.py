@@ -46,9 +46,7 @@ def test_every_page_message_and_mail_is_ours(folder: str) -> None:
             engines["jinja2"].get_template(f"{name}{extension}".removesuffix("..html"))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "templates").rglob("*.*")), ids=str)
-def test_no_template_of_theirs_is_found(path: Path) -> None:
-    name = str(path.relative_to(ROOT / "templates"))
-
-    with pytest.raises(TemplateDoesNotExist):
-        engines["django"].get_template(name)
+def test_no_template_of_theirs_is_found() -> None:
+    for path in (ROOT / "templates").rglob("*.*"):
+        with pytest.raises(TemplateDoesNotExist):
+            engines["django"].get_template(str(path.relative_to(ROOT / "templates")))

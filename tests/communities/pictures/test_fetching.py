@@ -229,7 +229,7 @@ def test_a_name_that_resolves_to_this_machine_is_not_connected_to(
 ) -> None:
     settings.PICTURES_ALLOW_PRIVATE_NETWORKS = False
     place = (2, ("127.0.0.1", int(host.url.rpartition(":")[2])))
-    monkeypatch.setattr("communities.sources.connections.resolve", lambda *_, **__: [place])
+    monkeypatch.setattr("communities.ground.addresses.resolve", lambda *_, **__: [place])
 
     row = fetched(club, f"https://pictures.example.org:{place[1][1]}/a.png")
 

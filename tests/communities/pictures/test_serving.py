@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from communities.models import Community, Picture
 from communities.services.pictures import copies, places, tidying
-from surveys.pages import security
+from surveys.drawing import security
 from tests.factories import CommunityFactory
 from tests.support.pictures import copied, drawn
 from xp.models import Achievement

@@ -20,7 +20,7 @@ def _resolves_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1"])
 def test_a_private_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     tried: list[Any] = []
-    monkeypatch.setattr(connections, "_connected", lambda *place: tried.append(place))
+    monkeypatch.setattr("communities.ground.addresses._connected", lambda *place: tried.append(place))
     _resolves_to(monkeypatch, "8.8.8.8", address)
 
     with pytest.raises(requests.ConnectionError, match="not public"):
@@ -36,13 +36,32 @@ def test_the_address_that_was_checked_is_connected_to(monkeypatch: pytest.Monkey
         tried.append(place)
         raise OSError
 
-    monkeypatch.setattr(connections, "_connected", refuse)
+    monkeypatch.setattr("communities.ground.addresses._connected", refuse)
     _resolves_to(monkeypatch, "8.8.8.8", "8.8.4.4")
 
     with pytest.raises(requests.ConnectionError, match="could not be reached"):
         connections.session().get("https://discord.com/")
 
     assert tried == [("8.8.8.8", 443), ("8.8.4.4", 443)]
+
+
+def test_a_host_with_many_addresses_has_no_less_time_for_its_handshake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+
+    def connected(family: int, place: tuple[Any, ...], seconds: float) -> socket.socket:
+        ours.settimeout(seconds)
+        return ours
+
+    monkeypatch.setattr("communities.ground.addresses._connected", connected)
+    _resolves_to(monkeypatch, *(f"8.8.8.{number}" for number in range(8)))
+
+    with pytest.raises(requests.ConnectionError):
+        connections.session().get("https://discord.com/")
+
+    assert ours.gettimeout() == connections.TIMEOUT
 
 
 @pytest.mark.parametrize(

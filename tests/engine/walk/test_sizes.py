@@ -158,7 +158,22 @@ def test_no_script_and_no_answers_make_a_text_or_a_step_too_large(raw, sign):
         )
         assert step_bytes(shown, reply) < presentation.MAX_STEP
         assert all(len(str(each.get("text", ""))) <= MAX_LENGTH + 1 for each in state.results.values())
+        assert sum(len(str(each.get("text", ""))) for each in state.results.values()) < 1.1 * answers.MAX_TEXT
         turn = runner.answer(script, state, reply) if reply else runner.proceed(script, state)
+
+
+def test_many_copies_of_a_long_answer_are_cut_together():
+    """Rule 4.33."""
+    copies = [
+        {"type": "calculated_block", "name": f"Copy{n}", "prompt": "", "calculated_formula": "[Long]"}
+        for n in range(20)
+    ]
+    script, _ = read([{"type": "open_text", "name": "Long", "prompt": "?"}, *copies])
+
+    state = runner.answer(script, runner.begin(script).state, {"text": "x" * MAX_LENGTH}).state
+
+    lengths = [len(str(each["text"])) for each in state.results.values()]
+    assert lengths == [MAX_LENGTH] * 5 + [0] * 15
 
 
 def test_the_prompts_and_options_of_a_script_have_a_limit_together():

@@ -86,13 +86,16 @@ class ChatCommunity:
     def work(self, *, at: Any = None) -> None:
         """What the worker would do by now, in a few rounds."""
         for _ in range(ROUNDS):
-            public_messages.ask_for_outdated(at=timezone.now())
-            current_app.tasks["xp.grant_waiting_roles"]()
-            due = list(ChatTask.objects.filter(due_at__lte=at or timezone.now()).order_by("pk"))
-            if not due:
-                return
+            if not (due := self._due(at)):
+                public_messages.ask_for_outdated(at=timezone.now())
+                current_app.tasks["xp.grant_waiting_roles"]()
+                if not (due := self._due(at)):
+                    return
             for task in due:
                 current_app.tasks[task.kind](task_id=task.pk)
+
+    def _due(self, at: Any) -> list[ChatTask]:
+        return list(ChatTask.objects.filter(due_at__lte=at or timezone.now()).order_by("pk"))
 
     def agent(self, name: str = "Marit", **fields: Any) -> Agent:
         """Somebody in the server, with a client whose requests Django's test client carries."""

@@ -13,6 +13,7 @@ from communities.sources.oauth2 import Tokens
 from tests.support.moments import NOON
 from tests.support.sources.people import Person
 
+_HTTP = httpx2.Client(trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
 CALLBACK = "http://127.0.0.1:8000/back"
 
 
@@ -20,10 +21,10 @@ def choose(address: str, *, person: int | None = 0) -> str:
     """Open a platform's page, choose one of its people (None: cancel), and return where it leads back to."""
     parts = urlsplit(address)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    page = httpx2.get(address, trust_env=False)
+    page = _HTTP.get(address)
     assert page.status_code == 200, page.text
     form = query | {"be": "" if person is None else str(person)}
-    answer = httpx2.post(f"{parts.scheme}://{parts.netloc}{parts.path}", data=form, trust_env=False)
+    answer = _HTTP.post(f"{parts.scheme}://{parts.netloc}{parts.path}", data=form)
     assert answer.status_code == 302, answer.text
     return answer.headers["Location"]
 

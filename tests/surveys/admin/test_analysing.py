@@ -25,8 +25,8 @@ from tests.support.surveys.scenario import TEXT
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client():
+@pytest.fixture(scope="module")
+def client(kept_rows):
     return superuser()
 
 

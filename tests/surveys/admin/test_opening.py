@@ -23,8 +23,8 @@ GIVES_XP = {
 }
 
 
-@pytest.fixture
-def staff() -> Staff:
+@pytest.fixture(scope="module")
+def staff(kept_rows: None) -> Staff:
     admin = project_staff()
     Community.objects.update(active_project_count=9, tier="premium")
     return admin

@@ -20,8 +20,8 @@ PAGE = "communities_communitysettings_change"
 SUMMER, WINTER = datetime(2150, 7, 1, 7, tzinfo=UTC), datetime(2150, 12, 1, 8, tzinfo=UTC)
 
 
-@pytest.fixture
-def staff() -> Staff:
+@pytest.fixture(scope="module")
+def staff(kept_rows: None) -> Staff:
     made = project_staff()
     CommunitySettingsFactory.create(community=made.community, time_zone="Europe/Oslo")
     return made

@@ -24,8 +24,8 @@ PRIVACY = ["transparent", "semi-private", "anonymous"]
 CANARY = "A canary sings."
 
 
-@pytest.fixture
-def client():
+@pytest.fixture(scope="module")
+def client(kept_rows):
     return superuser()
 
 
@@ -47,11 +47,17 @@ def client_look(client, path, status=200):
 # --- Who --------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def sung(kept_rows):
+    """A project by privacy mode, each with the id of its response."""
+    projects = {mode: scenario.project(TEXT, privacy_mode=mode, share_results=True) for mode in PRIVACY}
+    return {mode: (made, answered(made, "crm-7", CANARY)) for mode, made in projects.items()}
+
+
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("privacy_mode", PRIVACY)
-def test_each_role_reads_what_the_interface_gives_it(privacy_mode, role):
-    made = scenario.project(TEXT, privacy_mode=privacy_mode, share_results=True)
-    key = answered(made, "crm-7", CANARY)
+def test_each_role_reads_what_the_interface_gives_it(sung, privacy_mode, role):
+    made, key = sung[privacy_mode]
     client = client_as(role, made)
     may_read = role in EDITORS or (privacy_mode == "transparent" and role != "foreigner")
     expected = 200 if may_read else 404 if role == "foreigner" else 403

@@ -15,8 +15,8 @@ from tests.support.surveys.scenario import TEXT
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def client():
+@pytest.fixture(scope="module")
+def client(kept_rows):
     return superuser()
 
 

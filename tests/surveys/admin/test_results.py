@@ -35,8 +35,8 @@ PAGES = [
 ]
 
 
-@pytest.fixture
-def client():
+@pytest.fixture(scope="module")
+def client(kept_rows):
     return superuser()
 
 
@@ -64,10 +64,20 @@ SEEN = {
 CASES = [(*case, role, seen) for case, every in SEEN.items() for role, seen in zip(ROLES, every, strict=True)]
 
 
+@pytest.fixture(scope="module")
+def answered(kept_rows):
+    """Projects with six responses by privacy mode, and by whether their results are shared."""
+    made = {
+        case: scenario.project(CHOICE, TEXT, privacy_mode=case[0], share_results=case[1]) for case in SEEN
+    }
+    for each in made.values():
+        respond(each, 0, "A canary.", times=6)
+    return made
+
+
 @pytest.mark.parametrize(("privacy_mode", "is_shared", "role", "seen"), CASES)
-def test_each_role_sees_what_the_interface_gives_it(privacy_mode, is_shared, role, seen):
-    made = scenario.project(CHOICE, TEXT, privacy_mode=privacy_mode, share_results=is_shared)
-    respond(made, 0, "A canary.", times=6)
+def test_each_role_sees_what_the_interface_gives_it(answered, privacy_mode, is_shared, role, seen):
+    made = answered[privacy_mode, is_shared]
     client = client_as(role, made)
 
     page = client.get(tab(made.pk))

@@ -29,6 +29,16 @@ def answered(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, A
     return project
 
 
+@pytest.fixture(scope="module")
+def client(kept_rows: None) -> Client:
+    return superuser()
+
+
+@pytest.fixture(scope="module")
+def given(kept_rows: None) -> dict[str, Any]:
+    return answered(Caller())
+
+
 def page(client: Client, project: dict[str, Any], query: str = "") -> str:
     response = client.get(tab(int(project["id"]), "results") + query)
     assert response.status_code == 200, response.content
@@ -44,8 +54,10 @@ def bars(html: str) -> list[tuple[str, ...]]:
     return [tuple(" ".join(part.split()) for part in found) for found in BARS.findall(html)]
 
 
-def test_each_declared_field_has_a_card_with_counts_and_shares_most_first() -> None:
-    html = page(superuser(), answered(Caller()))
+def test_each_declared_field_has_a_card_with_counts_and_shares_most_first(
+    client: Client, given: dict[str, Any]
+) -> None:
+    html = page(client, given)
 
     assert bars(card(html, "customer")) == [
         ("acme", "40%", "2"),
@@ -58,9 +70,9 @@ def test_each_declared_field_has_a_card_with_counts_and_shares_most_first() -> N
     assert html.index('id="fields"') < html.index(">Questions<") < html.index('id="questions"')
 
 
-def test_undeclared_fields_have_none() -> None:
-    html = page(superuser(), answered(Caller(), settings={"hidden_fields": ["plan"]}))
-    without = page(superuser(), answered(Caller(), settings={"hidden_fields": []}))
+def test_undeclared_fields_have_none(client: Client) -> None:
+    html = page(client, answered(Caller(), settings={"hidden_fields": ["plan"]}))
+    without = page(client, answered(Caller(), settings={"hidden_fields": []}))
 
     assert 'id="field-plan"' in html
     assert 'id="field-customer"' not in html
@@ -68,17 +80,17 @@ def test_undeclared_fields_have_none() -> None:
     assert ">Questions<" not in without
 
 
-def test_more_than_twenty_values_are_summed_at_the_end() -> None:
+def test_more_than_twenty_values_are_summed_at_the_end(client: Client) -> None:
     people = [({"customer": f"c{n:02}"}, "red", 3, None) for n in range(32)]
 
-    shown = bars(card(page(superuser(), answered(Caller(), people)), "customer"))
+    shown = bars(card(page(client, answered(Caller(), people)), "customer"))
 
     assert len(shown) == 22
     assert shown[-1] == ("12 others", "38%", "12")
 
 
-def test_the_cards_follow_the_filters() -> None:
-    client, project = superuser(), answered(Caller())
+def test_the_cards_follow_the_filters(client: Client, given: dict[str, Any]) -> None:
+    client, project = client, given
 
     filtered = page(client, project, "?field.customer==acme")
     nobody = page(client, project, "?field.customer==nobody")
@@ -87,12 +99,14 @@ def test_the_cards_follow_the_filters() -> None:
     assert "No responses match these filters." in card(nobody, "plan")
 
 
-def test_without_responses_a_card_says_so() -> None:
-    assert "Nobody has answered yet." in card(page(superuser(), answered(Caller(), [])), "plan")
+def test_without_responses_a_card_says_so(client: Client) -> None:
+    assert "Nobody has answered yet." in card(page(client, answered(Caller(), [])), "plan")
 
 
-def test_a_field_is_compared_by_questions_and_other_fields_but_not_by_itself() -> None:
-    client, project = superuser(), answered(Caller())
+def test_a_field_is_compared_by_questions_and_other_fields_but_not_by_itself(
+    client: Client, given: dict[str, Any]
+) -> None:
+    client, project = client, given
     block = project["script"]["blocks"][0]["id"]
 
     by_question = page(client, project, f"?segment_by={block}")
@@ -103,17 +117,17 @@ def test_a_field_is_compared_by_questions_and_other_fields_but_not_by_itself() -
     assert "Compared by" not in card(by_field, "customer")
 
 
-def test_what_was_sent_along_is_shown_as_text() -> None:
+def test_what_was_sent_along_is_shown_as_text(client: Client) -> None:
     people = [({"customer": "<script>alert(1)</script>"}, "red", 3, None)]
 
-    html = superuser().get(tab(int(answered(Caller(), people)["id"]), "results")).content.decode()
+    html = client.get(tab(int(answered(Caller(), people)["id"]), "results")).content.decode()
 
     assert "<script>alert(1)" not in html
     assert "&lt;script&gt;alert(1)" in html
 
 
 @pytest.mark.parametrize("privacy", ["semi-private", "anonymous"])
-def test_readers_of_shared_results_see_nothing_of_fields(privacy: str) -> None:
+def test_readers_of_shared_results_see_nothing_of_fields(client: Client, privacy: str) -> None:
     caller = Caller()
     people = [({"customer": "acme"}, "red", 3, None)] * 6
     hidden = {"customer": ["acme"]} if privacy == "anonymous" else ["customer"]
@@ -121,7 +135,7 @@ def test_readers_of_shared_results_see_nothing_of_fields(privacy: str) -> None:
     project = answered(caller, people, privacy_mode=privacy, settings=settings)
 
     shared = page(Staff("creator", community=caller.community).client, project)
-    whole = page(superuser(), project)
+    whole = page(client, project)
 
     assert "These results are shared with the community" in shared
     assert "acme" not in shared
@@ -142,15 +156,19 @@ def test_readers_of_shared_results_see_nothing_of_fields(privacy: str) -> None:
         ),
     ],
 )
-def test_the_chosen_filters_stand_on_paper_in_words(query: str, words: str) -> None:
-    html = page(superuser(), answered(Caller()), query)
+def test_the_chosen_filters_stand_on_paper_in_words(
+    client: Client, given: dict[str, Any], query: str, words: str
+) -> None:
+    html = page(client, given, query)
 
     assert f'<span class="on-paper">here: {words}</span>' in " ".join(html.split())
 
 
 @pytest.mark.parametrize("query", ["", "?segment_by=field.customer", "?status=all"])
-def test_without_a_filter_nothing_is_said_to_be_selected(query: str) -> None:
-    html = page(superuser(), answered(Caller()), query)
+def test_without_a_filter_nothing_is_said_to_be_selected(
+    client: Client, given: dict[str, Any], query: str
+) -> None:
+    html = page(client, given, query)
 
     assert "on-paper" not in html
     assert "selected" not in html.split('class="filters"')[0]

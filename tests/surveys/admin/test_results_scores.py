@@ -19,13 +19,13 @@ pytestmark = pytest.mark.django_db
 SHARED = {"settings": {"share_results": True}}
 
 
-@pytest.fixture
-def client() -> Client:
+@pytest.fixture(scope="module")
+def client(kept_rows: None) -> Client:
     return superuser()
 
 
-@pytest.fixture
-def project() -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def project(kept_rows: None) -> dict[str, Any]:
     caller = Caller()
     project = made_by(caller, settings={"hidden_fields": ["campaign"]})
     for person in PEOPLE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from surveys.models import Project
-from tests.support.database import kept_for_many_tests
 from tests.support.moments import NOON
 from tests.support.plans import analyse, rows_read
 from tests.support.surveys import scenario
@@ -31,12 +29,11 @@ def mark() -> str:
 
 
 @pytest.fixture(scope="module")
-def projects(mark: str, django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Project]]:
+def projects(mark: str, kept_rows: None) -> list[Project]:
     """By number: every second is a "Vote", the others are each a "Survey"; four are rare; all are weekly."""
-    with kept_for_many_tests(django_db_blocker):
-        made = _made(mark)
-        analyse(Project)
-        yield made
+    made = _made(mark)
+    analyse(Project)
+    return made
 
 
 def _made(mark: str) -> list[Project]:

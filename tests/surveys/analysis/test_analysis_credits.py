@@ -10,19 +10,25 @@ import pytest
 from django.db import connection
 
 from communities.models import Community
+from surveys.ai.provider import Provider
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import anonymity
+from surveys.services.responses import service as responses
 from tests.support import our_code
+from tests.support.actors import superuser_actor
 from tests.support.caller import CHOICE, TEXT, Caller, refusal
 from tests.support.moments import NOON
 from tests.support.surveys import plain_counts, scenario
 from tests.support.surveys.analyses import (
     DOWN,
+    LATER,
     Failing,
+    Killed,
     Reads,
     analysed,
     ask,
+    clock,
     connecting,  # noqa: F401
     credits_of,
     give,
@@ -182,11 +188,104 @@ def test_a_community_has_so_many_jobs_of_a_model_in_an_hour_whatever_comes_of_th
     assert ask(other, of_other).status_code == 202
 
 
+def test_a_failed_analysis_counts_once_more_for_each_hundred_texts_that_were_read(
+    connect: Any, settings: Any
+) -> None:
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 4
+    connect(Failing(None, None, None, DOWN, max_batch_size=100))
+    caller = Caller()
+    give(caller.community, 9)
+    project = survey(caller)
+    wrote_many(project, 301)
+    analysis.run(analysis_id=int(ask(caller, project).json()["id"]))
+
+    told = read(caller, project).json()
+    refused = ask(caller, project)
+
+    assert told["status"] == "failed"
+    assert refusal(refused) == (409, "conflict")
+    assert credits_of(caller.community) == 9
+
+
+def test_an_analysis_without_anything_for_a_model_to_read_is_no_job_of_a_model(
+    connect: Any, settings: Any
+) -> None:
+    provider, caller = connect(Reads()), Caller()
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 1
+    project = survey(caller, CHOICE)
+
+    for _ in range(3):
+        scenario.say(scenario.begin(project), 0)
+        assert analysed(caller, project)["status"] == "completed"
+
+    assert not provider.was_asked
+
+
+def test_a_price_that_was_raised_during_an_analysis_ends_its_reading(connect: Any, settings: Any) -> None:
+    connect(Failing(None, None, Killed(), max_batch_size=100))
+    caller = Caller()
+    give(caller.community, 3)
+    project = survey(caller)
+    wrote_many(project, 300)
+    made = int(ask(caller, project).json()["id"])
+    with pytest.raises(Killed):
+        analysis.run(analysis_id=made, now=clock(NOON))
+    connect(Reads())
+    settings.CREDITS_FOR_100_TEXTS = 3
+
+    analysis.run(analysis_id=made, now=clock(LATER))
+
+    told = read(caller, project).json()
+    assert (told["status"], told["blocks"][0]["open_text"]["analysed_count"]) == ("completed", 200)
+
+
+def stopped_after_100_of_150_texts(caller: Caller, connect: Any) -> tuple[Project, int]:
+    """A project whose analysis took 2 of 3 credits, and the analysis, which no worker has now."""
+    connect(Failing(None, Killed(), max_batch_size=100))
+    give(caller.community, 3)
+    project = survey(caller)
+    wrote_many(project, 150)
+    made = int(ask(caller, project).json()["id"])
+    with pytest.raises(Killed):
+        analysis.run(analysis_id=made, now=clock(NOON))
+    return project, made
+
+
+def test_a_project_deleted_during_its_analysis_gets_back_credits_for_unread_texts(connect: Any) -> None:
+    caller = Caller()
+    project, _ = stopped_after_100_of_150_texts(caller, connect)
+
+    caller.post(f"/projects/{project.pk}/close")
+    assert caller.delete(f"/projects/{project.pk}").status_code == 204
+
+    assert credits_of(caller.community) == 2
+
+
+def test_an_analysis_whose_texts_were_deleted_meanwhile_returns_credits_for_unread_texts(
+    connect: Any,
+) -> None:
+    caller = Caller()
+    project, made = stopped_after_100_of_150_texts(caller, connect)
+    actor = superuser_actor(community_id=caller.community.pk)
+    for conversation in Conversation.objects.filter(project=project):
+        responses.delete(response_id=conversation.pk, actor=actor, at=NOON)
+
+    analysis.run(analysis_id=made, now=clock(LATER))
+
+    told = read(caller, project).json()
+    assert (told["status"], told["credits_used"], credits_of(caller.community)) == ("completed", 1, 2)
+
+
 def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     def in_modules(word: str) -> set[str]:
         return {module.path.removeprefix("surveys/services/ai_work/") for module in our_code.modules(word)}
 
-    assert in_modules("ai.get_provider(") == {"generation.py", "analysis/worker.py"}
+    of_providers = [name for name in vars(Provider) if callable(getattr(Provider, name)) and name[0] != "_"]
+    callers = set().union(*(in_modules(f".{name}(") for name in of_providers))
+    callers = {path for path in callers if not path.startswith("surveys/ai/")}  # the providers themselves
+
+    assert len(of_providers) == 4
+    assert callers == in_modules("ai.get_provider(") == {"generation.py", "analysis/worker.py"}
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
     assert in_modules("spend_credits(") == {"communities/services/credits.py", "paying.py"}
 

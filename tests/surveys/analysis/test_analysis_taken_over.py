@@ -121,14 +121,14 @@ def test_one_whose_workers_all_died_is_given_up_with_its_credits(connect: Any) -
     for _ in range(jobs.MOST_DEATHS + 1):
         with pytest.raises(Killed):
             analysis.run(analysis_id=job.pk, now=clock(at))
-        analysis.give_up(analysis_id=job.pk, at=at)  # too early
+        analysis.take_up(at=at)  # too early
         at += jobs.LEASE
 
     analysis.run(analysis_id=job.pk, now=clock(at))
     assert told(caller, job)["status"] == "running"
     assert jobs.abandoned(Analysis, at=at) == [job.pk]
     for _ in range(2):
-        analysis.give_up(analysis_id=job.pk, at=at)
+        analysis.take_up(at=at)
 
     assert (told(caller, job)["status"], told(caller, job)["error"]) == ("failed", worker.ANALYSIS_FAILED)
     assert credits_of(caller.community) == 10
@@ -151,6 +151,19 @@ def test_the_sweep_wakes_what_waits_and_ends_what_was_given_up(monkeypatch: pyte
 
     assert woken == [("surveys.run_analysis", ids[name]) for name in ("new", "left")]
     assert Analysis.objects.get(pk=ids["lost"]).status == "failed"
+
+
+def test_one_whose_worker_gets_on_while_the_sweep_looks_is_not_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = asked_for(Caller(), "#slow")
+    running = {"status": "running", "attempt": 1, "deaths": jobs.MOST_DEATHS, "leased_until": LATER}
+    Analysis.objects.update(**running)
+    monkeypatch.setattr(jobs, "abandoned", lambda _kind, *, at: [job.pk])
+
+    analysis.take_up(at=NOON)
+
+    assert Analysis.objects.values(*running).get() == running
 
 
 def test_a_worker_that_gets_on_may_die_as_often_as_it_likes(connect: Any) -> None:
@@ -217,7 +230,7 @@ def test_a_project_deleted_meanwhile_leaves_nothing(connect: Any, caplog: pytest
     assert not Analysis.objects.exists()
     assert "fault" not in caplog.text
     analysis.run(analysis_id=job.pk)
-    analysis.give_up(analysis_id=job.pk, at=LATER)
+    analysis.take_up(at=LATER)
 
 
 def test_texts_that_are_gone_when_it_comes_to_reading_cost_nothing(connect: Any) -> None:

@@ -273,11 +273,11 @@ def test_an_emoji_that_the_platform_does_not_know_is_left_out(chat):
 
 def test_many_votes_cost_few_edits(chat):
     chat.open(COLOUR, type="poll", settings=PUBLIC)
-    for n in range(30):
+    for n in range(12):
         chat.agent(f"Voter {n}").press("White", message=chat.message())
     chat.work()
 
-    assert "30 votes" in text_of(chat.message())
+    assert "12 votes" in text_of(chat.message())
     assert len(chat.platform.sent("PATCH", "/messages/")) == 1
 
 

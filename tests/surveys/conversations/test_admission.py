@@ -251,7 +251,7 @@ def test_roles_are_asked_for_again_before_a_refusal_but_not_without_end(chat: Ch
     first, *_ = [_ask(made, _respondent(member))[0] for _ in range(admission.MOST_QUESTIONS)]
     chat.roles = [ROLE]
     second, _ = _ask(made, _respondent(member))
-    throttling.forget(f"colloquy:asked:1:{member.user_id}")
+    throttling.forget(admission.counted_as(community_id=1, user_id=member.user_id))
     third, _ = _ask(made, _respondent(member))
 
     assert [_missing(made, each) for each in (first, second, third)] == [(Missing.ROLE,), (Missing.ROLE,), ()]

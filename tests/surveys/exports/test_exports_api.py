@@ -32,8 +32,8 @@ FORMATS = {
 PACKED = ("xlsx", "parquet", "sav")
 
 
-@pytest.fixture
-def admin():
+@pytest.fixture(scope="module")
+def admin(kept_rows):
     return Caller("admin")
 
 
@@ -41,12 +41,12 @@ def project(caller, **fields):
     return scenario.project(CHOICE, TEXT, **{"community": caller.community, "author": caller.user, **fields})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def made(admin):
     return project(admin)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def three(made):
     told = [
         answered(made, 0, "a", who="ann"),

@@ -52,8 +52,7 @@ def largest(sign: str, *, alike: bool, blocks: int = MAX_BLOCKS) -> list[Block]:
     ]
 
 
-@pytest.mark.parametrize("alike", [False, True])
-@pytest.mark.parametrize("sign", ["w", "日"])
+@pytest.mark.parametrize(("sign", "alike"), [("w", False), ("日", True)])
 def test_headers_of_the_largest_script_are_small_and_differ(sign: str, alike: bool) -> None:
     columns = [
         ExportColumn(block, option) for block in largest(sign, alike=alike) for option in block.options
@@ -67,6 +66,7 @@ def test_headers_of_the_largest_script_are_small_and_differ(sign: str, alike: bo
         assert sum(len(header.encode()) for header in headers) < 3 * MEGABYTE
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_each_file_of_a_large_script_without_a_response_is_small() -> None:
     made = _project_with(

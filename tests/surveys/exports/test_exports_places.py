@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import BoundedSemaphore
 
 import pytest
 from django.core.signals import request_finished
@@ -17,6 +16,7 @@ from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 
 from communities.ground.errors import Unavailable
+from communities.ground.slots import Slots
 from communities.http import downloads
 from communities.http.downloads import MAX_DOWNLOADS, DownloadAborted
 from config.web import gunicorn
@@ -29,124 +29,151 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
-def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedSemaphore]:
-    places = BoundedSemaphore(MAX_DOWNLOADS)
+def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slots]:
+    places = Slots(MAX_DOWNLOADS)
     monkeypatch.setattr(downloads, "_slots", places)
+    monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.05)
     request_finished.disconnect(close_old_connections)  # the test's transaction is on it
     yield places
     request_finished.connect(close_old_connections)
 
 
-def free(places: BoundedSemaphore) -> int:
-    taken = 0
-    while places.acquire(blocking=False):
-        taken += 1
-    if taken:
-        places.release(taken)
-    return taken
-
-
-def sent(*chunks: bytes, method: str = "GET", fault: Exception | None = None) -> StreamingHttpResponse:
+def sent(
+    *chunks: bytes, owner: int = 1, method: str = "GET", fault: Exception | None = None
+) -> StreamingHttpResponse:
     def made() -> Iterator[bytes]:
         yield from chunks
         if fault is not None:
             raise fault
 
     request = RequestFactory().generic(method, "/")
-    return downloads.download(request, content_type="text/csv", file_name="a.csv", chunks=made())  # type: ignore[arg-type]
+    return downloads.download(
+        request,
+        owner=downloads.of_community(owner),
+        content_type="text/csv",
+        file_name="a.csv",
+        chunks=made(),  # type: ignore[arg-type]
+    )
 
 
 def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
-    places: BoundedSemaphore,
+    places: Slots,
 ) -> None:
-    begun = [sent(b"a", b"b") for _ in range(MAX_DOWNLOADS)]
-    assert free(places) == 0
+    begun = [sent(b"a", b"b", owner=n) for n in range(MAX_DOWNLOADS)]
+    assert places.free == 0
 
     with pytest.raises(Unavailable, match="Too many downloads") as refused:
-        sent(b"a", fault=AssertionError("A chunk was made."))
+        sent(owner=MAX_DOWNLOADS, fault=AssertionError("A chunk was made."))
     assert refused.value.retry_after == 10
 
     begun[0].close()
-    assert b"".join(sent(b"a", b"b")) == b"ab"
+    assert b"".join(sent(b"a", b"b", owner=0)) == b"ab"
     begun[1].close()
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
+
+
+def test_a_community_has_one_place_and_leaves_the_others(places: Slots) -> None:
+    own = sent(b"a", b"b")
+
+    with pytest.raises(Unavailable, match="Too many downloads"):
+        sent(fault=AssertionError("A chunk was made."))
+    other = sent(b"c", owner=2)
+
+    assert (places.free, b"".join(other)) == (MAX_DOWNLOADS - 2, b"c")
+    own.close()
+    assert b"".join(sent(b"d")) == b"d"
+    assert places.free == MAX_DOWNLOADS
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
-def test_a_place_is_given_back_once_however_much_was_taken(places: BoundedSemaphore, taken: int) -> None:
+def test_a_place_is_given_back_once_however_much_was_taken(places: Slots, taken: int) -> None:
     answer = sent(b"a", b"b")
     body = iter(answer)
-    assert free(places) == MAX_DOWNLOADS - 1
+    assert places.free == MAX_DOWNLOADS - 1
 
     assert [next(body, b"") for _ in range(taken)] == [b"a", b"b", b""][:taken]
-    assert free(places) == MAX_DOWNLOADS - (taken < 3)
+    assert places.free == MAX_DOWNLOADS - (taken < 3)
     for _ in range(2):
         answer.close()
 
-        assert free(places) == MAX_DOWNLOADS  # a place too many would be a ValueError of the semaphore
+        assert places.free == MAX_DOWNLOADS  # a place too many would be a ValueError of the semaphore
 
 
-def test_a_place_is_given_back_where_the_first_chunk_fails(places: BoundedSemaphore) -> None:
+def test_a_place_is_given_back_where_the_first_chunk_fails(places: Slots) -> None:
     with pytest.raises(KeyError):
         sent(fault=KeyError())
 
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
 
 
-def test_a_place_is_given_back_where_a_later_chunk_fails(places: BoundedSemaphore) -> None:
+def test_a_place_is_given_back_where_a_later_chunk_fails(places: Slots) -> None:
     answer = sent(b"a", fault=KeyError())
 
     with pytest.raises(DownloadAborted):
         list(answer)
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
     answer.close()
 
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
 
 
-def test_a_place_is_given_back_where_nobody_closes_the_response(places: BoundedSemaphore) -> None:
+def test_a_place_is_given_back_where_nobody_closes_the_response(places: Slots) -> None:
     sent(b"a", b"b")
     gc.collect()
 
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
 
 
-def test_head_takes_no_place(places: BoundedSemaphore) -> None:
-    begun = [sent(b"a", b"b") for _ in range(MAX_DOWNLOADS)]
+def test_head_takes_no_place(places: Slots) -> None:
+    begun = [sent(b"a", b"b", owner=n) for n in range(MAX_DOWNLOADS)]
 
     told = [sent(fault=AssertionError("A chunk was made."), method="HEAD") for _ in range(9)]
 
     assert [list(answer) for answer in told] == [[]] * 9
     for answer in (*begun, *told):
         answer.close()
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
+
+
+@pytest.mark.django_db
+def test_an_export_takes_the_place_of_its_community(places: Slots) -> None:
+    admin = Caller("admin")
+    made = scenario.project(TEXT, community=admin.community, author=admin.user)
+    path = f"/projects/{made.pk}/responses/export"
+    assert places.acquire(downloads.of_community(admin.community.pk), timeout=0)
+
+    assert refusal(admin.get(path)) == (503, "unavailable")
+    assert refusal(admin.get(f"/projects/{made.pk}/links/export")) == (503, "unavailable")
+    places.release(downloads.of_community(admin.community.pk))
+    assert places.acquire(downloads.of_user(admin.user.pk), timeout=0)
+    assert admin.get(path).getvalue()
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("format", exports.MEDIA_TYPES)
-def test_an_export_that_finds_no_place_is_told_when_to_come_again(
-    places: BoundedSemaphore, format: str
-) -> None:
+def test_an_export_that_finds_no_place_is_told_when_to_come_again(places: Slots, format: str) -> None:
     admin = Caller("admin")
     made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export?format={format}"
-    for _ in range(MAX_DOWNLOADS):
-        places.acquire()
+    for n in range(MAX_DOWNLOADS):
+        places.acquire(str(n), timeout=0)
     refused = admin.get(path)
     assert admin.call("head", path).status_code == 200
-    places.release(MAX_DOWNLOADS)
+    for n in range(MAX_DOWNLOADS):
+        places.release(str(n))
 
     assert (*refusal(refused), refused["Retry-After"]) == (503, "unavailable", "10")
     assert "X-RateLimit-Limit" in refused
     answer = admin.get(path)
     assert (answer.status_code, bool(answer.getvalue())) == (200, format != "ndjson")
-    assert free(places) == MAX_DOWNLOADS
+    assert places.free == MAX_DOWNLOADS
 
 
 def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
     assert gunicorn.threads > MAX_DOWNLOADS
 
 
+@pytest.mark.long
 def test_only_who_makes_a_workbook_loads_its_library() -> None:
     code = (
         "import sys, config.wsgi, config.urls, surveys.tasks; from surveys.services import exports;"

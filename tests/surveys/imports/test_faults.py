@@ -62,12 +62,12 @@ BLOCKS: list[dict[str, Any]] = [
 ONE = ("one", "red")
 
 
-@pytest.fixture
-def caller() -> Caller:
+@pytest.fixture(scope="module")
+def caller(kept_rows: None) -> Caller:
     return Caller()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(caller: Caller) -> Any:
     return caller.make(*BLOCKS)
 
@@ -86,13 +86,13 @@ def item(rank: object, **names: Any) -> dict[str, Any]:
     [
         ([], "answers", "required"),  # the required question
         ([("two", "red")], "answers[0].block_name", "not_found"),
-        ([{"block_id": 1, "value": "red"}], "answers[0].block_id", "not_found"),
+        ([{"block_id": 2**62, "value": "red"}], "answers[0].block_id", "not_found"),
         ([{"value": "red"}], "answers[0].block_id", "required"),
         ([("welcome", "red")], "answers[0].block_name", "not_allowed"),
         ([ONE, ("double", 4)], "answers[1].block_name", "not_allowed"),
         ([("one", "blue")], "answers[0].value", "not_found"),
         ([("one", None)], "answers[0].value", "null"),
-        ([{"block_name": "one", "option_id": 1}], "answers[0].option_id", "not_found"),
+        ([{"block_name": "one", "option_id": 2**62}], "answers[0].option_id", "not_found"),
         ([("one", "red"), ("one", "green")], "answers[1].value", "too_many"),
         ([("one", "red"), ("one", "red")], "answers[1].value", "too_many"),
         ([ONE, ("many", "x")], "answers[1].block_id", "too_few"),

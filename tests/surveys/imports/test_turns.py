@@ -1,13 +1,13 @@
-"""Imports leave threads of a process for others: two are walked at once, and the rest is asked to retry."""
+"""Imports leave threads for others: a process walks two at once, one of a community, and asks to retry."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from threading import BoundedSemaphore
 from typing import Any
 
 import pytest
 
+from communities.ground.slots import Slots
 from surveys.services.imports import walking
 from tests.support.caller import CHOICE, Caller
 from tests.support.surveys.imports import past, send
@@ -18,7 +18,7 @@ ONE = past(("colour", "red"))
 
 @pytest.fixture
 def caller(monkeypatch: pytest.MonkeyPatch) -> Caller:
-    monkeypatch.setattr(walking, "_turns", BoundedSemaphore(walking.AT_ONCE))
+    monkeypatch.setattr(walking, "_turns", Slots(walking.AT_ONCE))
     monkeypatch.setattr(walking, "SECONDS_TO_WAIT", 0.01)
     return Caller()
 
@@ -34,13 +34,21 @@ def test_two_imports_are_walked_at_once(
     caller: Caller, project: Any, others: int, status: int, query: str
 ) -> None:
     with ExitStack() as walked:
-        for _ in range(others):
-            walked.enter_context(walking.turn())
+        for other in range(1, others + 1):
+            walked.enter_context(walking.turn(community_id=-other))
         answer = send(caller, project, ONE, query=query)
 
     assert answer.status_code == (200 if status == 201 and query else status)
     assert ("Retry-After" in answer) == (status == 503)
     assert send(caller, project, ONE, query="?dry_run=true").status_code == 200
+
+
+def test_a_community_has_one_import_walked_at_once(caller: Caller, project: Any) -> None:
+    with walking.turn(community_id=caller.community.pk):
+        answer = send(caller, project, ONE)
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert send(caller, project, ONE).status_code == 201
 
 
 def test_a_refused_import_gives_its_turn_back(caller: Caller, project: Any) -> None:

@@ -17,6 +17,7 @@ from communities.sources import SignInSource, rules
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project
 from surveys.pages.respondent import kept_forms
+from surveys.services.conversations import admission
 from tests.factories import CommunitySettingsFactory, IdentityFactory, VerifiedSourceFactory
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -146,7 +147,7 @@ def test_a_missing_role_is_named_and_looked_for_again_by_a_button(tells: Any) ->
     visitor = _signed_in(made, member).look()
     told_first = (visitor.status, "A role is missing." in visitor.page, "Check again" in visitor.page)
     tells(ROLE)
-    throttling.forget(f"colloquy:asked:1:{member.user_id}")
+    throttling.forget(admission.counted_as(community_id=1, user_id=member.user_id))
 
     visitor.send("check")
 
@@ -229,7 +230,7 @@ def test_what_was_typed_survives_looking_again(tells: Any) -> None:
     visitor.send(value="Because of the boats")
     for roles in (["99"], [ROLE]):
         tells(*roles)
-        throttling.forget(f"colloquy:asked:1:{member.user_id}")
+        throttling.forget(admission.counted_as(community_id=1, user_id=member.user_id))
         visitor.send("check")
 
     assert "Because of the boats" in visitor.page

@@ -2,10 +2,10 @@ import pytest
 from django.http import QueryDict
 
 from communities.services.pictures.copies import Copy
+from surveys.drawing import forms, widgets
+from surveys.drawing.widgets import Typed, draw, typed_of
 from surveys.engine.script import Block, Continue, Option, Scale
 from surveys.engine.walk import defaults
-from surveys.pages.respondent import forms, widgets
-from surveys.pages.respondent.widgets import Typed, draw, typed_of
 
 OPTIONS = tuple(Option(value, id=n) for n, value in enumerate(("a", "b", "c"), start=1))
 

@@ -8,8 +8,8 @@ from django.contrib.staticfiles import finders
 from django.template import loader
 
 from communities.models import Community
+from surveys.drawing import theme
 from surveys.models import Project
-from surveys.pages import theme
 
 STYLE = Path(str(finders.find("surveys/survey.css"))).read_text()
 DARK = "@media (prefers-color-scheme: dark) {"

@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from surveys.drawing import past
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.models import Answer, Conversation
-from surveys.pages.respondent import past
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import Exchange, WalkView

@@ -3,8 +3,8 @@
 import pytest
 
 from communities.ground import words
+from surveys.drawing.figures import charts, solutions
 from surveys.engine.script import Block, Option, Script
-from surveys.pages.results import charts, solutions
 
 QUESTION = {"block_id": 7, "prompt": "Which?", "is_archived": False, "response_count": 4}
 NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surveys.pages.results import bins, scores
+from surveys.drawing.figures import bins, scores
 from surveys.services.results.figures import Figures
 
 RIGHT = "Mean, counting only points of fully right answers"

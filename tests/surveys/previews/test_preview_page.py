@@ -12,10 +12,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from communities.http import authentication
+from surveys.drawing import past
+from surveys.drawing.security import FRAMED_BY_US
 from surveys.engine.script import Block
 from surveys.models import Project
-from surveys.pages.respondent import past
-from surveys.pages.security import FRAMED_BY_US
 from surveys.services.scripts import editing as scripts
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump
@@ -269,6 +269,7 @@ def demo(settings: Any, tmp_path: Any) -> dict[str, Project]:
     return {project.name: project for project in Project.objects.all()}
 
 
+@pytest.mark.long
 def test_the_preview_draws_what_respondents_see(demo):
     staff = Staff("superuser")
     compared = 0

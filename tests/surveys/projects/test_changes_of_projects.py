@@ -60,14 +60,18 @@ def another(field: models.Field[Any, Any], project: Project) -> Any:
     return "another"
 
 
-@pytest.mark.parametrize("field", COLUMNS, ids=lambda field: field.name)
-def test_every_column_counts_that_readers_see(field: models.Field[Any, Any]) -> None:
-    project = ProjectFactory.create(updated_at=NOON, opens_at=NOON)
-    others = {"opens_at": None} if field.name == "status" else {}
+def test_every_column_counts_that_readers_see() -> None:
+    counted = set()
+    for field in COLUMNS:
+        project = ProjectFactory.create(updated_at=NOON, opens_at=NOON)
+        others = {"opens_at": None} if field.name == "status" else {}
+        Project.with_deleted.filter(pk=project.pk).update(
+            **{field.attname: another(field, project), **others}
+        )
+        if changed_at(project.pk) > NOON:
+            counted.add(field.name)
 
-    Project.with_deleted.filter(pk=project.pk).update(**{field.attname: another(field, project), **others})
-
-    assert (changed_at(project.pk) > NOON) == (field.name not in HIDDEN)
+    assert counted == {field.name for field in COLUMNS} - HIDDEN
 
 
 def test_a_write_that_changes_nothing_does_not_count() -> None:

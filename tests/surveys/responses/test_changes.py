@@ -478,7 +478,7 @@ def test_deletions_are_remembered_as_long_as_any_cursor(admin: Caller, survey: d
 def test_a_page_of_long_answers_ends_early_and_says_that_there_is_more(
     admin: Caller, survey: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "MAX_BATCH_BYTES", 150)  # an answer counts 100 and its bytes
+    monkeypatch.setattr(changes, "MAX_BATCH_BYTES", 1_150)  # an answer counts 1,100 and its bytes
     told = [answered(admin, survey, who).told["id"] for who in ("ann", "bo", "cy")]
 
     seen, pages, cursor, has_more = [], 0, "", True

@@ -19,12 +19,12 @@ pytestmark = pytest.mark.django_db
 DECLARED = {"settings": {"hidden_fields": ["campaign", "place"]}}
 
 
-@pytest.fixture
-def caller() -> Caller:
+@pytest.fixture(scope="module")
+def caller(kept_rows: None) -> Caller:
     return Caller()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(caller: Caller) -> Any:
     made = caller.make({**TEXT, "name": "why"}, **DECLARED)
     sent: list[dict[str, str] | None] = [

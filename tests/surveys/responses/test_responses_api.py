@@ -96,6 +96,7 @@ def test_a_page_of_long_answers_is_refused_by_number_and_ends_early_behind_a_res
 ):
     everything = ids(listed(admin, made))
     # An answer counts 100 and its bytes.
+    monkeypatch.setattr("surveys.services.scripts.cache.Catalogue.longest_words", 0)
     monkeypatch.setattr("surveys.services.responses.service.MAX_PAGE_BYTES", 250)
 
     refused = admin.get(f"/projects/{made.pk}/responses")
@@ -108,6 +109,35 @@ def test_a_page_of_long_answers_is_refused_by_number_and_ends_early_behind_a_res
     assert (ids(first), first["pagination"]["has_more"]) == (everything[:1], True)
     assert (ids(rest), rest["pagination"]["has_more"]) == (everything[1:], False)
     assert (ids(last), last["pagination"]["has_more"]) == (everything[2:], False)
+
+
+@pytest.mark.django_db(transaction=True)  # the feed tells what is committed
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (
+            {"type": "multi_punch", "options": [{"value": f"{n}", "label": "😀" * 200} for n in range(9)]},
+            list(range(9)),
+        ),
+        ({"type": "open_text", "name": "N" * 60}, "a" + "\x01" * 600 + "a"),
+    ],
+)
+def test_a_page_has_no_more_bytes_than_it_may_whatever_is_told_with_an_answer(
+    admin, monkeypatch, block, said
+):
+    most = 40_000
+    monkeypatch.setattr("surveys.services.responses.service.MAX_PAGE_BYTES", most)
+    monkeypatch.setattr("surveys.services.responses.changes.MAX_BATCH_BYTES", most)
+    made = scenario.project(block, community=admin.community, author=admin.user)
+    for _ in range(20):
+        scenario.say(scenario.begin(made), said)
+
+    page = admin.get(f"/projects/{made.pk}/responses?after={uuid.UUID(int=0)}&per_page=20")
+    feed = admin.get(f"/projects/{made.pk}/responses/changes?per_page=20")
+
+    for answer in (page, feed):
+        assert answer.status_code == 200, answer.content
+        assert most / 4 < len(answer.content) < 1.5 * most
 
 
 def test_filters_are_read_from_the_query(admin, made, three):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from surveys.models import Block, Option
+from surveys.models import Block, Option, Project
 from surveys.services.results import figures
 from surveys.services.results.figures import Selection
 from tests.support.surveys import scenario
@@ -44,11 +44,16 @@ def answered(made, people=40, seed=5):
         scenario.say(told, *said[: chance.choice([0, 1, 5, 8, 8, 8])])
 
 
-@pytest.fixture
-def made():
+@pytest.fixture(scope="module")
+def answered_project(kept_rows):
     made = scenario.project(*EVERY_TYPE)
     answered(made)
     return made
+
+
+@pytest.fixture
+def made(answered_project):
+    return Project.objects.get(pk=answered_project.pk)
 
 
 def retyped(made, place, kind):

@@ -101,9 +101,9 @@ def test_packed_answers_are_the_rows_and_their_figures_those_of_the_rows(seed, p
     monkeypatch.setattr(counting, "CONVERSATIONS_AT_ONCE", 7)
     chance = Random(seed)
     made = scenario.project(*SCRIPT, privacy_mode=privacy)
-    talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(40)]
+    talks = [walk(made, chance, chance.randint(0, 16)) for _ in range(18)]
     Conversation.objects.filter(pk__in=[each.conversation.pk for each in talks[::3]]).update(provider="chat")
-    for each in talks[::9]:
+    for each in talks[::6]:
         conversations.remove(conversation=Conversation.objects.get(pk=each.conversation.pk), at=LUNCHTIME)
     blocks = scenario.script(made).blocks
     Option.objects.filter(pk=blocks[1].options[0].id).update(is_archived=True)

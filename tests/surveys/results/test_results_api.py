@@ -12,8 +12,8 @@ pytestmark = pytest.mark.django_db
 STARS = {"type": "rating", "prompt": "How was it?", "max": 3}
 
 
-@pytest.fixture
-def admin():
+@pytest.fixture(scope="module")
+def admin(kept_rows):
     return Caller("admin")
 
 
@@ -21,7 +21,7 @@ def made_by(caller, *blocks, **fields):
     return caller.make_open(*(blocks or (CHOICE, STARS, TEXT)), delivery=OPEN_WEB, **fields)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(admin):
     made = made_by(admin)
     for answers in (["red", 3, "a"], ["red", 1, None], ["green", 3], [None, 2, None], []):

@@ -25,12 +25,12 @@ from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def admin() -> Caller:
+@pytest.fixture(scope="module")
+def admin(kept_rows: None) -> Caller:
     return Caller("admin")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def project(admin: Caller) -> dict[str, Any]:
     project = made_by(admin, settings={"hidden_fields": ["campaign"]})
     for person in PEOPLE:
@@ -292,8 +292,9 @@ def test_unknown_names_among_many_responses_are_looked_for_in_turn(
 
 @pytest.mark.parametrize("is_very_large", [False, True])
 def test_an_erasure_takes_what_was_sent_along_out_of_kept_figures(
-    admin: Caller, monkeypatch: pytest.MonkeyPatch, is_very_large: bool
+    monkeypatch: pytest.MonkeyPatch, is_very_large: bool
 ) -> None:
+    admin = Caller()
     monkeypatch.setattr(large, "LARGE", 2)
     made = admin.make_open({**CHOICE, "name": "colour"}, settings={"hidden_fields": ["customer"]})
     path = f"/projects/{made['id']}/analysis/results?segment_by=field.customer"

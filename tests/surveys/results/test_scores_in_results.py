@@ -30,6 +30,21 @@ pytestmark = pytest.mark.django_db
 SHARED = {"settings": {"share_results": True}}
 
 
+Taken = tuple[Caller, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def taken_by_five(kept_rows: None) -> Taken:
+    caller = Caller()
+    return caller, quiz(caller)
+
+
+@pytest.fixture(scope="module")
+def taken_by_one(kept_rows: None) -> Taken:
+    caller = Caller()
+    return caller, quiz(caller, PEOPLE[:1])
+
+
 def told(caller: Caller, project: dict[str, Any], query: str = "") -> tuple[Any, Any]:
     whole = results(caller, project, query)
     return whole["scores"], whole["variables"]
@@ -58,9 +73,8 @@ def rewrite(project: dict[str, Any], part: str, values: list[Any]) -> None:
     Conversation.objects.bulk_create(made)
 
 
-def test_each_bucket_and_all_of_them_are_told_as_distributions() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_each_bucket_and_all_of_them_are_told_as_distributions(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
 
     (fire, sea, total), _ = told(caller, project)
 
@@ -88,9 +102,8 @@ def test_each_bucket_and_all_of_them_are_told_as_distributions() -> None:
     assert total["score_correct"] == {"mean": 2.1, "min": 0, "max": 3.5, "max_score_correct": 3.5}
 
 
-def test_calculated_numbers_and_texts_are_told_as_distributions() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_calculated_numbers_and_texts_are_told_as_distributions(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
 
     _, (total, kind) = told(caller, project)
 
@@ -112,9 +125,8 @@ def test_calculated_numbers_and_texts_are_told_as_distributions() -> None:
     assert kind["distribution"] == [entry("much", 3, 60.0), entry("little", 2, 40.0)]
 
 
-def test_partial_responses_count_only_where_the_status_asks_for_them() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_partial_responses_count_only_where_the_status_asks_for_them(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
     Sitting(caller, project).walk({"Colour": "red"}, until="Shape")
 
     counts = {
@@ -148,9 +160,8 @@ def test_without_scoring_there_are_none_and_no_statement_more() -> None:
         caller.get(path)
 
 
-def test_with_scoring_there_is_no_statement_more_either() -> None:
-    caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
+def test_with_scoring_there_is_no_statement_more_either(taken_by_one: Taken) -> None:
+    caller, project = taken_by_one
     path = f"/projects/{project['id']}/analysis/results"
     caller.get(path)
 
@@ -174,9 +185,10 @@ def test_one_bucket_has_no_total() -> None:
 
 
 @pytest.mark.parametrize("different", [11, 12])
-def test_up_to_eleven_numbers_are_told_one_by_one_and_more_in_ranges(different: int) -> None:
-    caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
+def test_up_to_eleven_numbers_are_told_one_by_one_and_more_in_ranges(
+    taken_by_one: Taken, different: int
+) -> None:
+    caller, project = taken_by_one
     rewrite(project, "scores", [{"sea": [n, 20, 0, 0]} for n in range(different)])
 
     distribution = told(caller, project)[0][1]["distribution"]
@@ -225,9 +237,8 @@ def test_ranges_are_what_plain_counting_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("different", [100, 101])
-def test_a_hundred_texts_are_told_and_the_others_counted(different: int) -> None:
-    caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
+def test_a_hundred_texts_are_told_and_the_others_counted(taken_by_one: Taken, different: int) -> None:
+    caller, project = taken_by_one
     key = str(next(block["id"] for block in project["script"]["blocks"] if block["name"] == "Kind"))
     texts = [f"text {n:03}" for n in range(different)] + ["text 100", "text 007"]
     rewrite(project, "results", [{key: {"text": each}} for each in texts])
@@ -243,9 +254,8 @@ def test_a_hundred_texts_are_told_and_the_others_counted(different: int) -> None
     assert (kind["other_values"], kind["other_count"]) == (len(left_out), sum(left_out.values()))
 
 
-def test_long_texts_are_cut_and_numbers_beside_texts_are_texts() -> None:
-    caller = Caller()
-    project = quiz(caller, PEOPLE[:1])
+def test_long_texts_are_cut_and_numbers_beside_texts_are_texts(taken_by_one: Taken) -> None:
+    caller, project = taken_by_one
     key = str(next(block["id"] for block in project["script"]["blocks"] if block["name"] == "Kind"))
     rewrite(
         project, "results", [{key: {"text": "x" * 501}}, {key: {"text": "x" * 500}}, {key: {"number": "0"}}]
@@ -256,9 +266,8 @@ def test_long_texts_are_cut_and_numbers_beside_texts_are_texts() -> None:
     assert [(each["value"], each["count"]) for each in kind["distribution"]] == [("x" * 500, 2), ("0", 1)]
 
 
-def test_they_are_divided_like_blocks_are() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_they_are_divided_like_blocks_are(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
     colour = project["script"]["blocks"][0]
 
     (fire, sea, total), (_, kind) = told(caller, project, f"?segment_by={colour['id']}")
@@ -292,10 +301,8 @@ def test_every_value_of_a_field_that_is_counted_is_listed() -> None:
         derived.scores(stored.script, counted, values[:1])
 
 
-def test_a_selection_and_the_whole_are_counted_alike() -> None:
-    caller = Caller()
-    project = quiz(caller)
-    made = Project.objects.get(pk=int(project["id"]))
+def test_a_selection_and_the_whole_are_counted_alike(taken_by_five: Taken) -> None:
+    made = Project.objects.get(pk=int(taken_by_five[1]["id"]))
 
     whole, selected = (
         figures.count(project=made),
@@ -481,9 +488,8 @@ def test_an_analysis_is_made_anew_once_scores_have_changed_without_an_answer() -
     assert told(caller, project, "?status=partial")[0][0]["max_score"] == 6
 
 
-def test_an_analysis_from_before_scores_were_counted_has_none() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_an_analysis_from_before_scores_were_counted_has_none(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
     analysed(caller, project)
     Analysis.objects.update(scores_as_json=None, variables_as_json=None)
 
@@ -497,9 +503,8 @@ def without_scores() -> None:
     Analysis.objects.update(scores_as_json=None, variables_as_json=None)
 
 
-def test_an_analysis_that_lacks_scores_alone_is_made_anew() -> None:
-    caller = Caller()
-    project = quiz(caller)
+def test_an_analysis_that_lacks_scores_alone_is_made_anew(taken_by_five: Taken) -> None:
+    caller, project = taken_by_five
     path = f"/projects/{project['id']}/analysis?ai=false"
     analysed(caller, project)
     assert caller.post(path).status_code == 200

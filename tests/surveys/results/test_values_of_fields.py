@@ -19,9 +19,14 @@ from tests.support.surveys.sent_fields import PEOPLE, answer, made_by
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def admin() -> Caller:
+@pytest.fixture(scope="module")
+def admin(kept_rows: None) -> Caller:
     return Caller("admin")
+
+
+@pytest.fixture(scope="module")
+def given(admin: Caller) -> dict[str, Any]:
+    return answered(admin)
 
 
 def answered(caller: Caller, people: Any = PEOPLE, **fields: Any) -> dict[str, Any]:
@@ -40,9 +45,10 @@ def listed(field: dict[str, Any]) -> list[tuple[str, int, float]]:
 
 
 def test_each_declared_field_has_its_values_most_first_and_those_without_one_among_them(
+    given: dict[str, Any],
     admin: Caller,
 ) -> None:
-    customer, plan = results(admin, answered(admin))["fields"]
+    customer, plan = results(admin, given)["fields"]
 
     assert (customer["name"], customer["count"]) == ("customer", 5)
     assert listed(customer) == [("acme", 2, 40.0), ("ACME", 1, 20.0), ("bolt", 1, 20.0), ("", 1, 20.0)]
@@ -72,8 +78,10 @@ def test_without_declared_fields_nothing_is_read_for_them(admin: Caller) -> None
     assert not any("->'fields'" in each["sql"] for each in statements)
 
 
-def test_fields_are_counted_in_the_statement_that_counts_the_rest(admin: Caller) -> None:
-    with_fields, without = answered(admin), answered(admin, settings={"hidden_fields": []})
+def test_fields_are_counted_in_the_statement_that_counts_the_rest(
+    given: dict[str, Any], admin: Caller
+) -> None:
+    with_fields, without = given, answered(admin, settings={"hidden_fields": []})
     results(admin, with_fields)
     results(admin, without)
 
@@ -126,8 +134,8 @@ def test_they_are_of_the_selected_responses(
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_each_segment_has_the_same_values(admin: Caller, place: int) -> None:
-    project = answered(admin)
+def test_each_segment_has_the_same_values(given: dict[str, Any], admin: Caller, place: int) -> None:
+    project = given
     block = project["script"]["blocks"][place]["id"]
 
     told = results(admin, project, f"?segment_by={block}")
@@ -142,8 +150,8 @@ def test_each_segment_has_the_same_values(admin: Caller, place: int) -> None:
         assert [each["count"] for each in customer["segments"][1]["distribution"]] == [1, 1, 0, 0]
 
 
-def test_one_field_divides_the_values_of_another(admin: Caller) -> None:
-    told = results(admin, answered(admin), "?segment_by=field.customer")
+def test_one_field_divides_the_values_of_another(given: dict[str, Any], admin: Caller) -> None:
+    told = results(admin, given, "?segment_by=field.customer")
 
     plan = told["fields"][1]
     assert [(each["value"], each["count"]) for each in plan["segments"]] == [
@@ -193,9 +201,11 @@ def test_readers_of_shared_results_are_told_nothing_of_fields(admin: Caller, rol
     assert results(admin, project)["fields"][0]["count"] == 6
 
 
-def test_large_results_keep_the_fields_with_the_rest(admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_results_keep_the_fields_with_the_rest(
+    given: dict[str, Any], admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(large, "LARGE", 2)
-    project = answered(admin)
+    project = given
     once = results(admin, project)["fields"]
 
     with CaptureQueriesContext(connection) as statements:
@@ -206,9 +216,11 @@ def test_large_results_keep_the_fields_with_the_rest(admin: Caller, monkeypatch:
     assert not any("->'fields'" in each["sql"] for each in statements)
 
 
-def test_of_very_many_responses_a_worker_counts_them(admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_responses_a_worker_counts_them(
+    given: dict[str, Any], admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(very_large, "VERY_LARGE", 5)
-    project = answered(admin)
+    project = given
     path = f"/projects/{project['id']}/analysis/results"
 
     begun = admin.get(path)
@@ -220,10 +232,10 @@ def test_of_very_many_responses_a_worker_counts_them(admin: Caller, monkeypatch:
 
 
 def test_a_count_of_fields_that_are_declared_no_more_is_dropped(
-    admin: Caller, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, Any], admin: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(very_large, "VERY_LARGE", 5)
-    project = answered(admin)
+    project = given
     path = f"/projects/{project['id']}/analysis/results"
     admin.get(path)
     admin.patch(f"/projects/{project['id']}", {"settings": {"hidden_fields": ["plan"]}})
@@ -243,8 +255,8 @@ def test_values_are_counted_whatever_is_in_them(admin: Caller) -> None:
     assert sorted(each["value"] for each in customer["distribution"]) == sorted([*odd, ""])
 
 
-def test_only_who_asks_for_fields_pays_for_them(admin: Caller) -> None:
-    made = Project.objects.get(pk=int(answered(admin)["id"]))
+def test_only_who_asks_for_fields_pays_for_them(given: dict[str, Any], admin: Caller) -> None:
+    made = Project.objects.get(pk=int(given["id"]))
 
     assert figures.count(project=made).fields == []
     assert figures.count(project=made, selection=Selection(provider="web")).fields == []

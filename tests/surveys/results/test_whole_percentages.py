@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from surveys.chat import results as chat_results
+from surveys.drawing.bars import draw_results
+from surveys.drawing.figures import charts, fields, scores, segments
 from surveys.engine.script import Block, Option, Script
-from surveys.pages.respondent.bars import draw_results
-from surveys.pages.results import charts, fields, scores, segments
 from surveys.services.results.figures import Figures
 from surveys.services.results.poll import PollResults
 from tests.support import our_code
@@ -21,11 +21,11 @@ ALONE = {
     ("surveys/admin/header.py", "completion_rate"),  # of those who began
     ("surveys/admin/jobs.py", "_state"),  # how far a job has come
     ("surveys/chat/results.py", "with_percents"),  # several choices
-    ("surveys/pages/respondent/bars.py", "_bar"),  # several choices; `_adding_up` writes the others
-    ("surveys/pages/results/charts.py", "_bar"),  # several choices; `with_shares` writes the others
-    ("surveys/pages/results/overview.py", "facts_of"),  # completed, of those who began
-    ("surveys/pages/results/overview.py", "funnel_of"),  # who remains after each question
-    ("surveys/pages/results/texts.py", "text_analysis"),  # an answer may have several themes
+    ("surveys/drawing/bars.py", "_bar"),  # several choices; `_adding_up` writes the others
+    ("surveys/drawing/figures/charts.py", "_bar"),  # several choices; `with_shares` writes the others
+    ("surveys/drawing/figures/overview.py", "facts_of"),  # completed, of those who began
+    ("surveys/drawing/figures/overview.py", "funnel_of"),  # who remains after each question
+    ("surveys/drawing/figures/texts.py", "text_analysis"),  # an answer may have several themes
 }
 BLOCK = Block("single_punch", options=tuple(Option(value, n) for n, value in enumerate("abc", start=1)))
 SCALE = Block("rating", min=1, max=3)

@@ -25,15 +25,16 @@ from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
+from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services.ai_work import paying
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.worker import (
     RUN,
-    TEXTS_PER_CREDIT_UNIT,
-    give_up,
+    fail,
     is_outdone,
     lacking_scores_alone,
     lacks_scores,
+    paid_texts,
     run,
 )
 from surveys.services.ground import access, anonymity, history, jobs
@@ -52,10 +53,10 @@ from surveys.services.results import figures, steps
 __all__ = [
     "RUN",
     "TEXTS_PER_CREDIT_UNIT",
+    "CostsMore",
     "as_json",
     "ask",
     "count_texts",
-    "give_up",
     "has_changed",
     "in_aggregate",
     "is_current",
@@ -67,6 +68,10 @@ __all__ = [
     "without_solutions",
     "without_texts",
 ]
+
+
+class CostsMore(Conflict):
+    """An analysis costs more credits than the caller has agreed to."""
 
 
 @in_transaction
@@ -83,8 +88,8 @@ def ask(
 
     A running analysis is joined, and a finished one is returned while nothing has changed since; neither
     costs anything. Two requests at once start one analysis, because the project's row is locked; answers do
-    not wait for that lock. Refuses as `paying.pay` does, and raises Conflict if it costs more credits than
-    `at_most`.
+    not wait for that lock. Refuses as `paying.pay` does if a model has anything to read, and raises CostsMore
+    if it costs more credits than `at_most`.
     """
     locked = Project.objects.select_for_update(no_key=True).filter(pk=project.pk).first()
     if locked is None:
@@ -95,10 +100,8 @@ def ask(
         return known, False
     cost = price(project=locked, covers=covers) if with_ai else 0
     if at_most is not None and cost > at_most:
-        raise Conflict(f"This analysis costs {cost:,} credits now, and not {at_most:,}.")
-    if with_ai:
-        paying.pay(community_id=locked.community_id, credits=cost)
-    analysis = Analysis.objects.create(
+        raise CostsMore(f"This analysis costs {cost:,} credits now, and not {at_most:,}.")
+    analysis = Analysis(
         project=locked,
         with_ai=with_ai,
         covers=covers,
@@ -107,6 +110,9 @@ def ask(
         credits_used=cost,
         created_at=anonymity.rounded(project=locked, at=at),
     )
+    if with_ai and paid_texts(analysis):
+        paying.pay(community_id=locked.community_id, credits=cost)
+    analysis.save(force_insert=True)
     history.record_analysis(locked, actor=actor, covers=covers, credits=cost, at=at)
     wake(RUN, analysis_id=analysis.pk)
     return analysis, True
@@ -114,8 +120,7 @@ def ask(
 
 def take_up(*, at: datetime) -> None:
     """Wake workers for analyses that wait or that a dead worker left; end those attempted too often."""
-    for analysis_id in jobs.abandoned(Analysis, at=at):
-        give_up(analysis_id=analysis_id, at=at)
+    jobs.give_up(Analysis, fail=fail, at=at)
     for analysis_id in jobs.waiting(Analysis, at=at):
         wake(RUN, analysis_id=analysis_id)
 

@@ -1,7 +1,7 @@
 """The work of an analysis in a worker: figures from the database, texts from an AI provider.
 
-    run(analysis_id=…)              from its last checkpoint to its end
-    give_up(analysis_id=…, at=…)    end one whose workers died too often
+    run(analysis_id=…)           from its last checkpoint to its end
+    fail(job, failure, at)       the end of one that failed, or whose workers died too often
 
 No lock and no transaction is held while the provider works. Progress is saved as a checkpoint before each
 call, so that another worker can take over. One short transaction ends the analysis, with its event and its
@@ -11,19 +11,17 @@ credits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from communities import services as communities
 from communities.ground import wire
-from communities.ground.faults import log_fault
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
@@ -32,25 +30,25 @@ from surveys.ai.provider import LOCAL, AnalysisOverview, Provider, ProviderError
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import Script
 from surveys.models import Analysis, Job, Project
+from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services import events
+from surveys.services.ai_work import paying
 from surveys.services.ai_work.analysis import texts as open_texts
 from surveys.services.ai_work.analysis.texts import MAX_SUMMARY, QuestionThemes, ThemeTitle, clean_text
 from surveys.services.counting.derived import derives_anything
 from surveys.services.ground import anonymity, jobs
+from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures, Selection
 from surveys.services.scripts import cache as script_cache
 
 RUN = "surveys.run_analysis"
 TURN = timedelta(minutes=2)
-TEXTS_PER_CREDIT_UNIT = 100
 MAX_TEXTS_PER_BATCH = 5_000
 MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
 ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
 # Progress once everything is counted, and once all texts are read.
 COUNTED, READ = 0.05, 0.9
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +63,14 @@ class AnalysisResult:
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
     """Perform an analysis that waits, or that a dead worker left. A second worker changes nothing."""
-    job = jobs.take(Analysis, analysis_id, at=now())
-    if job is None:
-        return
-    try:
-        _complete(job, _analyse(job, now), at=now())
-    except jobs.TakenOver:
-        return
-    except ProviderError as failure:
-        _fail(job, failure.message, at=now())
-    except (OperationalError, InterfaceError):  # the lease expires, and another worker continues
-        raise
-    except Exception as fault:
-        if _fail(job, ANALYSIS_FAILED, at=now()):
-            log_fault(jobs.log, "analysis.fault", fault, analysis_id=job.pk)
-
-
-@in_transaction
-def give_up(*, analysis_id: int, at: datetime) -> None:
-    """End an analysis listed by `jobs.abandoned` as failed, unless it has ended since then."""
-    own = Analysis.objects.filter(pk=analysis_id).values_list("project_id", flat=True).first()
-    project = own and Project.objects.select_for_update(no_key=True).filter(pk=own).first()
-    if project and analysis_id in jobs.abandoned(Analysis, at=at):
-        _end_as_failed(
-            Analysis.objects.select_for_update().get(pk=analysis_id), project, ANALYSIS_FAILED, at=at
-        )
+    jobs.carry_out(
+        Analysis,
+        analysis_id,
+        work=lambda job: _complete(job, _analyse(job, now), at=now()),
+        fail=fail,
+        foreseen=ProviderError,
+        now=now,
+    )
 
 
 # --- The work -------------------------------------------------------------------------------------
@@ -237,7 +218,8 @@ class _TextAnalysis:
         tracked = self.themes[str(block["block_id"])]
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         while not tracked.is_read:
-            wanted = int(min(length, self.paid - self._read_so_far()))
+            # Less than nothing is left if the price was raised meanwhile.
+            wanted = int(max(0, min(length, self.paid - self._read_so_far())))
             answers = open_texts.batch(
                 project_id=self.project.pk,
                 block_id=block["block_id"],
@@ -347,19 +329,16 @@ def _leading_texts(texts: Sequence[str], most: int) -> list[str]:
 
 @in_transaction
 def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
-    """Locks the project first, in the same order as deleting a project does. Raises TakenOver."""
-    project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
-    own = jobs.locked(job)
-    if project is None:  # deleted; if it is restored, another worker continues
-        raise jobs.TakenOver
+    """Raises TakenOver."""
+    own, project = _locked(job)
     own.status, own.completed_at = Job.Status.COMPLETED, anonymity.rounded(project=project, at=at)
     own.blocks_as_json = _rendered(result.counted.blocks)
     own.scores_as_json = None if result.counted.scores is None else _rendered(result.counted.scores)
     own.variables_as_json = _rendered(result.counted.variables)
     own.summary, own.generated_by = result.summary, result.generated_by
+    if result.generated_by == LOCAL:  # the texts were deleted before all could be read
+        _return_credits(own, project, own.unread_credits)
     own.progress, own.checkpoint = 1.0, dict(result.memory)
-    if result.generated_by == LOCAL:  # the texts were deleted before they could be read
-        _return_credits(own, project)
     _end(own, project, at=at)
     finished = [Job.Status.COMPLETED, Job.Status.FAILED]
     if project.is_anonymous:  # the difference between two analyses would show what one person answered
@@ -373,29 +352,29 @@ def _rendered(figures: Sequence[Mapping[str, Any]]) -> str:
 
 
 @in_transaction
-def _fail(job: Analysis, message: str, *, at: datetime) -> bool:
-    """End the analysis as failed. Returns False if another worker has it, or if it was deleted."""
-    project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
-    try:
-        own = jobs.locked(job)
-    except jobs.TakenOver:
-        return False
-    if project is None:
-        return False
-    _end_as_failed(own, project, message, at=at)
-    return True
-
-
-def _end_as_failed(own: Analysis, project: Project, message: str, *, at: datetime) -> None:
-    _return_credits(own, project)
-    own.status, own.error, own.checkpoint = Job.Status.FAILED, message, None
+def fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
+    """End the analysis as failed, and return its credits. Raises TakenOver."""
+    own, project = _locked(job)
+    paying.count_failed(community_id=project.community_id, hundreds=own.hundreds_read)
+    _return_credits(own, project, own.credits_used)
+    own.status, own.checkpoint = Job.Status.FAILED, None
+    own.error = failure.message if isinstance(failure, ProviderError) else ANALYSIS_FAILED
     _end(own, project, at=at)
     _earlier_alike(own).filter(status=Job.Status.FAILED).delete()
 
 
-def _return_credits(own: Analysis, project: Project) -> None:
-    communities.return_credits(community_id=project.community_id, amount=own.credits_used)
-    own.credits_used = 0
+def _locked(job: Analysis) -> tuple[Analysis, Project]:
+    """Locks the project first, in the same order as deleting a project does. Raises TakenOver."""
+    project = Project.objects.select_for_update(no_key=True).filter(pk=job.project_id).first()
+    own = jobs.locked(job)
+    if project is None:  # deleted; if it is restored, another worker continues
+        raise jobs.TakenOver
+    return own, project
+
+
+def _return_credits(own: Analysis, project: Project, amount: int) -> None:
+    communities.return_credits(community_id=project.community_id, amount=amount)
+    own.credits_used -= amount
 
 
 def _end(own: Analysis, project: Project, *, at: datetime) -> None:

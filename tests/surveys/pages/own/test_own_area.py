@@ -8,11 +8,14 @@ import json
 import time
 import tracemalloc
 import zipfile
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from communities.ground.slots import Slots
+from communities.http import downloads
 from communities.models import Member, User
 from communities.services import sign_ins
 from surveys.models import Conversation, Project
@@ -20,7 +23,7 @@ from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.people import own_data, own_responses
 from tests.factories import CommunitySettingsFactory, EarnedAchievementFactory, StandingFactory, UserFactory
-from tests.support.moments import LUNCHTIME
+from tests.support.moments import LUNCHTIME, NOON
 from tests.support.surveys import exports, scenario
 from tests.support.surveys.plain_counts import pack_answer_rows
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -77,6 +80,23 @@ def test_the_overview_shows_memberships_with_xp_and_what_can_be_continued() -> N
     assert "Early bird" in page
     assert "Half done" in page
     assert f'href="/s/{running.project.slug}"' in page
+
+
+@pytest.mark.parametrize(("count", "shown", "has_more"), [(2, 2, False), (3, 2, True)])
+def test_the_overview_shows_the_newest_achievements(
+    count: int, shown: int, has_more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_responses, "MAX_ACHIEVEMENTS", 2)
+    member = scenario.member("Ann")
+    for n in range(count):
+        EarnedAchievementFactory.create(
+            member=member, number=n + 1, name=f"Badge {n + 1}", awarded_at=NOON + timedelta(hours=n)
+        )
+
+    page = _text(_browser(member.user).get("/account/"))
+
+    assert [n + 1 for n in range(count) if f"Badge {n + 1}" in page] == [*range(count - shown + 1, count + 1)]
+    assert ("You earned more before these." in page) == has_more
 
 
 def test_the_overview_leads_to_what_is_open_and_not_begun() -> None:
@@ -213,6 +233,24 @@ def test_a_long_history_takes_the_memory_of_a_part(monkeypatch: pytest.MonkeyPat
         peaks.append(_peak(member.user))
 
     assert peaks[1] < peaks[0] + 1_000_000
+
+
+def test_a_person_downloads_their_data_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = Slots(2)
+    monkeypatch.setattr(downloads, "_slots", slots)
+    monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.01)
+    member = scenario.member("Ann")
+    slots.acquire(downloads.of_community(member.community_id), timeout=0)
+    browser = _browser(member.user)
+    browser.raise_request_exception = False  # a page answers it with 503
+    running: Any = browser.post("/account/data/export/")
+
+    slots.release(downloads.of_community(member.community_id))
+    refused = browser.post("/account/data/export/")
+
+    assert (running.status_code, refused.status_code, slots.free) == (200, 503, 1)
+    running.close()
+    assert slots.free == 2
 
 
 @pytest.mark.parametrize("page", ["data/export/", "data/erase/", "data/leave/1/"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from surveys.drawing import rewards, widgets
 from surveys.engine.walk import answers
-from surveys.pages.respondent import rewards, widgets
 from surveys.services.conversations.view import Exchange, WalkView
 
 MAX_PAST_STEPS = 50  # that one page draws (rule 6.40)

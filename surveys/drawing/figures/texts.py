@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.ground.words import percent, plural
-from surveys.pages.results.charts import BarPart, Card, DataTable, divide
+from surveys.drawing.figures.charts import BarPart, Card, DataTable, divide
 
 SENTIMENTS = {"positive": "Positive", "neutral": "Neutral", "negative": "Negative"}
 TEXTS_HIDDEN = "People answered in their own words. Their texts are not shown here."

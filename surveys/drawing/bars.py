@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from communities.ground.words import percent, percents, plural
+from surveys.drawing.widgets import emoji, spoken, typed_of
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import Reply
-from surveys.pages.respondent.widgets import emoji, spoken, typed_of
 from surveys.services.results.poll import PollResults
 
 

@@ -8,10 +8,23 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template import loader
 
-from surveys.pages.respondent.frames import Handover
-from surveys.pages.respondent.screens import PastChange, Screen
-from surveys.pages.theme import Page
-from surveys.pages.words import WORDS
+from surveys.drawing.screens import PastChange, Screen
+from surveys.drawing.theme import Page
+from surveys.drawing.words import WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What the frame tells the script around it about the visit.
+
+    `token` is what that script should keep until `until`, in seconds of the epoch; empty if it keeps it
+    already, or the cookie does. `known_by` says how the visitor was remembered: `cookie`, `token`, or empty
+    for somebody new.
+    """
+
+    token: str
+    until: int
+    known_by: str
 
 
 @dataclass(frozen=True, slots=True)

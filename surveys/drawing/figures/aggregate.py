@@ -14,13 +14,13 @@ from typing import Any
 import orjson
 
 from communities.ground.actors import Actor
+from surveys.drawing.figures import charts, overview, texts
+from surveys.drawing.figures.charts import Card, Fact
+from surveys.drawing.figures.overview import StaffCard
+from surveys.drawing.figures.scores import ScoreCard, score_cards, variable_cards
+from surveys.drawing.figures.solutions import with_solution
+from surveys.drawing.figures.texts import TEXTS_HIDDEN, text_analysis
 from surveys.models import Analysis, Project, ResultsCount
-from surveys.pages.results import overview, public
-from surveys.pages.results.charts import Fact
-from surveys.pages.results.overview import StaffCard
-from surveys.pages.results.scores import ScoreCard, score_cards, variable_cards
-from surveys.pages.results.solutions import with_solution
-from surveys.pages.results.texts import TEXTS_HIDDEN, text_analysis
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access
 from surveys.services.results import figures, readers
@@ -94,7 +94,7 @@ def _in_steps(
     *,
     marks_solutions: bool,
 ) -> SharedView:
-    drawn = public.cards_of(project, shared)
+    drawn = cards_of(project, shared)
     if marks_solutions:
         blocks = scripts.catalogue(project_id=project.pk, revision=project.revision).blocks
         entries = {entry["block_id"]: entry for entry in shared.blocks}
@@ -126,3 +126,20 @@ def _texts(newest: Mapping[str, Any] | None) -> dict[int, Any]:
         return {}
     blocks = orjson.loads(orjson.dumps(newest["blocks"]))
     return {block["block_id"]: block["open_text"] for block in blocks if block.get("open_text")}
+
+
+def cards_of(project: Project, shared: SharedResults, *, within: range | None = None) -> Sequence[Card]:
+    """The cards of the questions, or of those at places in a range, with a notice for what is withheld."""
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    places = range(len(shared.blocks)) if within is None else within
+    cards = []
+    for place, entry in ((each + 1, shared.blocks[each]) for each in places):
+        number = 0 if project.is_poll else place
+        block = catalogue.blocks.get(entry["block_id"])
+        card = charts.draw_card(entry, block, script=catalogue.script, number=number)
+        if entry["is_withheld"]:
+            card = replace(card, notice="Too few answers to show yet.")
+        elif entry["open_text"] and not card.notice:
+            card = texts.sentiment_card(card, entry["open_text"])
+        cards.append(card)
+    return cards

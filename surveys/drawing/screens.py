@@ -11,6 +11,12 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
+from surveys.drawing import past, rewards, widgets
+from surveys.drawing.bars import ResultsView, draw_results
+from surveys.drawing.past import Past, PastStep
+from surveys.drawing.rewards import Earned, Prize
+from surveys.drawing.theme import Page
+from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, prefill, runner
@@ -18,12 +24,6 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
-from surveys.pages.respondent import past, rewards, widgets
-from surveys.pages.respondent.bars import ResultsView, draw_results
-from surveys.pages.respondent.past import Past, PastStep
-from surveys.pages.respondent.rewards import Earned, Prize
-from surveys.pages.respondent.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
-from surveys.pages.theme import Page
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults

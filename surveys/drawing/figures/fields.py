@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from communities.ground.words import plural
+from surveys.drawing.figures.charts import Entry, with_shares
+from surveys.drawing.figures.scores import ScoreCard, bar_of, compare, table_of_results
+from surveys.drawing.figures.segments import legend_of
 from surveys.engine.statistics import percentage
-from surveys.pages.results.charts import Entry, with_shares
-from surveys.pages.results.scores import ScoreCard, bar_of, compare, table_of_results
-from surveys.pages.results.segments import legend_of
 from surveys.services.results.figures import Figures
 
 NOBODY = "Nobody has answered yet."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from communities.ground.words import percents
+from surveys.drawing.figures.charts import Card, Entry, Fact, bars_of, table_of
 from surveys.engine.script import SCALES, Block
 from surveys.engine.walk.answers import is_graded
-from surveys.pages.results.charts import Card, Entry, Fact, bars_of, table_of
 
 
 def with_solution(card: Card, entry: Entry, block: Block) -> Card:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from surveys.pages.results.charts import Entry, number
+from surveys.drawing.figures.charts import Entry, number
 
 MAX_BINS = 12
 FACTORS = (1, 2, 5, 10, 20)  # with powers of ten, these are the widths that people read at a glance

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 from communities.ground.words import percent, percents, plural
+from surveys.drawing.widgets import emoji
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import SCALES, Block, Script
 from surveys.engine.statistics import by_points, places_of, points
-from surveys.pages.respondent.widgets import emoji
 
 Entry = Mapping[str, Any]  # an AnalysisBlock as JSON, or one segment of it
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.ground.words import percent, plural
-from surveys.engine.flow.wording import heading
-from surveys.models import Analysis, Project
-from surveys.pages.results.charts import (
+from surveys.drawing.figures.charts import (
     NOBODY,
     NOBODY_SELECTED,
     Card,
@@ -18,9 +16,11 @@ from surveys.pages.results.charts import (
     Fact,
     draw_card,
 )
-from surveys.pages.results.segments import SegmentComparison, compare, legend_of
-from surveys.pages.results.solutions import with_solution
-from surveys.pages.results.texts import TextAnalysis, sentiment_parts, text_analysis
+from surveys.drawing.figures.segments import SegmentComparison, compare, legend_of
+from surveys.drawing.figures.solutions import with_solution
+from surveys.drawing.figures.texts import TextAnalysis, sentiment_parts, text_analysis
+from surveys.engine.flow.wording import heading
+from surveys.models import Analysis, Project
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.results import figures
 from surveys.services.results.figures import Figures

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 
 from surveys import written_numbers
+from surveys.drawing.widgets import Typed
 from surveys.engine.script import NUMBERS, SCALES, Block
 from surveys.engine.walk import defaults
-from surveys.pages.respondent.widgets import Typed
+
+SHOW_PAST = "show-past"  # what the buttons do that lead to earlier and later past steps
+PAST = "_past"  # their field, and the parameter of the address to which they lead
+MAX_DIGITS = 4
 
 
 class BadForm(ValueError):
@@ -91,3 +95,10 @@ def _ranking(block: Block, sent: QueryDict) -> list[int]:
         start = f"Choose {counted} items" if is_best else "Rank every item"
         raise BadForm(f"{start}: give each number from 1 to {counted} once.")
     return [by_rank[rank] for rank in sorted(by_rank)]
+
+
+def past_before(request: HttpRequest) -> int | None:
+    """Before which past step the page shall end, by the address or by the button that was pressed."""
+    sent = request.POST if request.POST.get("do") == SHOW_PAST else request.GET
+    number = sent.get(PAST, "")
+    return int(number) if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS else None

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from communities.ground.words import plural
-from surveys.engine.statistics import percentage
-from surveys.pages.results.bins import bins_of
-from surveys.pages.results.charts import (
+from surveys.drawing.figures.bins import bins_of
+from surveys.drawing.figures.charts import (
     RANGE_SHARE,
     ChartBar,
     ChartColumn,
@@ -24,7 +23,7 @@ from surveys.pages.results.charts import (
     table_of,
     with_shares,
 )
-from surveys.pages.results.segments import (
+from surveys.drawing.figures.segments import (
     MAX_DRAWN,
     NO_VALUE,
     OptionComparison,
@@ -33,6 +32,7 @@ from surveys.pages.results.segments import (
     Series,
     legend_of,
 )
+from surveys.engine.statistics import percentage
 from surveys.services.results.figures import Figures
 
 NOBODY = "Nobody has one yet: they are counted once a response is completed."

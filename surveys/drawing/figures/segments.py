@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
 from communities.ground.words import plural
-from surveys.engine.script import Block
-from surveys.pages.results.charts import (
+from surveys.drawing.figures.charts import (
     BarPart,
     ChartBar,
     DataTable,
@@ -18,6 +17,7 @@ from surveys.pages.results.charts import (
     number,
     signed,
 )
+from surveys.engine.script import Block
 
 MAX_DRAWN = 8
 NO_VALUE = "\N{EN DASH}"

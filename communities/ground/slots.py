@@ -1,0 +1,38 @@
+"""Slots for work that occupies a thread of the process for seconds. No owner gets all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Condition
+
+
+class Slots:
+    """A number of slots, of which one owner has at most `most_of_one` at a time."""
+
+    def __init__(self, count: int, *, most_of_one: int = 1) -> None:
+        self.free = count
+        self._most_of_one = most_of_one
+        self._taken: Counter[str] = Counter()
+        self._changed = Condition()
+
+    def acquire(self, owner: str, *, timeout: float) -> bool:
+        """Take a slot, waiting for it up to `timeout` seconds. False if the owner gets none."""
+        with self._changed:
+            may_take = self._changed.wait_for(
+                lambda: self.free > 0 and self._taken[owner] < self._most_of_one, timeout
+            )
+            if may_take:
+                self.free -= 1
+                self._taken[owner] += 1
+            return may_take
+
+    def release(self, owner: str) -> None:
+        """Give a slot back. Raises ValueError if the owner has none."""
+        with self._changed:
+            if not self._taken[owner]:
+                raise ValueError("This owner has no slot.")
+            self.free += 1
+            self._taken[owner] -= 1
+            if not self._taken[owner]:
+                del self._taken[owner]
+            self._changed.notify_all()
