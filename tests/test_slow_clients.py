@@ -420,7 +420,10 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_can_and_ends_in_time(sit
         assert statuses(idle.recv(65_536)) == [200]
         slow = stack.enter_context(connect(twin, upload))
         stack.enter_context(dripping([slow]))
-        reading, asleep = (stack.enter_context(connect(twin, export, reads_little=True)) for _ in range(2))
+        bundle = b"GET " + BUNDLE + HOST + b"\r\n"
+        reading, asleep = (
+            stack.enter_context(connect(twin, each, reads_little=True)) for each in (export, bundle)
+        )
         begun = [each.recv(1_000) for each in (reading, asleep)]
 
         process.send_signal(signal.SIGTERM)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from communities.ground.errors import Forbidden
 from communities.http import envelope, throttling
@@ -38,6 +39,7 @@ class RequestMiddleware:
         request_id = callers_id if _ID.fullmatch(callers_id) else uuid.uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        timezone.deactivate()  # a view of an earlier request may have left the zone of its community here
         if must_be_secure(request):
             response = envelope.error_response(Forbidden(NOT_SECURE), request)
         else:

@@ -4,9 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 from django.conf.locale import LANG_INFO
+from django.utils import timezone
 
 from communities.models import Community, CommunitySettings, User
 from communities.services.places import is_language_tag
+from tests.factories import CommunityFactory
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal
 
@@ -29,6 +31,18 @@ AS_EVER = {
 @pytest.fixture
 def caller(db: None) -> Caller:
     return Caller()
+
+
+@pytest.mark.django_db
+def test_a_zone_that_an_earlier_request_has_left_behind_moves_no_time() -> None:
+    community = CommunityFactory.create(created_date=datetime(2024, 5, 1, 9, tzinfo=UTC))
+    timezone.activate("Asia/Tokyo")
+    try:
+        answer = Caller("member", community=community).get("")
+    finally:
+        timezone.deactivate()
+
+    assert answer.json()["created_date"] == "2024-05-01T09:00:00Z"
 
 
 def test_a_community_with_everything(db: None) -> None:

@@ -162,12 +162,16 @@ def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
 
 def test_a_workbook_of_too_many_cells_is_refused_and_no_more_are_read(monkeypatch):
     monkeypatch.setattr(export_xlsx, "MAX_CELLS", 6)
-    read = []
+    read: list[int] = []
+
+    def rows(count):
+        for n in range(count):
+            read.append(n)
+            yield [NumberText(n), None]
 
     def written(count):
         read.clear()
-        rows = (read.append(n) or [NumberText(n), None] for n in range(count))
-        with export_xlsx.workbook(["n", "m"], rows, name="R") as file:
+        with export_xlsx.workbook(["n", "m"], rows(count), name="R") as file:
             return sheets(file.read())
 
     assert written(0) == [[["n", "m"]]]
