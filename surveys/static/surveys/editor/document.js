@@ -103,8 +103,14 @@ export function isChosen(block, name = block.name) {
 /** The form in which names are compared (rule 3.7).
  *  @param {string} name */
 export function title(name) {
-  return name.normalize("NFC").trim().replace(/[-\s]/g, "_").split("_")
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join("_");
+  return name.normalize("NFC").trim().split(/[-_ ]/).map(capitalized).join("_");
+}
+
+/** The word with its first letter alone as a capital: ß becomes Ss. */
+function capitalized(word) {
+  const [first = "", ...rest] = word;
+  const [capital = "", ...more] = first.toUpperCase();
+  return capital + ["a", ...more, ...rest].join("").toLowerCase().slice(1); // Σ at an end is ς behind a letter alone
 }
 
 /** A copy of a block, as new: no ids, another name, its own keys.
