@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer and make, nothing else.
+# Needs Python 3.11 or newer and make; `make check` needs Node 18 or newer and npm too.
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,7 @@ endif
 unexport DJANGO_SETTINGS_MODULE
 
 .PHONY: help setup run reset test test-all check fmt schema bench torture lock \
-	check-lint check-types check-imports check-migrations check-deployment check-openapi
+	check-lint check-types check-imports check-migrations check-deployment check-openapi check-js
 
 help:
 	@echo "make run      start Colloquy on this machine with a demo; installs what running needs"
@@ -22,7 +22,7 @@ help:
 	@echo "make setup    install everything, development packages included"
 	@echo "make test     run the tests that need no browser and little time (ARGS='-k name' for some of them)"
 	@echo "make test-all run all tests, and more examples of each; browser tests need Chromium"
-	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI"
+	@echo "make check    check lint, types, import contracts, migrations, deployment, OpenAPI, JavaScript"
 	@echo "make fmt      format the code"
 	@echo "make schema   update tests/openapi.yml after a change of the interface"
 	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
@@ -60,7 +60,7 @@ fmt: setup
 ON_A_SERVER := COLLOQUY_SERVERS=none VAR_DIR=var BASE_URL=https://surveys.example.org \
 	SECRET_KEY=$(shell head -c 48 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
-check: check-lint check-types check-imports check-migrations check-deployment check-openapi
+check: check-lint check-types check-imports check-migrations check-deployment check-openapi check-js
 
 check-lint: setup
 	$(PY) -m ruff format --check .
@@ -81,6 +81,21 @@ check-deployment: setup
 check-openapi: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file $(VENV)/openapi.yml
 	diff -u tests/openapi.yml $(VENV)/openapi.yml
+
+# The packages that check the JavaScript; nothing else needs them.
+NODE := $(VENV)/js
+
+$(NODE)/.installed: .ci/js/package.json .ci/js/package-lock.json | $(DEVELOPMENT)
+	@command -v npm >/dev/null || { echo "make check-js needs Node 18 or newer and npm." >&2; exit 1; }
+	@mkdir -p $(NODE)
+	@cp .ci/js/package.json .ci/js/package-lock.json $(NODE)
+	cd $(NODE) && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+check-js: $(NODE)/.installed
+	$(NODE)/node_modules/.bin/eslint --config .ci/js/eslint.config.js --max-warnings 0 .ci communities surveys tests
+	$(NODE)/node_modules/.bin/tsc --project .ci/js
+	node --test $(wildcard tests/js/*.test.mjs)
 
 schema: setup
 	@$(ON_A_SERVER) $(PY) manage.py spectacular --validate --fail-on-warn --file tests/openapi.yml

@@ -1,8 +1,8 @@
 // Buttons with data-copy="<id>" put what stands in that field into the clipboard. Without scripts they are hidden.
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  const field = document.getElementById(button.dataset.copy);
-  const status = document.getElementById(`${button.dataset.copy}-copied`);
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-copy]"))) {
+  const field = /** @type {HTMLInputElement} */ (document.getElementById(button.dataset.copy ?? ""));
+  const status = /** @type {HTMLElement} */ (document.getElementById(`${button.dataset.copy}-copied`));
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {

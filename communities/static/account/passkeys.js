@@ -9,6 +9,7 @@ const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 const withBytes = (list) => (list ?? []).map((each) => ({ ...each, id: bytes(each.id) }));
 
+/** @param {{ publicKey: any }} options */
 async function create({ publicKey }) {
   const credential = await navigator.credentials.create({
     publicKey: {
@@ -25,12 +26,14 @@ async function create({ publicKey }) {
       extensions: { credProps: true },
     },
   });
+  const { response } = /** @type {any} */ (credential);
   return asJson(credential, {
-    attestationObject: text(credential.response.attestationObject),
-    transports: credential.response.getTransports?.() ?? [],
+    attestationObject: text(response.attestationObject),
+    transports: response.getTransports?.() ?? [],
   });
 }
 
+/** @param {{ publicKey: any }} options */
 async function get({ publicKey }) {
   const credential = await navigator.credentials.get({
     publicKey: {
@@ -39,7 +42,7 @@ async function get({ publicKey }) {
       allowCredentials: withBytes(publicKey.allowCredentials),
     },
   });
-  const { authenticatorData, signature, userHandle } = credential.response;
+  const { authenticatorData, signature, userHandle } = /** @type {any} */ (credential).response;
   return asJson(credential, {
     authenticatorData: text(authenticatorData),
     signature: text(signature),
@@ -65,15 +68,18 @@ async function optionsOf(form) {
   return (await answer.json()).request_options;
 }
 
-for (const form of window.PublicKeyCredential ? document.querySelectorAll("form[data-passkey]") : []) {
-  const failed = form.querySelector("[role=alert]");
+/** @type {NodeListOf<HTMLFormElement>} */
+const forms = document.querySelectorAll("form[data-passkey]");
+for (const form of window.PublicKeyCredential ? forms : []) {
+  const failed = /** @type {HTMLElement} */ (form.querySelector("[role=alert]"));
   form.hidden = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     failed.hidden = true;
     try {
       const ask = form.dataset.passkey === "create" ? create : get;
-      form.elements.credential.value = await ask(await optionsOf(form));
+      const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("credential"));
+      field.value = await ask(await optionsOf(form));
       form.submit();
     } catch {
       failed.hidden = false; // also when the person cancels

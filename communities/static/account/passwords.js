@@ -1,6 +1,9 @@
 // A button at each password field that shows what was typed. Without scripts there is none.
 
-for (const field of document.querySelectorAll(".field input[type=password]")) {
+/** @type {NodeListOf<HTMLInputElement>} */
+const fields = document.querySelectorAll(".field input[type=password]");
+
+for (const field of fields) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "button quiet compact show-password";

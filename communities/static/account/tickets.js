@@ -2,6 +2,7 @@
 // after Back, as it is not stored, and get a form with a new ticket. So a page that was left by sending a form
 // keeps its tickets in the browser's history, and has them again after Back.
 
+/** @type {NodeListOf<HTMLInputElement>} */
 const inputs = document.querySelectorAll('form input[name="ticket"]');
 
 inputs.forEach((input, n) => {

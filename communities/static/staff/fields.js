@@ -4,7 +4,8 @@
 const COLOUR = /^#?([0-9a-f]{6})$/i;
 const UNCHOSEN = "#ffffff";
 
-/** Puts a picker beside a text of six digits. Returns a function that shows the text's colour in it. */
+/** Puts a picker beside a text of six digits. Returns a function that shows the text's colour in it.
+ *  @param {HTMLInputElement} input @param {string} name */
 export function addPicker(input, name) {
   const picker = document.createElement("input");
   Object.assign(picker, { type: "color", className: "swatch", title: "Choose a colour" });
@@ -31,6 +32,7 @@ export function addPicker(input, name) {
 /**
  * Puts our copy of the picture below its address, and a note while there is none: a browser loads nothing from
  * the address itself. Returns a function that shows the present picture, unless one is typing.
+ * @param {HTMLInputElement} input
  */
 export function addPicture(input) {
   const picture = Object.assign(document.createElement("img"), { className: "thumbnail", alt: "", hidden: true });
@@ -65,6 +67,8 @@ async function stateOf(address) {
   }
 }
 
-for (const input of document.querySelectorAll("[data-colour]")) addPicker(input,
-  input.labels[0]?.firstChild.textContent.trim());
-for (const input of document.querySelectorAll("[data-picture]")) addPicture(input);
+/** @param {string} selector @returns {NodeListOf<HTMLInputElement>} */
+const inputs = (selector) => document.querySelectorAll(selector);
+
+for (const input of inputs("[data-colour]")) addPicker(input, input.labels?.[0]?.firstChild?.textContent?.trim() ?? "");
+for (const input of inputs("[data-picture]")) addPicture(input);

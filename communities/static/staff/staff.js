@@ -1,5 +1,8 @@
 // What the frame of the admin adds to plain pages: ticks, "/" for the search, copying.
 
+/** The part of the page that an event is about; null if that is the document. @param {Event} event */
+const targetOf = (event) => (event.target instanceof Element ? event.target : null);
+
 /** On a narrow screen tabs and filters scroll sideways: begin with the chosen one in view. */
 function showChosen() {
   for (const bar of document.querySelectorAll(".tabs, .chips")) {
@@ -18,24 +21,31 @@ function showTicked(form) {
   bulk.querySelector("[data-ticked]").textContent = `${ticked} selected`;
 }
 
+/** @param {string} selector @returns {NodeListOf<HTMLDetailsElement>} */
+const opened = (selector) => document.querySelectorAll(selector);
+
 document.addEventListener("change", (event) => {
-  const form = event.target.closest?.(".list-form");
+  const box = targetOf(event);
+  const form = box?.closest(".list-form");
   if (!form) return;
-  if (event.target.matches("[data-tick-all]")) {
-    for (const box of form.querySelectorAll("tbody .tick input")) box.checked = event.target.checked;
+  if (box instanceof HTMLInputElement && box.matches("[data-tick-all]")) {
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const ticks = form.querySelectorAll("tbody .tick input");
+    for (const tick of ticks) tick.checked = box.checked;
   }
   showTicked(form);
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
-    for (const open of document.querySelectorAll("details.dropdown[open], details.menu-toggle[open]")) {
+    for (const open of opened("details.dropdown[open], details.menu-toggle[open]")) {
       open.open = false;
-      if (open.contains(document.activeElement)) open.querySelector("summary").focus();
+      if (open.contains(document.activeElement)) open.querySelector("summary")?.focus();
     }
   }
-  const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
+  const isTyping = targetOf(event)?.closest("input, textarea, select, [contenteditable]");
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  /** @type {HTMLElement | null} */
   const search = document.querySelector('[data-shortcut="/"]');
   if (search) {
     event.preventDefault();
@@ -45,20 +55,20 @@ document.addEventListener("keydown", (event) => {
 
 /** A tap outside the open menu closes it and does nothing else: on a phone the menu covers the page. */
 document.addEventListener("click", (event) => {
-  const menu = document.querySelector("details.menu-toggle[open]");
-  if (!menu || menu.contains(event.target)) return;
+  const [menu] = opened("details.menu-toggle[open]");
+  if (!menu || menu.contains(targetOf(event))) return;
   menu.open = false;
   event.preventDefault();
   event.stopPropagation();
 }, true);
 
 document.addEventListener("click", async (event) => {
-  for (const open of document.querySelectorAll("details.dropdown[open]")) {
-    if (!open.contains(event.target)) open.open = false;
+  for (const open of opened("details.dropdown[open]")) {
+    if (!open.contains(targetOf(event))) open.open = false;
   }
-  const button = event.target.closest?.("[data-copy]");
+  const button = targetOf(event)?.closest("[data-copy]");
   if (!button) return;
-  const source = document.getElementById(button.dataset.copy);
+  const source = /** @type {HTMLInputElement} */ (document.getElementById(button.getAttribute("data-copy") ?? ""));
   try {
     await navigator.clipboard.writeText(source.value ?? source.textContent);
     button.textContent = "Copied";
@@ -71,7 +81,7 @@ const DOUBLE_CLICK = 2000; // milliseconds
 
 /** The second click of a double click sends nothing: the answer to the first may show a secret only once. */
 document.addEventListener("submit", (event) => {
-  const form = event.target;
+  const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "post" || event.defaultPrevented) return;
   if (form.dataset.sent) event.preventDefault();
   form.dataset.sent = "yes";
@@ -80,4 +90,4 @@ document.addEventListener("submit", (event) => {
 
 showChosen();
 for (const form of document.querySelectorAll(".list-form")) showTicked(form);
-document.querySelector("[data-focus]")?.focus();
+/** @type {HTMLElement | null} */ (document.querySelector("[data-focus]"))?.focus();

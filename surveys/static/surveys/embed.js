@@ -20,7 +20,7 @@
   const LONGEST = 366 * 24 * 3600; // seconds
   const PREFIX = "colloquy:";
   const VISIT = "colloquy-visit"; // in the frame's address
-  const script = document.currentScript;
+  const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
   const survey = script && script.dataset.survey;
   if (!survey) return;
   const origin = new URL(script.src).origin;
@@ -129,7 +129,7 @@
   const ACTS = {
     ready() {
       hasScript = true;
-      frame.contentWindow.postMessage({ type: "colloquy:host", token: keptToken() }, origin);
+      frame.contentWindow?.postMessage({ type: "colloquy:host", token: keptToken() }, origin);
     },
     height: ({ height }) => fit(height),
     step({ height }) {

@@ -44,11 +44,11 @@ function watchForm(section, form) {
 
 for (const section of document.querySelectorAll("[data-exports][data-watch]")) {
   section.addEventListener("submit", (event) => {
-    if (crypto.randomUUID) watchForm(section, event.target);
+    if ("randomUUID" in crypto) watchForm(section, event.target);
   });
   section.addEventListener("click", (event) => {
-    const link = event.target.closest("a");
-    if (!link || !crypto.randomUUID) return; // absent on pages without encryption
+    const link = /** @type {Element} */ (event.target).closest("a");
+    if (!link || !("randomUUID" in crypto)) return; // absent on pages without encryption
     const watch = crypto.randomUUID();
     const address = new URL(link.href);
     address.searchParams.set("watch", watch);

@@ -4,7 +4,8 @@
   "use strict";
   if (parent === window) return;
   const VISIT = "colloquy-visit";
-  const byId = (id) => document.getElementById(id);
+  /** @param {string} id */
+  const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
   const height = () => Math.ceil(document.body.getBoundingClientRect().height);
   const tell = (message) => parent.postMessage(message, "*"); // nothing in it is a secret
 

@@ -13,7 +13,7 @@
   let step = null; // the current step's element
   let timers = [];
 
-  const announce = (text) => { byId("announcer").textContent = text; };
+  const announce = (text) => { /** @type {HTMLElement} */ (byId("announcer")).textContent = text; };
   const format = (text, values) => text.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
   const mainButton = () => step.querySelector(".button.main");
 
@@ -289,15 +289,16 @@
   const FIRST_DELAY = 2000; // milliseconds; doubled after each failed attempt
   const LONGEST_DELAY = 30000;
   const sendError = byId("send-error");
-  const [errorText, retryButton] = sendError ? sendError.children : [];
+  const [errorText, retryButton] = /** @type {HTMLElement[]} */ ([...sendError?.children ?? []]);
   let unsentButton = null; // the button whose click has not reached the server
   let delay = 0;
   let retryTimer = 0;
   let isChanged = false; // since the click that failed
 
   function onSendFailed(event, isOffline) {
+    if (!sendError) return;
     unsentButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
-    errorText.textContent = isOffline ? sendError.dataset.offline : sendError.dataset.fault;
+    errorText.textContent = (isOffline ? sendError.dataset.offline : sendError.dataset.fault) ?? "";
     retryButton.hidden = false;
     sendError.hidden = false;
     endSending();
@@ -311,10 +312,10 @@
   }
 
   function onChanged() {
-    if (!unsentButton || isChanged) return;
+    if (!sendError || !unsentButton || isChanged) return;
     isChanged = true;
     clearTimeout(retryTimer);
-    errorText.textContent = sendError.dataset.changed;
+    errorText.textContent = sendError.dataset.changed ?? "";
   }
 
   function resend() {
@@ -328,7 +329,7 @@
     unsentButton = null;
     delay = 0;
     clearTimeout(retryTimer);
-    sendError.hidden = true;
+    if (sendError) sendError.hidden = true;
   }
 
   if (sendError) {
@@ -344,7 +345,7 @@
   }
   let pressedButton = null;
   let slowTimer = 0;
-  document.addEventListener("htmx:beforeRequest", (event) => {
+  document.addEventListener("htmx:beforeRequest", (/** @type {any} */ event) => {
     pressedButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
     slowTimer = setTimeout(() => { // most answers are sent before a word about the sending could be read
       pressedButton?.classList.add("busy");
@@ -360,8 +361,8 @@
     typedText.thaw();
   }
   let previousProgress = "";
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    previousProgress = byId("progress-bar")?.getAttribute("width");
+  document.addEventListener("htmx:beforeSwap", (/** @type {any} */ event) => {
+    previousProgress = byId("progress-bar")?.getAttribute("width") ?? "";
     root.classList.add("swapped"); // only steps after the first slide in
     // An error page that is not ours (a proxy's, for example) must not replace what was typed.
     if (event.detail.shouldSwap && !event.detail.xhr.responseText.includes('id="step"')) {
@@ -369,7 +370,7 @@
       onSendFailed(event, false);
     }
   });
-  document.addEventListener("htmx:afterSettle", (event) => {
+  document.addEventListener("htmx:afterSettle", (/** @type {any} */ event) => {
     endSending();
     if (byId("step") === step) return;
     const before = typedText.name();

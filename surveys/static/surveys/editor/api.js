@@ -6,7 +6,8 @@ export class SignedOut extends Error {}
 
 const TROUBLE = new Set([429, 500, 502, 503, 504]);
 
-/** `request(method, url, body)` for the page in `document`, whose form holds the token against forgery. */
+/** `request(method, url, body)` for the page in `document`, whose form holds the token against forgery.
+ *  @param {string} pageUrl */
 export function createRequest(pageUrl) {
   let token = tokenIn(document);
 
@@ -43,7 +44,8 @@ async function freshToken(pageUrl) {
   return tokenIn(await readPage(pageUrl));
 }
 
-/** The state that the page embeds now; null if it cannot be opened any more. Throws as a request does. */
+/** The state that the page embeds now; null if it cannot be opened any more. Throws as a request does.
+ *  @param {string} pageUrl @returns {Promise<PageState | null>} */
 export async function readState(pageUrl) {
   return JSON.parse((await readPage(pageUrl)).getElementById("editor-state")?.textContent ?? "null");
 }

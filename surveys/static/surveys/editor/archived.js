@@ -5,6 +5,7 @@
 import { h, icon, newId, plural } from "./dom.js";
 import { typeName } from "./types.js";
 
+/** @param {HTMLElement} element @param {Store} store @param {{ request: Send }} options */
 export function mountArchived(element, store, { request }) {
   const button = h("button", { type: "button", class: "quiet", "aria-haspopup": "dialog",
     onclick: () => open(store, request) });
@@ -17,6 +18,7 @@ export function mountArchived(element, store, { request }) {
   draw();
 }
 
+/** @param {Store} store */
 async function open(store, request) {
   const title = newId("archived");
   const list = h("ul", { class: "archived-list" });
@@ -43,6 +45,7 @@ async function open(store, request) {
   }
 }
 
+/** @param {{ type: string, title: string, count: number, is_estimate?: boolean }} block */
 function entry(block) {
   const count = `${block.is_estimate ? "about " : ""}${plural(block.count, "response")}`;
   return h("li", {}, h("b", { dir: "auto" }, block.title),

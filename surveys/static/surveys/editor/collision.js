@@ -18,6 +18,13 @@ const WORDS = {
   conflict: "Changed by both: please choose",
 };
 
+/** @typedef {{ keeping: Keeping, announce: Announce, save: () => Promise<void> }} CollisionServices */
+/** @typedef {import("./merging.js").MergeRow} MergeRow */
+/** @typedef {{ input: HTMLInputElement, label: HTMLElement }} Radio */
+/** @typedef {{ row: MergeRow, inputs: HTMLInputElement[], result: HTMLElement, [part: string]: any }} RowView */
+
+/** @param {HTMLElement} element @param {Store} store
+ *  @param {CollisionServices & { collision: CollisionState }} services */
 export function mountCollision(element, store, { collision, keeping, announce, save }) {
   const view = new Collision(store, collision, { keeping, announce, save });
   element.append(view.dialog);
@@ -27,10 +34,18 @@ export function mountCollision(element, store, { collision, keeping, announce, s
 }
 
 class Collision {
-  constructor(store, collision, services) {
+  /** @type {HTMLHeadingElement} */ heading;
+  /** @type {HTMLParagraphElement} */ status;
+  /** @type {HTMLFieldSetElement | undefined} */ orderRow;
+  /** @type {Radio[]} */ orderInputs = [];
+
+  /** @param {Store} store @param {CollisionState} collision @param {CollisionServices} services */
+  constructor(store, collision, { keeping, announce, save }) {
     this.store = store;
     this.collision = collision;
-    Object.assign(this, services);
+    this.keeping = keeping;
+    this.announce = announce;
+    this.save = save;
     const isSameBase = !collision.base && store.revision === this.keeping.base;
     const base = collision.base?.blocks ?? (isSameBase ? store.baseline : null);
     const [theirs, yours] = [collision.theirs.blocks, store.blocks];
@@ -118,8 +133,10 @@ class Collision {
     return `${number}${shortened(titleOf(block), 80)}`;
   }
 
+  /** @param {MergeRow} row */
   #row(row) {
     const group = newId("row");
+    /** @type {RowView} */
     const view = { row, inputs: [], result: h("div", { class: "collision-result" }) };
     const choose = (choice) => () => {
       row.choice = choice;
@@ -134,7 +151,7 @@ class Collision {
     const both = row.choices.includes("both") ? this.#radio(group, "both", "Both changes together", choose("both"))
       : null;
     if (both) view.inputs.push(both.input);
-    const block = row.yours ?? row.theirs;
+    const block = /** @type {Block} */ (row.yours ?? row.theirs);
     view.kind = h("span", { class: "collision-kind" });
     view.fieldset = h("fieldset", { class: `collision-row ${row.kind}` },
       h("legend", {}, h("b", {}, this.#titleOf(row)), " ", h("span", { class: "collision-type" }, smallName(block)),
@@ -145,6 +162,8 @@ class Collision {
     return view;
   }
 
+  /** @param {string} group @param {string} choice @param {string} words @param {() => void} onchange
+   *  @param {string | null} [describedby] @returns {Radio} */
   #radio(group, choice, words, onchange, describedby = null) {
     const input = h("input", { type: "radio", name: group, value: choice, onchange, "aria-describedby": describedby });
     return { input, label: h("label", {}, input, " ", words) };
@@ -174,7 +193,7 @@ class Collision {
         : outcome(this.store, resultOf(row), this.#shown(row));
       view.result.replaceChildren(result);
     }
-    this.orderInputs?.forEach(({ input }) => { input.checked = input.value === this.order.choice; });
+    this.orderInputs.forEach(({ input }) => { input.checked = input.value === this.order.choice; });
     this.orderRow?.classList.toggle("undecided", this.order.choice === null);
     const count = this.undecided;
     text(this.status, count ? `${plural(count, "choice")} left` : "Everything is decided");
@@ -182,7 +201,7 @@ class Collision {
 
   #focusUndecided() {
     const open = this.views.find(({ row }) => row.choice === null);
-    (this.order.choice === null ? this.orderInputs[0].input : open.inputs[0]).focus();
+    (this.order.choice === null ? this.orderInputs[0].input : open?.inputs[0])?.focus();
   }
 
   async #apply() {
@@ -200,10 +219,12 @@ class Collision {
 
 /* Blocks in words */
 
+/** @param {Store} store @param {Block | null} block */
 function outcome(store, block, names) {
   return block ? h("dl", {}, described(store, block, names)) : h("p", { class: "help" }, "The block is left out.");
 }
 
+/** @param {Store} store @param {Block | null} block @param {string[]} names */
 function described(store, block, names) {
   if (!block) return [h("div", {}, h("dt", { class: "visually-hidden" }, "Block"), h("dd", {}, "Not in this version"))];
   const parts = PARTS.filter(([name]) => names.includes(name))
@@ -212,6 +233,7 @@ function described(store, block, names) {
   return filled.map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value || "—")));
 }
 
+/** @param {Store} store @param {Block} block */
 function valueOf(store, block, name) {
   const read = {
     type: () => typeName(block),
@@ -235,16 +257,19 @@ function valueOf(store, block, name) {
   return read ? read() ?? "" : String(block[name] ?? "");
 }
 
+/** @param {BlockOption} option */
 function optionWords(option) {
   return [option.emoji, option.label ?? option.value].filter(Boolean).join(" ");
 }
 
+/** @param {Store} store @param {Block} block */
 function logicWords(store, block) {
   if (block.show_when) return `Show when ${conditionWords(store, block.show_when)}`;
   if (block.hide_when) return `Hide when ${conditionWords(store, block.hide_when)}`;
   return block.precondition ? `Hide when ${block.precondition}` : "Always shown";
 }
 
+/** @param {Store} store */
 function conditionWords(store, condition) {
   for (const [name, word] of [["all", " and "], ["any", " or "]]) {
     if (Array.isArray(condition[name])) return condition[name].map((part) => conditionWords(store, part)).join(word);
@@ -252,7 +277,8 @@ function conditionWords(store, condition) {
   return comparisonWords(store, condition);
 }
 
-/** One comparison in the words of its row. A block that only they have is told by its name. */
+/** One comparison in the words of its row. A block that only they have is told by its name.
+ *  @param {Store} store */
 function comparisonWords(store, { block: name, variable, op, value }) {
   const block = name ? store.blocks.find((each) => title(each.name ?? "") === title(name)) : null;
   const called = block ? calledOf(store, block, 40)

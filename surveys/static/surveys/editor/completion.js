@@ -29,13 +29,20 @@ const FORMULA_WORDS = [
   ["NOT", "The opposite"],
 ];
 
+/** @param {HTMLInputElement | HTMLTextAreaElement} control @param {Store} store
+ *  @param {{ key: string, field: string }} options */
 export function mountCompletion(control, store, options) {
   return new Completion(control, store, options);
 }
 
-/* What may come next: { from, to, items: [{ insert, name, says }] }, or null */
+/* What may come next */
 
-/** Offers for a condition at the caret. */
+/** @typedef {{ insert: string, name: string, says: string, also?: string, isNoNumber?: boolean }} Offer */
+/** What may stand in place of a part of the text.
+ *  @typedef {{ from: number, to: number, items: Offer[], isTakenByEnter?: boolean }} Offers */
+
+/** Offers for a condition at the caret.
+ *  @param {Store} store */
 function inCondition(store, key, text, caret, isAsked) {
   const before = text.slice(0, caret);
   const quotes = before.split('"').length - 1;
@@ -56,7 +63,8 @@ function inCondition(store, key, text, caret, isAsked) {
   return { from: caret - word.length, to: caret, items: matching([...names, ...words], word) };
 }
 
-/** The values of the name that is compared just before. */
+/** The values of the name that is compared just before.
+ *  @param {Store} store */
 function valueOffers(store, key, before, typed, caret, text, { isQuoted = true } = {}) {
   const found = COMPARED.exec(before);
   if (!found) return null;
@@ -74,12 +82,13 @@ function quoted(value) {
   return typeof value === "number" ? String(value) : `"${value.replaceAll('"', '""')}"`;
 }
 
-/** Offers for a formula at the caret. */
+/** Offers for a formula at the caret.
+ *  @param {Store} store */
 function inFormula(store, key, text, caret, isAsked) {
   const before = text.slice(0, caret);
   const names = subjects(store, key).map((each) => {
     const written = each.isVariable ? each.form : tokenForm(each.name); // [q3] would mean the third block
-    return { ...nameOffer(each, `[${written}]`, written), isNoNumber: WORDS.has(each.kind) };
+    return { ...nameOffer(each, `[${written}]`, written), isNoNumber: WORDS.has(each.kind ?? "") };
   });
   const bracket = OPEN_BRACKET.exec(before);
   if (bracket) {
@@ -94,6 +103,7 @@ function inFormula(store, key, text, caret, isAsked) {
   return { from: caret - word.length, to: caret, items: matching([...words, ...names], word) };
 }
 
+/** @param {Store} store */
 function formulaValues(store, key, before, text, caret) {
   const typed = OPEN_QUOTE.exec(before)?.[0] ?? "";
   const found = COMPARED_IN_FORMULA.exec(before.slice(0, before.length - typed.length));
@@ -107,7 +117,8 @@ function formulaValues(store, key, before, text, caret) {
     items: matching(items, typed.slice(1).replaceAll('""', '"')) };
 }
 
-/** Offers for a [token] of a text at the caret. */
+/** Offers for a [token] of a text at the caret.
+ *  @param {Store} store */
 function inText(store, key, text, caret, field) {
   const bracket = OPEN_BRACKET.exec(text.slice(0, caret));
   if (!bracket || bracket[1].includes("|")) return null; // after the bar stands a text
@@ -116,9 +127,11 @@ function inText(store, key, text, caret, field) {
   return bracketOffers(items, bracket[1], caret, text);
 }
 
-/** A name to be written, shown as people call it. What is written is told beside it if that is something else. */
+/** A name to be written, shown as people call it. What is written is told beside it if that is something else.
+ *  @param {Subject | (Token & { isNamed?: boolean, isVariable?: boolean })} subject
+ *  @param {string} insert @param {string} written @returns {Offer} */
 function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
-  const isOther = Boolean(called) && !isNamed && !isVariable;
+  const isOther = called && !isNamed && !isVariable;
   return { insert, name: isOther ? called : written, also: written,
     says: isOther ? `written ${insert} · ${says}` : says };
 }
@@ -153,12 +166,16 @@ function fold(text) {
 }
 
 class Completion {
-  #offers = null;
+  /** @type {Offers | null} */ #offers = null;
   #active = -1;
   #isInserting = false;
 
+  /** @param {HTMLInputElement | HTMLTextAreaElement} control @param {Store} store
+   *  @param {{ key: string, field: string }} options */
   constructor(control, store, options) {
-    Object.assign(this, { control, store, options });
+    this.control = control;
+    this.store = store;
+    this.options = options;
     this.isLine = control.tagName === "INPUT";
     this.list = h("ul", { class: "completions", role: "listbox", id: newId("completions"), "aria-label": "Suggestions",
       hidden: true });
@@ -260,7 +277,7 @@ class Completion {
       Escape: () => this.close(),
     };
     const isEnter = event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
-    const isFirst = isEnter && this.#active < 0 && this.#offers.isTakenByEnter;
+    const isFirst = isEnter && this.#active < 0 && this.#offers?.isTakenByEnter;
     const isTaken = isFirst || ((event.key === "Enter" || event.key === "Tab") && this.#active >= 0 && !event.shiftKey);
     const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey;
     const step = isTaken ? () => this.#take(Math.max(this.#active, 0)) : isPlain ? steps[event.key] : null;
@@ -271,8 +288,8 @@ class Completion {
   }
 
   #take(n) {
-    const { from, to } = this.#offers;
-    const { insert } = this.#offers.items[n];
+    const { from, to, items } = /** @type {Offers} */ (this.#offers);
+    const { insert } = items[n];
     this.close();
     this.#isInserting = true;
     insertText(this.control, insert, from, to);
@@ -289,7 +306,9 @@ function insertText(control, text, from, to) {
 
 /* The list of all tokens */
 
-/** Open a list of everything that this text may name; what is chosen goes in at the caret. */
+/** Open a list of everything that this text may name; what is chosen goes in at the caret.
+ *  @param {HTMLInputElement | HTMLTextAreaElement} control @param {Store} store
+ *  @param {{ key: string, field?: string }} options */
 export function openTokens(control, store, { key, field = "prompt" }) {
   const end = control.value.length;
   const caret = { from: control.selectionStart ?? end, to: control.selectionEnd ?? end };

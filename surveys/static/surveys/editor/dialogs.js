@@ -2,7 +2,9 @@
 
 import { h } from "./dom.js";
 
-/** Ask; answers whether it was agreed to. `words` may be a promise: it appears when it is known. */
+/** Ask; answers whether it was agreed to. `words` may be a promise: it appears when it is known.
+ *  @param {{ title: string, words: string | Promise<string>, action: string, isDangerous?: boolean }} question
+ *  @returns {Promise<boolean>} */
 export function confirmAction({ title, words, action, isDangerous = true }) {
   return new Promise((resolve) => {
     const body = h("p", { id: "confirm-words" }, typeof words === "string" ? words : "…");

@@ -21,7 +21,8 @@ export function newKey() {
   return `n${[...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("")}`;
 }
 
-/** Give every block and option a key. Those with an id keep the same key wherever they are read. */
+/** Give every block and option a key. Those with an id keep the same key wherever they are read.
+ *  @param {(StoredBlock | Block)[]} blocks @returns {Block[]} */
 export function withKeys(blocks) {
   return blocks.map((block) => ({
     ...block,
@@ -30,20 +31,23 @@ export function withKeys(blocks) {
   }));
 }
 
-/** The blocks of a draft, which was kept without the options that nobody had filled in: new lists have room for two. */
+/** The blocks of a draft, which was kept without the options that nobody had filled in: new lists have room for two.
+ *  @param {StoredBlock[]} blocks @returns {Block[]} */
 export function withRoom(blocks) {
   return withKeys(blocks.map((block) => {
     const options = block.options ?? [];
     if (block.id || !WITH_ITEMS.has(block.type) || options.length >= LEAST_ROWS) return block;
-    const empty = Array.from({ length: LEAST_ROWS - options.length }, () => ({ value: "" }));
+    const empty = Array.from({ length: LEAST_ROWS - options.length }, () => withKey({ value: "" }));
     return { ...block, options: [...options, ...empty] };
   }));
 }
 
+/** @param {Partial<BlockOption> & { value: string }} option @returns {BlockOption} */
 function withKey(option) {
   return { ...option, key: option.key ?? (option.id ? `o${option.id}` : newKey()) };
 }
 
+/** @param {string} type @param {Block[]} blocks @returns {Block} */
 export function newBlock(type, blocks) {
   const start = TYPES[type].start();
   const options = start.options?.map((option) => withKey(option)) ?? null;
@@ -53,7 +57,8 @@ export function newBlock(type, blocks) {
 
 /** A name that stays with the block from the start, so that logic can refer to it before it is saved: the base, with a
  *  number if other blocks have it, or else `question_4`. It is never like q3, which means the third block 
- *  (rule 3.11). */
+ *  (rule 3.11).
+ *  @param {Block[]} blocks @param {string | null} [base] @param {number | null} [place] */
 export function freeName(blocks, base = null, place = null) {
   const taken = new Set(blocks.map((block) => title(block.name ?? "")));
   if (base === null) {
@@ -69,7 +74,8 @@ export function freeName(blocks, base = null, place = null) {
 }
 
 /** A name made of the words of a prompt; null if they make none that is free of other meanings. The server names the
- *  blocks of drafts, templates and files in the same way. */
+ *  blocks of drafts, templates and files in the same way.
+ *  @param {string} prompt */
 export function wordsOf(prompt) {
   let name = "";
   for (const word of prompt.replace(/\[[^[\]]*\]/g, " ").toLowerCase().match(/[\p{L}\p{M}\p{Nd}]+/gu) ?? []) {
@@ -80,25 +86,35 @@ export function wordsOf(prompt) {
   return name && !meansSomethingElse(name) ? name : null;
 }
 
-/** Whether a name was made without regard to what the block says. */
+/** Whether a name was made without regard to what the block says.
+ *  @param {string | null | undefined} name */
 export function isAutomaticName(name) {
   return !name || /^(q|question_)\d+$/i.test(name);
 }
 
-/** Whether somebody has chosen the name of a block. Several words of its own prompt read better as they stand there. */
+/** Whether somebody has chosen the name of a block. Several words of its own prompt read better as they stand there.
+ *  @param {Block} block @param {string | null} [name] */
 export function isChosen(block, name = block.name) {
-  if (isAutomaticName(name)) return false;
+  if (!name || isAutomaticName(name)) return false;
   const words = wordsOf(block.prompt ?? "");
   return !words?.includes("_") || name.replace(/_\d+$/, "") !== words;
 }
 
-/** The form in which names are compared (rule 3.7). */
+/** The form in which names are compared (rule 3.7).
+ *  @param {string} name */
 export function title(name) {
-  return name.normalize("NFC").trim().replace(/[-\s]/g, "_").split("_")
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join("_");
+  return name.normalize("NFC").trim().split(/[-_ ]/).map(capitalized).join("_");
 }
 
-/** A copy of a block, as new: no ids, another name, its own keys. */
+/** The word with its first letter alone as a capital: ß becomes Ss. */
+function capitalized(word) {
+  const [first = "", ...rest] = word;
+  const [capital = "", ...more] = first.toUpperCase();
+  return capital + ["a", ...more, ...rest].join("").toLowerCase().slice(1); // Σ at an end is ς behind a letter alone
+}
+
+/** A copy of a block, as new: no ids, another name, its own keys.
+ *  @param {Block} block @param {Block[]} blocks */
 export function copyOf(block, blocks) {
   const copy = structuredClone(block);
   const right = correctKey(block);
@@ -112,7 +128,8 @@ export function copyOf(block, blocks) {
   return copy;
 }
 
-/** Where a new block goes: after `key`, in its section; at the end of the main section otherwise. */
+/** Where a new block goes: after `key`, in its section; at the end of the main section otherwise.
+ *  @param {Block[]} blocks @param {string | null} key */
 export function placeAfter(blocks, key) {
   const at = blocks.findIndex((block) => block.key === key);
   if (at >= 0 && blocks[at].section !== "outro") return { at: at + 1, section: blocks[at].section };
@@ -120,7 +137,8 @@ export function placeAfter(blocks, key) {
   return { at: outro < 0 ? blocks.length : outro, section: "main" };
 }
 
-/** Move a block one step; past the end of its section it changes to the next one. Answers whether it moved. */
+/** Move a block one step; past the end of its section it changes to the next one. Answers whether it moved.
+ *  @param {Block[]} blocks @param {string} key @param {number} step */
 export function moveBy(blocks, key, step) {
   const at = blocks.findIndex((block) => block.key === key);
   const block = blocks[at];
@@ -137,7 +155,8 @@ export function moveBy(blocks, key, step) {
   return true;
 }
 
-/** Move a block before another one (null: to the end of the section). */
+/** Move a block before another one (null: to the end of the section).
+ *  @param {Block[]} blocks @param {string} key @param {string} section @param {string | null} before */
 export function moveTo(blocks, key, section, before) {
   if (key === before) return;
   const [block] = blocks.splice(blocks.findIndex((each) => each.key === key), 1);
@@ -147,7 +166,8 @@ export function moveTo(blocks, key, section, before) {
   blocks.splice(at, 0, block);
 }
 
-/** Intro, main and outro in this order; the order within each stays. */
+/** Intro, main and outro in this order; the order within each stays.
+ *  @param {Block[]} blocks */
 export function inSections(blocks) {
   const place = (block) => SECTIONS.indexOf(block.section ?? "main");
   return [...blocks].sort((one, other) => place(one) - place(other));
@@ -155,6 +175,7 @@ export function inSections(blocks) {
 
 /* Right answers: an option's id once it has one, its index until then */
 
+/** @param {Block} block */
 export function correctKey(block) {
   const options = block.options ?? [];
   const [id] = block.correct_answer_ids ?? [];
@@ -162,6 +183,7 @@ export function correctKey(block) {
   return options[block.correct_answer_index ?? -1]?.key ?? null;
 }
 
+/** @param {Block} block @param {string | null} key */
 export function markCorrect(block, key) {
   const index = (block.options ?? []).findIndex((option) => option.key === key);
   const option = block.options?.[index];
@@ -169,7 +191,8 @@ export function markCorrect(block, key) {
   block.correct_answer_index = index < 0 ? null : index;
 }
 
-/** Change the options of a block while its right answer stays the same option. */
+/** Change the options of a block while its right answer stays the same option.
+ *  @param {Block} block @param {(options: BlockOption[]) => BlockOption[] | void} fn */
 export function changeOptions(block, fn) {
   const right = correctKey(block);
   block.options = fn(block.options ?? []) ?? block.options;
@@ -179,6 +202,7 @@ export function changeOptions(block, fn) {
 
 /* Scales */
 
+/** @param {Block} block */
 export function pointsOf(block) {
   const { points } = RANGES[block.type];
   const low = block.min ?? points[0];
@@ -187,40 +211,51 @@ export function pointsOf(block) {
   return Array.from({ length: count }, (_, n) => low + n);
 }
 
-/** Change one scale point's option. A scale has options for all points, or none if no point has anything. */
+/** Change one scale point's option. A scale has options for all points, or none if no point has anything.
+ *  @param {Block} block @param {number} point @param {(option: BlockOption) => void} fn */
 export function changePoint(block, point, fn) {
+  changePoints(block, (option) => { if (option.value === String(point)) fn(option); });
+}
+
+/** @param {Block} block @param {(option: BlockOption) => void} fn */
+function changePoints(block, fn) {
   const isGraded = correctKey(block) !== null;
   changeOptions(block, () => {
     const all = optionsOfPoints(block);
-    fn(all.find((option) => option.value === String(point)));
+    all.forEach(fn);
     return isGraded || all.some(hasContent) ? all : [];
   });
 }
 
-/** Make one scale point the right answer, also where no point has words yet; null: none. */
+/** Make one scale point the right answer, also where no point has words yet; null: none.
+ *  @param {Block} block @param {number | null} point */
 export function markPoint(block, point) {
   block.options = optionsOfPoints(block);
   markCorrect(block, block.options.find((option) => option.value === String(point))?.key ?? null);
   fitPoints(block);
 }
 
+/** @param {Block} block */
 function optionsOfPoints(block) {
   const byValue = new Map((block.options ?? []).map((option) => [option.value, option]));
   return pointsOf(block).map((value) => byValue.get(String(value)) ?? withKey({ value: String(value) }));
 }
 
-/** After the range has changed: an option for each point, if there are any. */
+/** After the range has changed: an option for each point, if there are any.
+ *  @param {Block} block */
 export function fitPoints(block) {
-  if (block.options?.length) changePoint(block, null, () => {});
+  if (block.options?.length) changePoints(block, () => {});
 }
 
+/** @param {BlockOption} option */
 function hasContent(option) {
   return Boolean(option.label || option.emoji || Object.keys(option.score_values ?? {}).length);
 }
 
 /* What goes to the server */
 
-/** The blocks as the interface reads them. Ids that the script no longer has are left out: those blocks are new. */
+/** The blocks as the interface reads them. Ids that the script no longer has are left out: those blocks are new.
+ *  @param {Block[]} blocks @param {Known} known */
 export function toWire(blocks, known) {
   return blocks.map(({ position: _, ...block }) => {
     const sent = { ...block, id: known.blocks.has(block.id) ? block.id : null };
@@ -236,7 +271,8 @@ export function toWire(blocks, known) {
   });
 }
 
-/** The options without those that nobody has filled in yet. */
+/** The options without those that nobody has filled in yet.
+ *  @param {Block} block */
 function sentOptions(block, known) {
   const options = (block.options ?? [])
     .map(({ display_order: _, ...option }) => ({ ...option, id: known.options.has(option.id) ? option.id : null }))
@@ -244,7 +280,8 @@ function sentOptions(block, known) {
   return options.length ? options : null;
 }
 
-/** The ids of a script as it is stored. */
+/** The ids of a script as it is stored.
+ *  @param {(Block | StoredBlock)[]} blocks @returns {Known} */
 export function idsOf(blocks) {
   return {
     blocks: new Set(blocks.map((block) => block.id).filter(Boolean)),
@@ -258,7 +295,8 @@ function bare(text) {
 }
 
 /** The blocks of a stored script with the keys under which they were sent; null if it is not what was sent.
- *  What is sent with an id keeps it, and the others got theirs at their places. */
+ *  What is sent with an id keeps it, and the others got theirs at their places.
+ *  @param {Block[]} sent @param {StoredBlock[]} stored */
 export function storedAs(sent, stored) {
   const own = (blocks) => blocks.filter((block) => block.section !== "outro");
   const [mine, theirs] = [own(sent), own(stored)];
@@ -279,12 +317,14 @@ const OF_CHOICES = ["answer_style", "correct_answer_ids", "correct_answer_index"
 const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"],
   ["open_text", "open_numeric"]];
 
-/** The types into which a block can change while most of it stays. */
+/** The types into which a block can change while most of it stays.
+ *  @param {string} type */
 export function typesLike(type) {
   return ALIKE.find((types) => types.includes(type)) ?? [type];
 }
 
-/** Make it a block of another type. What that type does not have is lost; one step back brings it again. */
+/** Make it a block of another type. What that type does not have is lost; one step back brings it again.
+ *  @param {Block} block @param {string} type */
 export function changeType(block, type) {
   const kept = Object.fromEntries(SHARED.map((field) => [field, block[field] ?? null]));
   const isChoice = (each) => ["single_punch", "multi_punch"].includes(each);

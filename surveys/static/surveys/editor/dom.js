@@ -4,7 +4,9 @@ const SVG = "http://www.w3.org/2000/svg";
 const NO_TEXT = new Set(["checkbox", "radio", "button", "submit", "range", "color"]); // types of inputs
 let lastId = 0;
 
-/** Make an element. `on…` properties are listeners, `true` sets an attribute, null and false leave it out. */
+/** Make an element. `on…` properties are listeners, `true` sets an attribute, null and false leave it out.
+ *  @template {keyof HTMLElementTagNameMap} Tag @param {Tag} tag @param {Record<string, any>} [properties]
+ *  @param {any[]} children @returns {HTMLElementTagNameMap[Tag]} */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) set(element, name, value);
@@ -19,7 +21,8 @@ function set(element, name, value) {
   else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
 }
 
-/** Set or remove an attribute, and touch the page only if that changes something. */
+/** Set or remove an attribute, and touch the page only if that changes something.
+ *  @param {Element} element @param {string} name @param {string | number | boolean | null | undefined} value */
 export function attribute(element, name, value) {
   const text = value === true ? "" : value === false || value === null || value === undefined ? null : String(value);
   if (element.getAttribute(name) === text) return;
@@ -27,12 +30,14 @@ export function attribute(element, name, value) {
   else element.setAttribute(name, text);
 }
 
-/** Set the text of an element if it differs. */
+/** Set the text of an element if it differs.
+ *  @param {Element} element @param {string} words */
 export function text(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
-/** A drawing from the page's sheet of symbols (`<symbol id="ed-…">`). It means nothing to screen readers. */
+/** A drawing from the page's sheet of symbols (`<symbol id="ed-…">`). It means nothing to screen readers.
+ *  @param {string} name @param {string} [className] */
 export function icon(name, className = "icon") {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("class", className);
@@ -43,12 +48,14 @@ export function icon(name, className = "icon") {
   return svg;
 }
 
+/** @param {string} [prefix] */
 export function newId(prefix = "e") {
   lastId += 1;
   return `${prefix}-${lastId}`;
 }
 
-/** Make the children of `parent` exactly `wanted`, in order, moving as few of them as possible. */
+/** Make the children of `parent` exactly `wanted`, in order, moving as few of them as possible.
+ *  @param {Element} parent @param {Element[]} wanted */
 export function arrange(parent, wanted) {
   const keep = new Set(wanted);
   for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
@@ -59,14 +66,16 @@ export function arrange(parent, wanted) {
   }
 }
 
-/** Whether typing goes into this element. */
+/** Whether typing goes into this element.
+ *  @param {any} element @returns {element is HTMLElement} */
 export function isTextEntry(element) {
   if (!element || element.disabled || element.readOnly) return false;
   if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
   return element.tagName === "INPUT" && !NO_TEXT.has(element.type);
 }
 
-/** Wait for a pause of `delay` milliseconds before calling; `.now()` calls at once, `.cancel()` not at all. */
+/** Wait for a pause of `delay` milliseconds before calling; `.now()` calls at once, `.cancel()` not at all.
+ *  @param {() => any} fn @param {number} delay */
 export function afterPause(fn, delay) {
   let timer = 0;
   const waiting = () => {
@@ -81,12 +90,14 @@ export function afterPause(fn, delay) {
   return waiting;
 }
 
+/** @param {number} count @param {string} one @param {string} [many] */
 export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
-/** A moment in English words and in the community's time zone, which is named, as on all pages of staff. */
+/** A moment in English words and in the community's time zone, which is named, as on all pages of staff.
+ *  @param {Date} moment @param {Intl.DateTimeFormatOptions} [parts] */
 export function inWords(moment, parts = { dateStyle: "medium", timeStyle: "short" }) {
-  const timeZone = document.getElementById("editor").dataset.timeZone;
+  const { timeZone } = /** @type {HTMLElement} */ (document.getElementById("editor")).dataset;
   return `${moment.toLocaleString("en-GB", { ...parts, timeZone })} (${timeZone})`;
 }

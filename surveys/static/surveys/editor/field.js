@@ -38,49 +38,58 @@ const STAFF_WORDS = [
   ["or the conversation is begun over the interface", "or a program sends it along"],
 ];
 
-/** A message of the server in this page's words. */
+/** A message of the server in this page's words.
+ *  @param {string} message */
 export function plainMessage(message) {
   const words = STAFF_WORDS.reduce((text, [before, after]) => text.replace(before, after), message)
     .replace(/`([^`]+)`/g, (whole, name) => PLAIN[name] ?? (TYPES[name] ? `“${TYPES[name].name}”` : `“${name}”`));
   return words.startsWith("field.") ? words : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Read or write a field by its path: `scale.label_left`, `options.<key>.value`. */
+/** Read or write a field by its path: `scale.label_left`, `options.<key>.value`.
+ *  @param {Block | {}} block @param {string} path @returns {any} */
 export function read(block, path) {
   return path.split(".").reduce((value, name) => step(value, name), block);
 }
 
+/** @param {Block} block @param {string} path @param {any} value */
 export function write(block, path, value) {
   const names = path.split(".");
-  const last = names.pop();
-  let target = block;
-  for (const name of names) {
+  const last = names.length - 1;
+  /** @type {any} */ let target = block;
+  for (const name of names.slice(0, last)) {
     if (Array.isArray(target)) target = step(target, name);
     else target = target[name] ??= {};
   }
-  target[last] = value;
+  target[names[last]] = value;
 }
 
 function step(value, name) {
   return Array.isArray(value) ? value.find((each) => each.key === name) : value?.[name];
 }
 
+/** @param {Store} store @param {string} key @param {Record<string, any>} options */
 export function context(store, key, options) {
-  const fields = new Map();
+  /** @type {Map<string, Field>} */ const fields = new Map();
   return {
     store, key, options, fields,
-    get block() { return store.block(key); },
+    get block() { return /** @type {Block} */ (store.block(key)); },
+    /** @param {(block: Block) => void} fn @param {string} label @param {string | null} [merge] */
     change(fn, label, merge = null) {
       return store.changeBlock(key, fn, label, { merge: merge && `${key}:${merge}` });
     },
-    isOpen(path) { return isOpenForChange(store, store.block(key), path); },
+    /** @param {string} path */
+    isOpen(path) { return isOpenForChange(store, this.block, path); },
+    /** @param {Block} block */
     update(block) { for (const field of fields.values()) field.update(block); },
     showIssues() { for (const field of fields.values()) field.showIssues?.(); },
+    /** @param {string} path */
     focus(path) { return focusField(fields, path); },
   };
 }
 
-/** Focus the field of a path, or else the nearest one around it. */
+/** Focus the field of a path, or else the nearest one around it.
+ *  @param {string} path */
 function focusField(fields, path) {
   for (let at = path; at; at = at.replace(/[.[][^.[]*$/, "")) {
     const field = fields.get(at) ?? [...fields.values()].find((each) => each.path.startsWith(`${at}.`));
@@ -90,9 +99,11 @@ function focusField(fields, path) {
   return false;
 }
 
+/** @param {HTMLElement} element */
 export function focusable(element) {
   return () => {
-    const control = element.matches("input, select, textarea, button") ? element : element.querySelector(ENABLED);
+    const isControl = element.matches("input, select, textarea, button");
+    const control = isControl ? element : /** @type {HTMLElement | null} */ (element.querySelector(ENABLED));
     if (!control) return false;
     unfold(control);
     control.focus();
@@ -101,12 +112,15 @@ export function focusable(element) {
   };
 }
 
-/** Open what an element is folded in. */
+/** Open what an element is folded in.
+ *  @param {Element} element */
 export function unfold(element) {
-  for (let at = element.closest(FOLDED); at; at = at.parentElement.closest(FOLDED)) at.open = true;
+  for (let at = element.closest(FOLDED); at; at = element.closest(FOLDED)) at.setAttribute("open", "");
 }
 
-/** Where the findings about a field stand, described by its control. */
+/** Where the findings about a field stand, described by its control.
+ *  @param {FormContext} cx @param {string} path @param {HTMLElement | null} control
+ *  @param {{ isExact?: boolean }} [options] */
 export function problemList(cx, path, control, { isExact = false } = {}) {
   const id = newId("problems");
   const list = h("ul", { class: "problems", id, hidden: true });
@@ -124,6 +138,7 @@ export function problemList(cx, path, control, { isExact = false } = {}) {
   return { list, show };
 }
 
+/** @param {Issue} issue */
 function problem(issue, value, { store, key, options }) {
   const line = h("li", { class: issue.kind }, icon(issue.kind),
     h("span", {}, h("span", { class: "visually-hidden" }, issue.kind === "fault" ? "Fault: " : "Warning: "),
@@ -133,7 +148,8 @@ function problem(issue, value, { store, key, options }) {
   return line;
 }
 
-/** The text around a column, with the column marked. */
+/** The text around a column, with the column marked.
+ *  @param {string} value @param {number} column */
 export function marked(value, column) {
   const at = Math.min(column - 1, value.length);
   const start = Math.max(0, at - 24);
@@ -141,6 +157,7 @@ export function marked(value, column) {
     h("mark", {}, value.slice(at, at + 1) || "␣"), value.slice(at + 1, at + 25));
 }
 
+/** @param {Element} control @param {string} id @param {boolean} isOn */
 export function describe(control, id, isOn) {
   const ids = new Set((control.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean));
   if (isOn) ids.add(id);
@@ -148,7 +165,9 @@ export function describe(control, id, isOn) {
   attribute(control, "aria-describedby", [...ids].join(" ") || null);
 }
 
-/** Label, control, help and findings of one field. */
+/** Label, control, help and findings of one field.
+ *  @param {FormContext} cx @param {string} path @param {Control} control @param {FieldOptions} options
+ *  @param {(block: Block) => void} update */
 function frame(cx, path, control, { label, contract = path, help = null, hidden = false, extra = null }, update) {
   control.id ||= newId("field");
   control.dataset.path = path;
@@ -170,17 +189,31 @@ function frame(cx, path, control, { label, contract = path, help = null, hidden 
   return element;
 }
 
-/** The contract's name of a field, small, for those who also use the interface. */
+/** The contract's name of a field, small, for those who also use the interface.
+ *  @param {string} name */
 export function contractName(name) {
   return h("code", { class: "contract", "aria-hidden": "true", title: `Called ${name} in the API` }, name);
 }
 
+/** @param {FormContext} cx @param {string} path */
 function put(cx, path, value, label) {
   cx.change((block) => write(block, path, value), `Change ${label.toLowerCase()}`, path);
 }
 
+/**
+ * @typedef {object} TextOptions
+ * @property {number} [rows]  an area of text with so many rows
+ * @property {boolean} [keepsEmpty]
+ * @property {number | null} [maximum]
+ * @property {string | null} [placeholder]
+ * @property {string} [type]
+ * @property {(before: any, after: any) => void} [onCommit]
+ * @property {(control: any) => () => void} [show]
+ */
+
 /** A line or, with `rows`, an area of text. Empty text is null unless `keepsEmpty`. `show(control)` may put something
- *  beside it, and answers a function that draws that anew. */
+ *  beside it, and answers a function that draws that anew.
+ *  @param {FormContext} cx @param {string} path @param {FieldOptions & TextOptions} options */
 export function textField(cx, path, options) {
   const { label, rows = 0, keepsEmpty = false, maximum = null, placeholder = null, type = "text", onCommit = null,
     show = null } = options;
@@ -206,6 +239,9 @@ export function textField(cx, path, options) {
   return element;
 }
 
+/** @typedef {{ min?: number, max?: number, placeholder?: string, onChange?: () => void }} NumberOptions */
+
+/** @param {FormContext} cx @param {string} path @param {FieldOptions & NumberOptions} options */
 export function numberField(cx, path, options) {
   const { label, min = null, max = null, placeholder = null } = options;
   const control = h("input", { type: "number", step: "1", min, max, placeholder, class: "entry number",
@@ -223,7 +259,9 @@ export function numberField(cx, path, options) {
   });
 }
 
-/** `choices`: pairs of a value and its name; the value null is a choice too. */
+/** `choices`: pairs of a value and its name; the value null is a choice too.
+ *  @param {FormContext} cx @param {string} path
+ *  @param {FieldOptions & { choices: any[][], onChange?: (value: any) => void }} options */
 export function selectField(cx, path, options) {
   const { label, choices, onChange = null } = options;
   const control = h("select", { class: "entry" },
@@ -240,7 +278,9 @@ export function selectField(cx, path, options) {
   });
 }
 
-export function checkField(cx, path, { label, contract = path, help = null, onChange = null }) {
+/** @param {FormContext} cx @param {string} path
+ *  @param {FieldOptions & { onChange?: (value: boolean) => void }} options */
+export function checkField(cx, path, { label, contract = path, help = null, onChange }) {
   const id = newId("field");
   const control = h("input",
     { type: "checkbox", id, "data-path": path, "aria-describedby": help ? `${id}-help` : null });
@@ -262,7 +302,10 @@ export function checkField(cx, path, { label, contract = path, help = null, onCh
   return element;
 }
 
-/** A few choices side by side, each with a sign or a word. `get` reads the chosen value from the block. */
+/** @typedef {{ choices: any[][], get?: (block: Block) => any, onChange: (value: any) => void }} SegmentOptions */
+
+/** A few choices side by side, each with a sign or a word. `get` reads the chosen value from the block.
+ *  @param {FormContext} cx @param {string} path @param {FieldOptions & SegmentOptions} options */
 export function segmentField(cx, path, options) {
   const { label, contract = path, choices, get = (block) => read(block, path), onChange, help = null } = options;
   const name = newId("segment");
@@ -284,7 +327,9 @@ export function segmentField(cx, path, options) {
   return element;
 }
 
-/** Rare fields, folded. The summary says what in it is set. */
+/** Rare fields, folded. The summary says what in it is set.
+ *  @param {FormContext} cx @param {string} words @param {(block: Block) => string} summaryOf
+ *  @param {any[]} children */
 export function folded(cx, words, summaryOf, ...children) {
   const said = h("span", { class: "folded-summary" });
   const element = h("details", { class: "folded" }, h("summary", {}, h("span", {}, words), said),

@@ -4,6 +4,7 @@
 
 import { h } from "./dom.js";
 
+/** @param {HTMLElement} element @param {Store} store @param {{ keeping: Keeping, announce: Announce }} options */
 export function mountFiles(element, store, { keeping, announce }) {
   const link = h("a", { class: "quiet export", href: store.urls.export, download: "",
     title: "Export the script as a file" }, "Export");

@@ -9,6 +9,7 @@ import { attribute, h, icon, newId } from "./dom.js";
 const NARROW = "(max-width: 40rem)";
 const SIGNS = { never: "never reached", sometimes: "sometimes skipped", always: "" };
 
+/** @param {HTMLElement} element @param {Store} store @param {{ request: Send, announce: Announce }} options */
 export function mountFlow(element, store, options) {
   const button = element.tagName === "BUTTON" ? element
     : element.appendChild(h("button", { type: "button", class: "quiet flow-button" },
@@ -20,8 +21,18 @@ export function mountFlow(element, store, options) {
 }
 
 class Flow {
+  /** @type {HTMLParagraphElement} */ status;
+  /** @type {HTMLDivElement} */ views;
+  /** @type {HTMLDivElement} */ drawing;
+  /** @type {HTMLDivElement} */ list;
+  /** @type {any} */ dialog; // an HTMLDialogElement while it is open
+  /** @type {string | null} */ target = null;
+
+  /** @param {HTMLElement} button @param {Store} store @param {{ request: Send, announce: Announce }} options */
   constructor(button, store, options) {
-    Object.assign(this, { button, store, options });
+    this.button = button;
+    this.store = store;
+    this.options = options;
     this.opened = () => this.open();
   }
 
@@ -38,7 +49,7 @@ class Flow {
       if (status !== 200) throw new Error(data?.message ?? "The flow could not be drawn.");
       this.#show(data);
     } catch (error) {
-      this.#say(error.message || "The server cannot be reached. Try again in a moment.");
+      this.#say(error instanceof Error && error.message || "The server cannot be reached. Try again in a moment.");
     }
   }
 
@@ -69,6 +80,7 @@ class Flow {
     else this.button.focus();
   }
 
+  /** @param {string} words */
   #say(words) {
     this.status.textContent = words;
   }
@@ -109,7 +121,9 @@ class Flow {
   #view(name) {
     this.drawing.hidden = name !== "drawing";
     this.list.hidden = name !== "list";
-    for (const button of this.views.children) attribute(button, "aria-pressed", String(button.dataset.view === name));
+    for (const button of this.views.children) {
+      attribute(button, "aria-pressed", String(button.getAttribute("data-view") === name));
+    }
   }
 
   /** The same as the drawing, in words. */

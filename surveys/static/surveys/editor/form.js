@@ -27,7 +27,8 @@ const READ_ONLY = "You can read this script, but not change it: only its author 
 const AUTOMATIC = "This block is automatic: the project's settings and rewards make it. "
   + "Its words, pictures and pause can be changed.";
 
-/** `options`: announce(text), actions (move, duplicate, archive), and the parts of others: logic, completion. */
+/** `options`: announce(text), actions (move, duplicate, archive), and the parts of others: logic, completion.
+ *  @param {HTMLElement} element @param {Store} store @param {Record<string, any>} options */
 export function mountForm(element, store, options) {
   const form = new Form(element, store, options);
   store.subscribe((what) => form.notice(what));
@@ -36,13 +37,17 @@ export function mountForm(element, store, options) {
 }
 
 class Form {
-  #cx = null;
+  /** @type {HTMLHeadingElement} */ title;
+  /** @type {FormContext | null} */ #cx = null;
   #shape = "";
   #frame = 0;
   #cleanUps = [];
 
+  /** @param {HTMLElement} element @param {Store} store @param {Record<string, any>} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options });
+    this.element = element;
+    this.store = store;
+    this.options = options;
   }
 
   notice(what) {
@@ -64,20 +69,22 @@ class Form {
     const path = this.store.wanted;
     this.store.wanted = null;
     if (path === null) return;
-    if (!path || !this.#cx.focus(path)) this.focusFirst();
+    if (!path || !this.#cx?.focus(path)) this.focusFirst();
   }
 
   focusFirst() {
-    const first = this.#cx?.fields.get(this.#cx.block.type === "calculated_block" ? "calculated_formula" : "prompt");
+    const cx = this.#cx;
+    const first = cx?.fields.get(cx.block.type === "calculated_block" ? "calculated_formula" : "prompt");
     if (!first?.focus()) this.element.querySelector("h2")?.focus();
   }
 
   #update() {
     const block = this.store.block(this.store.selected);
-    if (!block || this.#cx?.key !== block.key || this.#shape !== shapeOf(block)) {
-      const path = this.element.contains(document.activeElement) ? document.activeElement.dataset?.path : null;
+    if (!block || !this.#cx || this.#cx.key !== block.key || this.#shape !== shapeOf(block)) {
+      const focused = document.activeElement;
+      const path = this.element.contains(focused) ? focused?.getAttribute("data-path") : null;
       this.show();
-      if (path) this.#cx?.focus(path);
+      if (path) /** @type {FormContext | null} */ (this.#cx)?.focus(path);
     } else {
       this.#cx.update(block);
       this.#head(block);
@@ -94,13 +101,13 @@ class Form {
     }
     this.#shape = shapeOf(block);
     this.#cx = context(this.store, block.key, this.options);
-    this.element.replaceChildren(...this.#build(block));
+    this.element.replaceChildren(...this.#build(this.#cx, block));
     this.element.scrollTop = 0;
     this.#head(block);
   }
 
-  #build(block) {
-    const cx = this.#cx;
+  /** @param {FormContext} cx @param {Block} block @returns {Node[]} */
+  #build(cx, block) {
     this.title = h("h2", { tabindex: "-1", id: "form-title" });
     const whole = problemList(cx, "", null, { isExact: true });
     cx.fields.set("", { path: "", update() {}, focus: () => false, showIssues: whole.show });
@@ -110,16 +117,18 @@ class Form {
       h("div", { class: "form-head" }, icon(`type-${block.type}`, "type-sign"), this.title,
         h("div", { class: "form-tools", role: "toolbar", "aria-label": "This block" }, tools)),
       ...this.#notes(block), whole.list,
-      ...mainFields(cx, block), ...this.#logic(block),
-      block.section === "outro" ? null : more(cx, block),
-    ].filter(Boolean);
+      ...mainFields(cx, block), ...this.#logic(cx, block),
+      ...(block.section === "outro" ? [] : [more(cx, block)]),
+    ];
   }
 
+  /** @param {Block} block */
   #head(block) {
     const at = this.store.indexOf(block.key);
     text(this.title, block.section === "outro" ? `Outro · ${typeName(block)}` : `Block ${at + 1} · ${typeName(block)}`);
   }
 
+  /** @param {Block} block */
   #notes(block) {
     const note = (...words) => [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, ...words))];
     if (block.section === "outro") return note(AUTOMATIC);
@@ -130,16 +139,17 @@ class Form {
     return note(CLOSED, duplicate, ".");
   }
 
-  #logic(block) {
+  /** @param {FormContext} cx @param {Block} block */
+  #logic(cx, block) {
     const { mountLogic } = this.options;
     if (block.section === "outro" || !mountLogic) return [];
     const element = h("section", { class: "form-section logic", "aria-label": "Logic" });
     const part = mountLogic(element, this.store,
-      { ...this.options, key: block.key, isOpen: this.#cx.isOpen("show_when") });
+      { ...this.options, key: block.key, isOpen: cx.isOpen("show_when") });
     const cleanUp = typeof part === "function" ? part : part?.destroy?.bind(part);
     if (cleanUp) this.#cleanUps.push(cleanUp);
     for (const path of ["show_when", "hide_when", "precondition"]) {
-      this.#cx.fields.set(path, { path, update() {}, focus: () => focusWithin(element) });
+      cx.fields.set(path, { path, update() {}, focus: () => focusWithin(element) });
     }
     return [element];
   }
@@ -151,11 +161,13 @@ function focusWithin(element) {
   return Boolean(control);
 }
 
-/** A form is built anew when this changes. */
+/** A form is built anew when this changes.
+ *  @param {Block} block */
 function shapeOf(block) {
   return `${block.type} ${block.section === "outro"}`;
 }
 
+/** @param {Store} store */
 function emptyForm(store, options) {
   const canAdd = store.mayEdit && !store.isLive;
   return h("div", { class: "empty-form" },
@@ -172,9 +184,11 @@ function emptyForm(store, options) {
 
 /* What a block has, by its type */
 
+/** @param {FormContext} cx @param {Block} block @returns {Node[]} */
 function mainFields(cx, block) {
   const { type } = block;
   if (type === "calculated_block") return calculation(cx);
+  /** @type {(Node | null)[]} */
   const parts = [promptField(cx, block)];
   if (block.section === "outro") parts.push(...pictures(cx));
   if (WITH_ITEMS.has(type)) parts.push(mountOptions(cx));
@@ -183,9 +197,10 @@ function mainFields(cx, block) {
   if (STATEMENTS.has(type)) parts.push(continueFields(cx));
   if (QUESTIONS.has(type)) parts.push(answering(cx, type));
   if (CHOICES.has(type) || SCALES.has(type)) parts.push(scoringPart(cx, block));
-  return parts;
+  return parts.filter((part) => part !== null);
 }
 
+/** @param {FormContext} cx @param {Block} block */
 function promptField(cx, block) {
   const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
   const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000,
@@ -195,28 +210,31 @@ function promptField(cx, block) {
   return element;
 }
 
-/** Names in reach can be put into a text by a button, if the part that completes them is there. */
+/** Names in reach can be put into a text by a button, if the part that completes them is there.
+ *  @param {FormContext} cx @param {string} path */
 function insertButton(cx, path) {
   const { openTokens } = cx.options;
   if (!openTokens || !cx.isOpen(path)) return null;
   const open = () => {
-    openTokens(button.closest(".ed-field").querySelector("textarea"), cx.store, { key: cx.key, field: path });
+    openTokens(button.closest(".ed-field")?.querySelector("textarea"), cx.store, { key: cx.key, field: path });
   };
   const button = h("button", { type: "button", class: "quiet small", onclick: open }, "Insert [ ]");
   return button;
 }
 
+/** @param {FormContext} cx @param {string} path */
 function complete(cx, control, path) {
   cx.options.mountCompletion?.(control, cx.store, { ...cx.options, key: cx.key, field: path });
 }
 
+/** @param {FormContext} cx */
 function calculation(cx) {
   const formula = textField(cx, "calculated_formula", {
     label: "Formula", rows: 3, maximum: 2000, placeholder: "if [score] >= 8 then Expert else Newcomer",
     help: "Numbers, [names] of earlier blocks, + − * / ( ), “if … then … else …”, and argmax([score_a], [score_b]) "
       + "for the bucket with the most points.",
   });
-  const area = formula.querySelector("textarea");
+  const area = /** @type {HTMLTextAreaElement} */ (formula.querySelector("textarea"));
   area.classList.add("code");
   area.spellcheck = false;
   complete(cx, area, "calculated_formula");
@@ -224,11 +242,13 @@ function calculation(cx) {
     formula];
 }
 
+/** @param {FormContext} cx */
 function nameField(cx, label, help) {
   return textField(cx, "name", { label, help, maximum: 64, placeholder: cx.store.marks.get(cx.key)?.name ?? "",
     onCommit: (before, after) => cx.options.renamed?.(cx.key, before, after) });
 }
 
+/** @param {FormContext} cx */
 function answering(cx, type) {
   const required = checkField(cx, "required", { label: "An answer is required" });
   const number = (path, label, options = {}) => numberField(cx, path, { label, ...options });
@@ -242,7 +262,8 @@ function answering(cx, type) {
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
 }
 
-/** Points, the right answer and the words after it; where scoring is off, the way to turn it on. */
+/** Points, the right answer and the words after it; where scoring is off, the way to turn it on.
+ *  @param {FormContext} cx @param {Block} block */
 function scoringPart(cx, block) {
   const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect
     || now.correct_answer_ids?.length || Number.isInteger(now.correct_answer_index));
@@ -264,6 +285,7 @@ function scoringPart(cx, block) {
   return part;
 }
 
+/** @param {FormContext} cx */
 function scoringOff(cx) {
   if (cx.store.isLive || !cx.store.mayEdit) return null;
   const refusal = h("span", { role: "alert" });
@@ -273,6 +295,7 @@ function scoringOff(cx) {
     " ", refusal);
 }
 
+/** @param {FormContext} cx @param {Block} block */
 function more(cx, block) {
   const { type } = block;
   const style = CHOICES.has(type) ? "choice" : type === "ranking" ? "ranking" : SCALES.has(type) ? "scale" : null;
@@ -289,11 +312,13 @@ function more(cx, block) {
   return folded(cx, "More", (now) => summaryOf(now), ...parts);
 }
 
+/** @param {FormContext} cx */
 function description(cx) {
   const label = "Description, for you alone";
   return textField(cx, "prompt", { label, contract: "prompt", keepsEmpty: true, rows: 1, maximum: 4000 });
 }
 
+/** @param {Block} block */
 function summaryOf(block) {
   const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name,
     block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture",
@@ -301,6 +326,7 @@ function summaryOf(block) {
   return set.filter(Boolean).join(" · ");
 }
 
+/** @param {FormContext} cx */
 function typeField(cx, type) {
   const field = selectField(cx, "type", {
     label: "Type", choices: typesLike(type).map((each) => [each, TYPES[each].name]),
@@ -310,6 +336,7 @@ function typeField(cx, type) {
   return field;
 }
 
+/** @param {FormContext} cx */
 function pictures(cx) {
   const isBasic = cx.store.vocabulary.tier === "basic";
   const premium = isBasic ? "Pictures need the premium tier. Yours is basic." : null;
@@ -319,7 +346,7 @@ function pictures(cx) {
     const path = `${kind}_url`;
     const field = textField(cx, path, { label, type: "url", maximum: 2048, placeholder: "https://…", help: premium,
       show: addPicture });
-    if (isBasic && !cx.block[path]) field.querySelector("input").disabled = true;
+    if (isBasic && !cx.block[path]) field.querySelector("input")?.setAttribute("disabled", "");
     field.classList.toggle("is-premium", isBasic);
     if (!cx.block[path]) return [field];
     return [field, textField(cx, `${kind}_alt`,
@@ -327,6 +354,7 @@ function pictures(cx) {
   });
 }
 
+/** @param {FormContext} cx */
 function colorField(cx) {
   const help = cx.store.vocabulary.tier === "basic" ? "Kept, but shown only from the premium tier on. Yours is basic."
     : "Six digits, such as 5865F2.";

@@ -16,15 +16,19 @@ import { storedAs, toWire, withRoom } from "./document.js";
 const PAUSE = 500;
 const RETRIES = [1_000, 2_000, 4_000, 8_000, 15_000];
 
+/** @param {Store} store @param {Send} request @param {PageState} state
+ *  @param {{ storage?: Storage | null }} [options] */
 export function createKeeping(store, request, state, { storage = safeStorage() } = {}) {
   return new Keeping(store, request, state, storage);
 }
 
 class Keeping {
   #store; #request; #storage; #name;
-  #kept; // the blocks that the server has, as they are shown
+  /** @type {Block[] | null} */ #kept; // the blocks that the server has, as they are shown
+  /** @type {string | null} */
   #unanswered = null; // what was sent last without an answer: the server may have it all the same
-  // a save or a discard without an answer, `{isSave, blocks, wire}`: it may have happened all the same
+  // a save or a discard without an answer: it may have happened all the same
+  /** @type {{ isSave: boolean, blocks: Block[], wire: Block[] } | null} */
   #unsettled = null;
   #failures = 0;
   #isSaving = false;
@@ -32,6 +36,7 @@ class Keeping {
   #running = null;
   #later = afterPause(() => this.flush(), PAUSE);
 
+  /** @param {Store} store @param {Send} request @param {PageState} state @param {Storage | null} storage */
   constructor(store, request, state, storage) {
     this.#store = store;
     this.#request = request;
@@ -280,6 +285,7 @@ class Keeping {
       return this.#failed(error);
     }
     if (!state) return this.#notTaken({ status: 404, data: null });
+    if (!this.#unsettled) return true;
     const { isSave, blocks, wire } = this.#unsettled;
     const { draft } = state;
     const isAll = this.#store.blocks === blocks;
@@ -407,6 +413,7 @@ class Keeping {
       at: new Date().toISOString(),
     };
     try {
+      if (!this.#storage) return false;
       this.#storage.setItem(this.#name, JSON.stringify(copy));
       return true;
     } catch { // none, or it is full

@@ -2,6 +2,7 @@
 
 import { h, icon } from "./dom.js";
 
+/** @type {[string, [string[], string][]][]} */
 const KEYS = [
   ["In the list of blocks", [
     [["↑", "↓"], "Go to another block"], [["Enter"], "Edit the block"], [["A"], "Add a block after it"],
@@ -21,7 +22,18 @@ const KEYS = [
   ]],
 ];
 
-/** `options`: form, announce(text), save(), openPalette(), step(n), toList(). Answers `{openHelp()}`. */
+/**
+ * @typedef {object} KeyboardOptions
+ * @property {HTMLElement} form
+ * @property {Announce} announce
+ * @property {() => void} save
+ * @property {() => void} openPalette
+ * @property {(by: number) => void} step
+ * @property {() => void} toList
+ */
+
+/** `options`: form, announce(text), save(), openPalette(), step(n), toList(). Answers `{openHelp()}`.
+ *  @param {HTMLElement} element @param {Store} store @param {KeyboardOptions} options */
 export function mountKeyboard(element, store, options) {
   const sheet = buildSheet();
   document.body.append(sheet);
@@ -30,13 +42,15 @@ export function mountKeyboard(element, store, options) {
     if (!document.querySelector("dialog[open]")) onKey(event, store, { ...options, element, openHelp });
   });
   document.addEventListener("beforeinput", (event) => { // undo from a menu or a touch gesture
-    if (!element.contains(event.target) || !["historyUndo", "historyRedo"].includes(event.inputType)) return;
+    const target = /** @type {Node} */ (event.target);
+    if (!element.contains(target) || !["historyUndo", "historyRedo"].includes(event.inputType)) return;
     event.preventDefault();
     travel(event.inputType === "historyUndo", store, options);
   });
   return { openHelp };
 }
 
+/** @param {Store} store */
 function onKey(event, store, options) {
   const isCommand = event.ctrlKey || event.metaKey;
   const key = event.key.toLowerCase();
@@ -58,8 +72,9 @@ function isTyping(target) {
   return target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]") !== null;
 }
 
+/** @param {Store} store */
 function travel(isBack, store, { announce }) {
-  const path = document.activeElement?.dataset?.path;
+  const path = document.activeElement?.getAttribute("data-path");
   const label = isBack ? store.undo() : store.redo();
   announce(label === null ? `Nothing to ${isBack ? "undo" : "redo"}` : `${isBack ? "Undone" : "Redone"}: ${label}`);
   if (document.activeElement === document.body) store.select(store.selected, { focus: path ?? "" });
@@ -69,6 +84,7 @@ function buildSheet() {
   const isMac = /mac/i.test(navigator.platform);
   const named = (key) => (key === "Ctrl" && isMac ? "⌘" : key === "Alt" && isMac ? "⌥" : key);
   const keys = (some) => h("dt", {}, some.map((key) => h("kbd", {}, named(key))));
+  /** @param {[string, [string[], string][]]} group */
   const group = ([name, rows]) => h("section", {}, h("h3", {}, name),
     h("dl", {}, rows.map(([some, words]) => h("div", {}, keys(some), h("dd", {}, words)))));
   const sheet = h("dialog", { class: "sheet help-sheet", "aria-labelledby": "help-title",

@@ -12,16 +12,35 @@ const IS_LIVE = "Respondents are answering this project now, so only wording and
 const MARKS = { logic: "Shown only under a condition", score: "Has points", right: "Has a right answer",
   action: "Gives something", unreachable: "Never reached" };
 
-/** `options`: announce(text), open(key), openPalette(), archive(key), openHelp(). */
+/**
+ * @typedef {object} ListOptions
+ * @property {Announce} announce
+ * @property {(key: string | null) => void} open
+ * @property {() => void} openPalette
+ * @property {(key: string | null) => void} archive
+ * @property {(key: string | null) => void} duplicate
+ * @property {(key: string | null, step: number) => void} move
+ * @property {(key: string) => void} announceMove
+ * @property {() => void} openHelp
+ * @property {(key: string) => void} [chosen]
+ */
+
+/** `options`: announce(text), open(key), openPalette(), archive(key), openHelp().
+ *  @param {HTMLElement} element @param {Store} store @param {ListOptions} options */
 export function mountList(element, store, options) {
   return new List(element, store, options);
 }
 
+/** The cards of a section. @typedef {{ element: HTMLElement, cards: HTMLElement, empty: HTMLElement }} Group */
+
 class List {
   #cards = new Map();
 
+  /** @param {HTMLElement} element @param {Store} store @param {ListOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options });
+    this.element = element;
+    this.store = store;
+    this.options = options;
     this.box = h("div", { role: "listbox", "aria-label": "Blocks", class: "blocks", "aria-describedby": "list-help",
       onkeydown: (event) => this.#key(event), onclick: (event) => this.#click(event),
       ondblclick: () => this.options.open(store.selected) });
@@ -73,7 +92,7 @@ class List {
       bySection[block.section ?? "main"].push(card.element);
     });
     for (const key of this.#cards.keys()) if (!store.block(key)) this.#cards.delete(key);
-    const focused = document.activeElement;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     for (const [section, group] of this.groups) {
       arrange(group.cards, bySection[section]);
       group.empty.hidden = bySection[section].length > 0;
@@ -99,10 +118,11 @@ class List {
 
   /** Say why, below the button that is disabled. */
   tellWhy() {
-    text(this.why, this.whyNoMore());
+    text(this.why, this.whyNoMore() ?? "");
     this.why.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {Block} block */
   #makeCard(block) {
     const parts = {
       number: h("span", { class: "number" }), name: h("span", { class: "card-name" }),
@@ -118,6 +138,7 @@ class List {
     return card;
   }
 
+  /** @param {Block} block */
   #update(card, block, n) {
     const { store } = this;
     const found = store.violationsOf(block.key);
@@ -203,21 +224,23 @@ class List {
   #makeSortable() {
     makeSortable(this.box, {
       item: ".block-card", grip: ".grip", scroller: this.box,
-      canDrag: (card) => this.store.block(card.dataset.key)?.section !== "outro",
-      name: (card) => card.querySelector(".card-name").textContent,
+      canDrag: (card) => this.store.block(card.dataset.key ?? null)?.section !== "outro",
+      name: (card) => card.querySelector(".card-name")?.textContent ?? "",
       slots: () => ["intro", "main"].flatMap((section) => {
-        const { cards, empty, element } = this.groups.get(section);
+        const { cards, empty, element } = /** @type {Group} */ (this.groups.get(section));
         const end = (empty.hidden ? element : empty).getBoundingClientRect();
         return slotsBetween([...cards.children], end.top + end.height / 2).map((slot) => ({ ...slot, section }));
       }),
       drop: (card, slot) => {
         const before = slot.before?.dataset.key ?? null;
-        if (this.store.moveTo(card.dataset.key, slot.section, before)) this.options.announceMove(card.dataset.key);
+        const key = card.dataset.key ?? "";
+        if (this.store.moveTo(key, slot.section, before)) this.options.announceMove(key);
       },
     });
   }
 }
 
+/** @param {Store} store @param {Block} block */
 function marksOf(store, block) {
   const known = store.marks.get(block.key);
   return [
@@ -229,19 +252,22 @@ function marksOf(store, block) {
   ].filter(Boolean);
 }
 
-/** What a card is called: the beginning of the prompt, or the name where there is none. */
+/** What a card is called: the beginning of the prompt, or the name where there is none.
+ *  @param {Block} block */
 export function titleOf(block) {
   const prompt = block.prompt.trim().replace(/\s+/g, " ");
-  if (block.type === "calculated_block") return isChosen(block) ? block.name : "Calculation";
+  if (block.type === "calculated_block") return isChosen(block) ? block.name ?? "" : "Calculation";
   return prompt.slice(0, 90) || "No words yet";
 }
 
-/** What stands below it: the type, and the name that somebody has given it. */
+/** What stands below it: the type, and the name that somebody has given it.
+ *  @param {Block} block */
 export function smallName(block) {
   const isAutomatic = !isChosen(block) || block.type === "calculated_block" || block.section === "outro";
   return isAutomatic ? typeName(block) : `${typeName(block)} · ${block.name}`;
 }
 
+/** @param {Block} block @param {string} words */
 function spoken(block, n, words, marks, faults, warnings) {
   const parts = [block.section === "outro" ? words : `${n + 1}. ${words}`, typeName(block),
     ...marks.map((mark) => MARKS[mark])];

@@ -18,13 +18,17 @@ const SHOW_SUFFIX = "))";
 const KINDS = [["always", "Always"], ["show_when", "Only when …"], ["hide_when", "Unless …"]];
 const PAUSE = 300;
 
+/** @typedef {{ key: string, isOpen: boolean, request: Send, announce?: Announce }} LogicOptions */
+
+/** @param {HTMLElement} element @param {Store} store @param {LogicOptions} options */
 export function mountLogic(element, store, options) {
   const logic = new Logic(element, store, options);
   logic.start();
   return logic;
 }
 
-/** The text of a precondition as an author writes it: the kind, the condition alone, and how far it is moved. */
+/** The text of a precondition as an author writes it: the kind, the condition alone, and how far it is moved.
+ *  @param {string} text */
 export function splitPrecondition(text) {
   if (text.startsWith(SHOW_PREFIX) && text.endsWith(SHOW_SUFFIX) && closesAtEnd(text)) {
     return { kind: "show_when", condition: text.slice(SHOW_PREFIX.length, -SHOW_SUFFIX.length),
@@ -47,26 +51,40 @@ function closesAtEnd(text) {
   return depth === 0 && !isQuoted;
 }
 
+/** @param {string} kind @param {string} condition */
 export function joinPrecondition(kind, condition) {
   if (!condition.trim()) return null;
   return kind === "show_when" ? `${SHOW_PREFIX}${condition}${SHOW_SUFFIX}` : condition;
 }
 
 class Logic {
+  /** @type {{ kind: string, input: HTMLInputElement, label: HTMLElement }[]} */ radios;
+  /** @type {ReturnType<typeof mountRows>} */ rows;
+  /** @type {HTMLDivElement} */ body;
+  /** @type {HTMLButtonElement} */ toggle;
+  /** @type {HTMLParagraphElement} */ says;
+  /** @type {HTMLUListElement} */ problems;
+  /** @type {HTMLParagraphElement} */ nothing;
+  /** @type {HTMLTextAreaElement} */ text;
+  /** @type {HTMLLabelElement} */ label;
+  /** @type {HTMLDivElement} */ textField;
   #drawn = [];
   #isWriting = false;
-  #stop = null;
+  /** @type {(() => void) | null} */ #stop = null;
   #asked = 0;
 
+  /** @param {HTMLElement} element @param {Store} store @param {LogicOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options });
+    this.element = element;
+    this.store = store;
+    this.options = options;
     this.isText = false;
     this.kind = "always";
     this.verify = afterPause(() => this.#verify(), PAUSE);
   }
 
   get block() {
-    return this.store.block(this.options.key);
+    return /** @type {Block} */ (this.store.block(this.options.key));
   }
 
   start() {
@@ -115,6 +133,7 @@ class Logic {
     this.#show();
   }
 
+  /** @param {Partial<Block>} fields @param {string} [label] @param {string | null} [merge] */
   #write(fields, label = "Change the condition", merge = null) {
     const empty = { precondition: null, show_when: null, hide_when: null };
     this.#isWriting = true;
@@ -279,7 +298,7 @@ class Logic {
   /** Say why the text cannot become rows, with the place marked. */
   #refuse(data) {
     const fault = data.violations?.[0];
-    const { condition, offset } = splitPrecondition(this.block.precondition);
+    const { condition, offset } = splitPrecondition(this.block.precondition ?? "");
     const column = (fault ?? data).column;
     const why = fault ? "This text has a fault, so it cannot be shown as rows." : "Rows cannot say this text.";
     const message = fault ? plainMessage(fault.message) : data.reason ?? "";
@@ -290,7 +309,7 @@ class Logic {
   /** The names whose answers are lists, for which `"x" in name` asks for one of them. */
   #lists() {
     return blocksBefore(this.store, this.options.key).filter((each) => each.kind === "choices")
-      .flatMap((each) => [each.name, `q${each.at + 1}`]);
+      .flatMap((each) => [each.name, `q${Number(each.at) + 1}`]);
   }
 
   async #ask(body) {
@@ -315,6 +334,7 @@ class Logic {
 
   /* Findings */
 
+  /** @param {string} words */
   #say(words) {
     this.says.replaceChildren(words);
     if (words) this.options.announce?.(words);

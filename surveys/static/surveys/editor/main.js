@@ -26,8 +26,9 @@ import { typeName } from "./types.js";
 
 const MOST_USERS = 5; // blocks that are named as those that use another one
 const SHOWN_FOR = 5_000; // milliseconds
-const root = document.getElementById("editor");
-const part = (name) => root.querySelector(`[data-part="${name}"]`);
+const root = /** @type {HTMLElement} */ (document.getElementById("editor"));
+/** @param {string} name */
+const part = (name) => /** @type {HTMLElement} */ (root.querySelector(`[data-part="${name}"]`));
 
 function start(state) {
   const store = createStore(state);
@@ -48,7 +49,7 @@ function start(state) {
     revalued: (key, before, after) => revalued(editor, key, before, after) });
   const list = mountList(part("list"), store, { ...actions, announce, openPalette, openHelp: () => keyboard.openHelp(),
     open: actions.open, chosen: () => showForm(panes) });
-  const startFrom = mountStart(root.querySelector("[data-part=start]"), store, { request, keeping, announce });
+  const startFrom = mountStart(part("start"), store, { request, keeping, announce });
   const preview = mountPreview(part("preview"), store, { request, keeping, announce });
   const saving = saveActions(editor, () => status);
   const status = mountStatus(part("status"), store,
@@ -61,18 +62,19 @@ function start(state) {
     { form: part("form"), announce, toList, save: saving.save, openPalette, step: actions.step });
   Object.assign(editor, { panes, form, list, palette, startFrom, preview, status });
   mountNotices(part("notices"), store, { keeping, state, ago, discard: saving.discard });
-  mountUndo(root.querySelector("[data-part=undo]"), store, announce);
-  mountFlow(root.querySelector("[data-part=flow]"), store, { request, announce });
-  mountFiles(root.querySelector("[data-part=files]"), store, { keeping, announce });
-  mountArchived(root.querySelector("[data-part=archived]"), store, { request });
+  mountUndo(part("undo"), store, announce);
+  mountFlow(part("flow"), store, { request, announce });
+  mountFiles(part("files"), store, { keeping, announce });
+  mountArchived(part("archived"), store, { request });
   if (document.activeElement === document.body) list.focus({ preventScroll: true }); // its keys work at once
   startFrom.openAsAsked();
   askAsAsked(store, actions);
-  window.colloquyEditor = editor; // for tests, and for the curious
+  Object.assign(window, { colloquyEditor: editor }); // for tests, and for the curious
   return editor;
 }
 
-/** A new poll begins with its question, whose text takes the focus; a reload adds no other. */
+/** A new poll begins with its question, whose text takes the focus; a reload adds no other.
+ *  @param {Store} store */
 function askAsAsked(store, actions) {
   const address = new URL(location.href);
   if (address.searchParams.get("start") !== "question") return;
@@ -142,7 +144,8 @@ async function archive(editor, key) {
   editor.list.focus();
 }
 
-/** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere. */
+/** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere.
+ *  @param {Store} store @param {Block} block */
 function usesInWords(store, block) {
   const name = nameOf(store, block);
   const users = usersOf(store.blocks.filter((each) => each.key !== block.key),
@@ -156,7 +159,8 @@ function usesInWords(store, block) {
   return `Conditions, formulas or texts use it, and need a change too: in ${called.join("; in ")}${more}. `;
 }
 
-/** What becomes of a block's answers; their number is told by the server. */
+/** What becomes of a block's answers; their number is told by the server.
+ *  @param {Block} block */
 async function answersOf(editor, block) {
   const after = "It leaves the script when you save it. Undo brings it back.";
   const counted = await countAnswers(editor, block);
@@ -166,7 +170,8 @@ async function answersOf(editor, block) {
     + after;
 }
 
-/** Ask before an option goes that people may have chosen. */
+/** Ask before an option goes that people may have chosen.
+ *  @param {Block} block @param {BlockOption} option */
 function confirmOption(editor, block, option, noun) {
   const words = countAnswers(editor, block, option).then((counted) => {
     if (counted === null) return "Answers that have it keep it in results and exports. Undo brings it back.";
@@ -179,8 +184,10 @@ function confirmOption(editor, block, option, noun) {
 }
 
 /** In how many responses a block was answered, or one of its options was chosen: "3 responses"; empty for none, null if
- *  the server does not tell. */
-async function countAnswers({ store, request }, block, option = null) {
+ *  the server does not tell.
+ *  @param {{ store: Store, request: Send }} editor @param {Block} block
+ *  @param {BlockOption} [option] @param {BlockOption} option */
+async function countAnswers({ store, request }, block, option) {
   try {
     const url = (store.urls.answers ?? "blocks/0/answers/").replace("/0/", `/${block.id}/`);
     const { status, data } = await request("GET", option ? `${url}?option=${option.id}` : url);
@@ -191,6 +198,7 @@ async function countAnswers({ store, request }, block, option = null) {
   }
 }
 
+/** @param {Block} block @param {Store} store */
 function formTools(block, store, actions) {
   if (block.section === "outro" || !store.mayEdit || store.isLive) return [];
   const tool = (name, label, act) =>
@@ -225,6 +233,7 @@ function revalued({ store, announce }, key, before, after) {
   if (carried) announce(`The new value was carried into the logic of ${plural(carried, "block")}.`);
 }
 
+/** @param {Issue} issue */
 function jump(editor, panes, issue) {
   if (!issue.key) {
     panes.show("list");
@@ -309,6 +318,7 @@ async function turnScoringOn({ store, request, keeping, announce }) {
 
 /* Small things */
 
+/** @param {Store} store */
 function mountUndo(element, store, announce) {
   const button = (name, label, keys, act) =>
     h("button", { type: "button", class: "icon-button", "aria-label": label, title: `${label} (${keys})`,
@@ -335,4 +345,4 @@ function announcer(element, shown) {
   };
 }
 
-start(JSON.parse(document.getElementById("editor-state").textContent));
+start(JSON.parse(document.getElementById("editor-state")?.textContent ?? ""));

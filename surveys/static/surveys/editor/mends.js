@@ -11,11 +11,12 @@ import { carryName, nameInstead } from "./renaming.js";
 const POSITION = /q[0-9]+/; // the first one in a message is the name that it is about
 const AFTER = new Set(["when_correct", "when_incorrect"]);
 
+/** @param {Issue} issue @param {{ store: Store, key: string, announce?: Announce }} options */
 export function mendsOf(issue, { store, key, announce }) {
   if (issue.code !== "ambiguous_name" || !store.mayEdit || store.isLive) return [];
-  const [name] = POSITION.exec(issue.message) ?? [];
+  const [name = ""] = POSITION.exec(issue.message) ?? [];
   const own = store.blocks.filter((block) => block.section !== "outro");
-  const named = own.find((block) => title(block.name ?? "") === title(name ?? ""));
+  const named = own.find((block) => title(block.name ?? "") === title(name));
   if (!named) return [];
   const field = issue.path.split(/[.[]/)[0];
   const at = store.indexOf(key);
@@ -28,28 +29,31 @@ export function mendsOf(issue, { store, key, announce }) {
   });
 }
 
-/** Give the block that is called like a position another name. If that block was meant, the text names it. */
+/** Give the block that is called like a position another name. If that block was meant, the text names it.
+ *  @param {Store} store */
 function mend(store, { key, field, name, named, isNamed, announce }) {
   let after = null;
   store.change((blocks) => {
-    const block = blocks.find((each) => each.key === named);
+    const block = /** @type {Block} */ (blocks.find((each) => each.key === named));
     const others = blocks.filter((each) => each !== block);
     const before = block.name;
     after = freeName(others, wordsOf(block.prompt), blocks.indexOf(block) + 1);
     block.name = after;
     carryName(blocks, before, after);
-    if (isNamed) nameInstead(blocks.find((each) => each.key === key), field, name, after);
+    const own = blocks.find((each) => each.key === key);
+    if (isNamed && own) nameInstead(own, field, name, after);
   }, "Rename the block");
   announce?.(`Block ${store.indexOf(named) + 1} is called ${after} now.`);
 }
 
-/** A new block that was given no name gets one from its words, once there are some. */
+/** A new block that was given no name gets one from its words, once there are some.
+ *  @param {Store} store @param {string} key */
 export function nameByWords(store, key) {
   const block = store.block(key);
   const words = wordsOf(block?.prompt ?? "");
-  if (!words || block.id || store.isLive || !isAutomaticName(block.name)) return;
+  if (!block || !words || block.id || store.isLive || !isAutomaticName(block.name)) return;
   store.change((blocks) => {
-    const own = blocks.find((each) => each.key === key);
+    const own = /** @type {Block} */ (blocks.find((each) => each.key === key));
     const before = own.name;
     own.name = freeName(blocks.filter((each) => each !== own), words);
     if (before) carryName(blocks, before, own.name);

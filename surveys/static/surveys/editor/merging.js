@@ -11,7 +11,7 @@ import { carryName } from "./renaming.js";
 import { PICTURES } from "./types.js";
 
 /** The parts of a block that are compared and taken as one, with the words for them. */
-export const PARTS = [
+export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["type", "Type", ["type"]],
   ["section", "Section", ["section"]],
   ["name", "Name", ["name"]],
@@ -28,24 +28,46 @@ export const PARTS = [
   ["look", "Look", ["answer_style", "color", "randomize_options"]],
   ["scale", "Scale", ["scale"]],
   ["continue", "Button", ["continue"]],
-];
+]);
 const OF_OUTRO = new Set(["prompt", "pictures", "continue"]);
 
-/** The rows of a comparison, in the order of the script. Texts of `yours` follow blocks that they have renamed. */
+/**
+ * @typedef {object} MergeRow
+ * @property {string} id
+ * @property {Block | null} base
+ * @property {Block | null} theirs
+ * @property {Block | null} yours
+ * @property {{ name: string, label: string, by: string }[]} parts  those that differ, and who changed them
+ * @property {boolean} isOutro
+ * @property {string} kind  same, theirs, yours, both or conflict
+ * @property {string | null} choice
+ * @property {string[]} choices
+ */
+
+/** @typedef {{ isConflict: boolean, choice: string | null, theirs: string[], yours: string[] }} MergeOrder */
+
+/** The rows of a comparison, in the order of the script. Texts of `yours` follow blocks that they have renamed.
+ *  @param {StoredBlock[] | null} base @param {StoredBlock[]} theirs @param {StoredBlock[]} yours */
 export function compare(base, theirs, yours) {
   const [was, stored, drafted] = [base && withKeys(base), withKeys(theirs),
     following(base, theirs, withKeys(structuredClone(yours)))];
   const sides = [was ?? [], stored, drafted].map((blocks) => new Map(blocks.map((block) => [identity(block), block])));
   const ids = spliced(spliced(stored.map(identity), drafted.map(identity)), was?.map(identity) ?? []);
-  return ids.map((id) => row(id, ...sides.map((side) => side.get(id) ?? null), was !== null));
+  return ids.map((id) => {
+    const [before, stands, mine] = sides.map((side) => side.get(id) ?? null);
+    return row(id, before, stands, mine, was !== null);
+  });
 }
 
-/** The rows in which anything differs. */
+/** The rows in which anything differs.
+ *  @param {MergeRow[]} rows */
 export function differing(rows) {
   return rows.filter((each) => each.kind !== "same");
 }
 
-/** Whether both sides have moved blocks, each in its own way; and the order that is taken if nobody decides. */
+/** Whether both sides have moved blocks, each in its own way; and the order that is taken if nobody decides.
+ *  @param {StoredBlock[] | null} base @param {StoredBlock[]} theirs @param {StoredBlock[]} yours
+ *  @returns {MergeOrder} */
 export function orderOf(base, theirs, yours) {
   const lists = [base ?? theirs, theirs, yours]
     .map((blocks) => blocks.filter((block) => block.section !== "outro").map(identity));
@@ -55,28 +77,36 @@ export function orderOf(base, theirs, yours) {
   return { isConflict, choice: drafted === was ? "theirs" : "yours", theirs: lists[1], yours: lists[2] };
 }
 
-/** The blocks of the result. Rows without a choice count as the draft's. */
+/** The blocks of the result. Rows without a choice count as the draft's.
+ *  @param {MergeRow[]} rows @param {MergeOrder} order */
 export function merge(rows, order) {
-  const results = new Map(rows.map((each) => [each.id, resultOf(each)]).filter(([, block]) => block));
+  /** @type {Map<string, Block>} */ const results = new Map();
+  for (const each of rows) {
+    const block = resultOf(each);
+    if (block) results.set(each.id, block);
+  }
   const [first, second] = order.choice === "theirs" ? [order.theirs, order.yours] : [order.yours, order.theirs];
   const placed = spliced(first.filter((id) => results.has(id)), second.filter((id) => results.has(id)));
-  const outro = [...results.keys()].filter((id) => results.get(id).section === "outro");
-  return [...placed, ...outro.filter((id) => !placed.includes(id))].map((id) => results.get(id));
+  const outro = [...results.keys()].filter((id) => results.get(id)?.section === "outro");
+  return [...placed, ...outro.filter((id) => !placed.includes(id))].map((id) => /** @type {Block} */ (results.get(id)));
 }
 
-/** The block that a row becomes; null if it is left out. */
+/** The block that a row becomes; null if it is left out.
+ *  @param {MergeRow} row @returns {Block | null} */
 export function resultOf({ theirs, yours, choice, parts, isOutro }) {
   if (isOutro && !theirs) return null; // the service removes and adds these
   if (choice === "both") return combined(theirs, yours, parts);
   const chosen = choice === "theirs" ? theirs : yours;
   if (!chosen) return isOutro ? theirs : null;
-  return isOutro ? combined(theirs, chosen, parts, true) : { ...chosen, key: (yours ?? theirs).key };
+  return isOutro ? combined(theirs, chosen, parts, true) : { ...chosen, key: (yours ?? chosen).key };
 }
 
 /* Comparing */
 
+/** @param {string} id @param {Block | null} base @param {Block | null} theirs @param {Block | null} yours
+ *  @param {boolean} hasBase @returns {MergeRow} */
 function row(id, base, theirs, yours, hasBase) {
-  const isOutro = (theirs ?? yours ?? base).section === "outro";
+  const isOutro = (theirs ?? yours ?? base)?.section === "outro";
   const parts = theirs && yours ? changedParts(base, theirs, yours, isOutro) : [];
   const found = { id, base, theirs, yours, parts, isOutro, kind: "same", choice: "yours",
     choices: ["theirs", "yours"] };
@@ -122,7 +152,8 @@ function changedParts(base, theirs, yours, isOutro) {
   return found;
 }
 
-/** A part of a block as a text that is equal for equal parts. */
+/** A part of a block as a text that is equal for equal parts.
+ *  @param {Block} block */
 function canonical(block, name) {
   if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswer(block)]);
   if (name === "logic" && (block.show_when || block.hide_when)) {
@@ -131,10 +162,12 @@ function canonical(block, name) {
   return JSON.stringify(fieldsOf(name).map((field) => sorted(emptied(block[field]))));
 }
 
+/** @param {BlockOption} option */
 function plainOption(option) {
   return ["value", "label", "emoji", "score_values", "anchor_position"].map((field) => sorted(emptied(option[field])));
 }
 
+/** @param {Block} block */
 function rightAnswer(block) {
   return block.options?.find((option) => option.key === correctKey(block))?.value ?? null;
 }
@@ -155,12 +188,14 @@ function sorted(value) {
     .map((name) => [name, sorted(value[name])]));
 }
 
+/** @param {{ id: number | null, key?: string }} block */
 function identity(block) {
-  return block.id ? `b${block.id}` : block.key;
+  return block.id ? `b${block.id}` : block.key ?? "";
 }
 
+/** @param {string} name */
 function fieldsOf(name) {
-  return PARTS.find(([each]) => each === name)[2];
+  return PARTS.find(([each]) => each === name)?.[2] ?? [];
 }
 
 /* Merging */

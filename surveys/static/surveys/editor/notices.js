@@ -5,7 +5,11 @@ import { h, inWords } from "./dom.js";
 
 const TICK = 1_000;
 
-/** `options`: keeping, state (of the page), ago(date), discard(). */
+/** @typedef {(then: Date) => string} Ago */
+/** @typedef {{ keeping: Keeping, state: PageState, ago: Ago, discard: () => void }} NoticeOptions */
+
+/** `options`: keeping, state (of the page), ago(date), discard().
+ *  @param {HTMLElement} element @param {Store} store @param {NoticeOptions} options */
 export function mountNotices(element, store, { keeping, state, ago, discard }) {
   const { local } = keeping;
   if (local && isWorthAsking(local, store)) askForLocal(element, store, keeping, { local, state, ago });
@@ -13,12 +17,14 @@ export function mountNotices(element, store, { keeping, state, ago, discard }) {
   if (state.draft && store.mayEdit) tellOfDraft(element, store, { keeping, state, ago, discard });
 }
 
+/** @param {Store} store */
 function isWorthAsking(local, store) {
   const sent = (blocks) => JSON.stringify(toWire(blocks, store.known));
   return store.mayEdit && sent(local.blocks) !== sent(store.blocks);
 }
 
-/** The last visit ended before the server had everything. If it has nothing newer, the copy is taken at once. */
+/** The last visit ended before the server had everything. If it has nothing newer, the copy is taken at once.
+ *  @param {Store} store */
 function askForLocal(element, store, keeping, { local, state, ago }) {
   if (local.version === (state.draft?.version ?? null)) {
     keeping.useLocal(true);
@@ -32,7 +38,8 @@ function askForLocal(element, store, keeping, { local, state, ago }) {
   element.append(note);
 }
 
-/** The draft of an earlier visit. Once it is kept anew, the bar at the bottom tells its time alone. */
+/** The draft of an earlier visit. Once it is kept anew, the bar at the bottom tells its time alone.
+ *  @param {Store} store */
 function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   const saved = new Date(state.draft.saved_at);
   const time = h("time", { datetime: saved.toISOString(), title: inWords(saved) }, ago(saved));
@@ -54,6 +61,7 @@ function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   element.append(note);
 }
 
+/** @param {any} words @param {[string, () => void][]} actions */
 function notice(words, ...actions) {
   return h("div", { class: "notice" }, h("p", {}, words),
     actions.map(([label, act]) => h("button", { type: "button", class: "ed-link", onclick: act }, label)));

@@ -12,13 +12,19 @@ import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
 
 const COLUMNS_OF_SCORES = 2; // more buckets than this stand in a line of their own
 
+/** @param {FormContext} cx */
 export function mountOptions(cx) {
   return new Options(cx).element;
 }
 
 class Options {
-  #rows = new Map();
+  /** @type {HTMLSpanElement} */ count;
+  /** @type {HTMLButtonElement} */ add;
+  /** @type {HTMLInputElement} */ values;
+  /** @type {HTMLDivElement} */ head;
+  /** @type {Map<string, Row>} */ #rows = new Map();
 
+  /** @param {FormContext} cx */
   constructor(cx) {
     this.cx = cx;
     this.isRanking = cx.block.type === "ranking";
@@ -48,7 +54,7 @@ class Options {
       for (const row of this.list.children) row.classList.toggle("is-used", row === current);
     };
     this.list.addEventListener("focusin", (event) => {
-      current = event.target.closest(".option-row");
+      current = /** @type {Element} */ (event.target).closest(".option-row");
       if (!isPressed) setTimeout(mark);
     });
     this.list.addEventListener("mousedown", () => {
@@ -91,6 +97,7 @@ class Options {
         h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
   }
 
+  /** @param {Block} block */
   update(block) {
     const options = block.options ?? [];
     const hasLabels = options.some((option) => option.label !== null && option.label !== undefined);
@@ -107,7 +114,7 @@ class Options {
       Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
     const right = correctKey(block);
     const keys = new Set(options.map((option) => option.key));
-    for (const [key, row] of this.#rows) if (!keys.has(key)) this.#drop(key, row);
+    for (const key of this.#rows.keys()) if (!keys.has(key)) this.#drop(key);
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
       row.update(option, { n, count: options.length, showsValues, isRight: option.key === right,
@@ -128,6 +135,7 @@ class Options {
       ...names.map(([name, kind]) => h("span", { class: kind, title: name }, name)));
   }
 
+  /** @param {BlockOption} option */
   #makeRow(option) {
     const row = new Row(this, option);
     this.#rows.set(option.key, row);
@@ -141,6 +149,8 @@ class Options {
     this.cx.fields.delete(`options.${key}`);
   }
 
+  /** @param {(options: BlockOption[]) => BlockOption[] | void} fn @param {string} label
+   *  @param {string | null} [merge] */
   change(fn, label, merge = null) {
     return this.cx.change((block) => changeOptions(block, fn), label, merge);
   }
@@ -154,7 +164,7 @@ class Options {
       options.splice(at, 0, ...added);
       return options;
     }, `Add ${this.noun}`);
-    this.#rows.get(added.at(-1).key)?.focus();
+    this.#rows.get(added.at(-1)?.key ?? "")?.focus();
   }
 
   /** Enter in an option: on to the next one, if that is still empty; else a new one comes between. */
@@ -212,7 +222,7 @@ class Options {
     if (!this.canChangeList) return;
     const { block, store } = this.cx;
     const option = block.options?.find((each) => each.key === key);
-    const mayBeChosen = option && store.answered.has(block.id) && store.known.options.has(option.id);
+    const mayBeChosen = option && block.id && store.answered.has(block.id) && store.known.options.has(option.id);
     if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
     this.cx.options.confirmOption(block, option, this.noun)
       .then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
@@ -238,10 +248,10 @@ class Options {
   place(key, beforeIn) {
     this.change((options) => {
       const before = beforeIn(options);
-      const option = options.find((each) => each.key === key);
+      const moved = options.filter((each) => each.key === key);
       const others = options.filter((each) => each.key !== key);
       const at = others.findIndex((each) => each.key === before);
-      others.splice(at < 0 ? others.length : at, 0, option);
+      others.splice(at < 0 ? others.length : at, 0, ...moved);
       return others;
     }, `Move ${this.noun}`);
   }
@@ -262,14 +272,14 @@ class Options {
 
   #focusAt(n) {
     const key = this.cx.block.options?.[n]?.key;
-    return this.#rows.get(key)?.focus() ?? false;
+    return this.#rows.get(key ?? "")?.focus() ?? false;
   }
 
   #makeSortable() {
     makeSortable(this.list, {
       item: ".option-row", grip: ".grip", gripOnly: true, canDrag: () => true,
-      scroller: this.list.closest(".pane") ?? document.scrollingElement,
-      name: (row) => row.querySelector("input").value || this.noun,
+      scroller: this.list.closest(".pane") ?? document.documentElement,
+      name: (row) => row.querySelector("input")?.value || this.noun,
       slots: () => slotsBetween([...this.list.children], this.list.getBoundingClientRect().top),
       drop: (row, slot) => {
         if (slot.before !== row) this.place(row.dataset.key, () => slot.before?.dataset.key ?? null);
@@ -283,6 +293,7 @@ function made(value) {
 }
 
 class Row {
+  /** @param {Options} list @param {BlockOption} option */
   constructor(list, option) {
     this.list = list;
     this.key = option.key;
@@ -314,6 +325,7 @@ class Row {
     this.noun = noun;
   }
 
+  /** @param {string} name @param {() => void} onclick @param {string | null} [tabindex] */
   #tool(name, onclick, tabindex = null) {
     return h("button", { type: "button", class: "icon-button", tabindex, onclick, disabled: !this.list.canChangeList },
       icon(name));
@@ -347,6 +359,7 @@ class Row {
     return { bucket, input, element };
   }
 
+  /** @param {BlockOption} option */
   update(option, { n, count, showsValues, isRight, isShuffled }) {
     const name = `${this.noun.charAt(0).toUpperCase()}${this.noun.slice(1)} ${n + 1}`;
     const shown = option.label ?? option.value;
@@ -377,6 +390,7 @@ class Row {
     if (this.entry.disabled) describe(this.entry, "why-closed", true);
   }
 
+  /** @param {BlockOption} option */
   #showEmoji(option, name) {
     attribute(this.emoji, "aria-label", option.emoji ? `${name}, emoji ${option.emoji}: change`
       : `${name}: add an emoji`);

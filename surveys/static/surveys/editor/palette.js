@@ -3,14 +3,22 @@
 import { attribute, h, icon } from "./dom.js";
 import { GROUPS, IN_POLLS, INSTEAD, TYPES } from "./types.js";
 
-/** `options`: add(type). Answers `{open()}`. */
+/** `options`: add(type). Answers `{open()}`.
+ *  @param {HTMLElement} element @param {Store} store @param {{ add(type: string): void }} options */
 export function mountPalette(element, store, options) {
   return new Palette(element, store, options);
 }
 
+/** A type to choose. @typedef {{ type: string, about: typeof TYPES[string], element: HTMLElement }} Choice */
+
 class Palette {
+  /** @type {Choice[]} */ choices = [];
+  /** @type {{ choices: Choice[], element: HTMLElement }[]} */ groups = [];
+
+  /** @param {HTMLElement} element @param {Store} store @param {{ add(type: string): void }} options */
   constructor(element, store, options) {
-    Object.assign(this, { store, options });
+    this.store = store;
+    this.options = options;
     this.search = h("input",
       { type: "search", class: "entry", role: "combobox", "aria-label": "Search the types of blocks",
         "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",

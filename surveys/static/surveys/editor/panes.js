@@ -2,9 +2,11 @@
 
 import { attribute } from "./dom.js";
 
+/** @param {HTMLElement} root */
 export function mountPanes(root) {
-  const buttons = [...root.querySelectorAll("[data-show-pane]")];
+  const buttons = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[data-show-pane]")]);
   const narrow = matchMedia("(max-width: 60rem)");
+  /** @param {string | undefined} name @param {{ onlyNarrow?: boolean }} [options] */
   const show = (name, { onlyNarrow = false } = {}) => {
     if (onlyNarrow && !narrow.matches) return;
     const isOther = root.dataset.pane !== name;

@@ -6,20 +6,23 @@ import { MAX_LABEL } from "./types.js";
 
 const MARKER = /^\s*(?:[-*•‣◦·–—]\s+|\(?\d{1,3}[.)]\s+|[a-zA-Z][.)]\s+|[○●☐☑□■]\s*)/;
 
-/** The lines of a pasted text, cleaned, without repetitions. */
+/** The lines of a pasted text, cleaned, without repetitions.
+ *  @param {string} pasted */
 export function linesOf(pasted) {
   const lines = pasted.normalize("NFC").split(/\r\n|\r|\n/).map((line) => line.replace(MARKER, "").trim());
   return [...new Set(lines.filter(Boolean))];
 }
 
-/** The lines that become options where there is room for so many, and those that are left out. */
+/** The lines that become options where there is room for so many, and those that are left out.
+ *  @param {string[]} lines @param {number} room */
 export function divide(lines, room) {
   const fitting = lines.filter((line) => !isLong(line));
   return { taken: fitting.slice(0, Math.max(0, room)), tooMany: fitting.slice(Math.max(0, room)),
     tooLong: lines.filter(isLong) };
 }
 
-/** What became of a pasted list, in a sentence. */
+/** What became of a pasted list, in a sentence.
+ *  @param {ReturnType<typeof divide>} parts @param {string} noun @param {number} most */
 export function told({ taken, tooMany, tooLong }, noun, most) {
   const left = ({ length }, reason) =>
     (length ? `; ${plural(length, "line")} ${length === 1 ? "was" : "were"} left out, because ${reason}` : "");
@@ -28,8 +31,11 @@ export function told({ taken, tooMany, tooLong }, noun, most) {
     + `${left(tooLong, `an ${noun} has at most ${MAX_LABEL} characters`)}.`;
 }
 
+/** What is left of a pasted list. @typedef {{ rest: string[], says: string, isFull: boolean }} Left */
+
 /** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says, isFull }`, full if
-    nothing more can be added. `before` is such a rest. */
+    nothing more can be added. `before` is such a rest.
+ *  @param {string} noun @param {(lines: string[]) => Left} take @param {Left | null} [before] */
 export function askForList(noun, take, before = null) {
   const label = h("label", { for: "pasted-list" }, `One ${noun} on each line`);
   const close = h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Cancel");
@@ -74,7 +80,7 @@ export function askForList(noun, take, before = null) {
     area.focus();
   });
   area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) dialog.querySelector("form").requestSubmit();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) dialog.querySelector("form")?.requestSubmit();
   });
   dialog.addEventListener("close", () => dialog.remove());
   if (before) keep(before);

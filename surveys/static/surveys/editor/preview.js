@@ -16,25 +16,43 @@ const QUIET = 150; // milliseconds after a check
 const TITLE = "Preview of the page";
 const UNREACHABLE = "The preview cannot be reached now. It comes back with the connection.";
 
+/** @typedef {{ request: Send, keeping: Keeping, announce: Announce }} PreviewOptions */
+
+/** @param {HTMLElement} element @param {Store} store @param {PreviewOptions} options */
 export function mountPreview(element, store, options) {
   return new Preview(element, store, options);
 }
 
-/** A frame with the respondent's page. */
+/** A frame with the respondent's page.
+ *  @param {string} url @param {string} [title] */
 export function previewFrame(url, title = TITLE) {
   return h("iframe", { class: "preview-frame", title, src: url });
 }
 
 class Preview {
-  #frame = null;
-  #shown = null; // the blocks that the frame shows
+  /** @type {HTMLButtonElement} */ fold;
+  /** @type {HTMLDivElement} */ stage;
+  /** @type {HTMLParagraphElement} */ trouble;
+  /** @type {HTMLButtonElement} */ jumpButton;
+  /** @type {HTMLInputElement} */ follow;
+  /** @type {HTMLOListElement} */ path;
+  /** @type {HTMLDListElement} */ figures;
+  /** @type {HTMLParagraphElement} */ note;
+  /** @type {HTMLDivElement} */ body;
+  /** @type {HTMLIFrameElement | null} */ #frame = null;
+  /** @type {Block[] | null} */ #shown = null; // the blocks that the frame shows
   #later = afterPause(() => this.#catchUp(), QUIET);
-  #wanted = null; // the key of the block to follow to
+  /** @type {string | null} */ #wanted = null; // the key of the block to follow to
+  /** @type {{ key?: string, current?: string | null } | null} */
   #jumped = null; // the last jump: its key, and the block that was shown then
   #remembered = remembered();
+  /** @type {HTMLButtonElement[]} */ widths;
 
+  /** @param {HTMLElement} element @param {Store} store @param {PreviewOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options });
+    this.element = element;
+    this.store = store;
+    this.options = options;
     this.urls = {
       page: store.urls.preview ?? "preview/",
       state: store.urls.preview_state ?? "preview/state/",
@@ -157,6 +175,7 @@ class Preview {
     this.#readState();
   }
 
+  /** @param {string} words */
   #tell(words) {
     text(this.trouble, words);
     this.trouble.hidden = !words;
@@ -230,7 +249,7 @@ class Preview {
   /** What a jump to a block that shows nothing comes to. */
   #aside() {
     const { key, current } = this.#jumped ?? {};
-    if (this.store.block(key)?.type !== "calculated_block" || this.state.current !== current) return "";
+    if (this.store.block(key ?? null)?.type !== "calculated_block" || this.state.current !== current) return "";
     return `A calculation shows nothing itself, so this is ${this.state.is_completed ? "the end" : "the next block"}. `;
   }
 

@@ -30,45 +30,53 @@ function looksLikeVariable(name) {
   return BASIC.has(name) || name.startsWith("score_") || name.startsWith("max_score_");
 }
 
-/** Whether a name in lower case means something else than a block, in logic, in texts or in the page's address. */
+/** Whether a name in lower case means something else than a block, in logic, in texts or in the page's address.
+ *  @param {string} name */
 export function meansSomethingElse(name) {
   return POSITION.test(name) || looksLikeVariable(name)
     || [KEYWORDS, LITERALS, PROMPT_ONLY, PAGE].some((words) => words.has(name));
 }
 
-/** A block's name as an expression writes it, so that it means this block only. */
+/** A block's name as an expression writes it, so that it means this block only.
+ *  @param {string} name */
 export function expressionForm(name) {
   const form = name.trim().replace(/[ -]/g, "_");
   if (KEYWORDS.has(form.toLowerCase())) return `(${title(form)})`;
   return POSITION.test(form) || looksLikeVariable(form) ? title(form) : form;
 }
 
-/** A block's name as [brackets] write it. */
+/** A block's name as [brackets] write it.
+ *  @param {string} name */
 export function tokenForm(name) {
   const isVariable = looksLikeVariable(name) || PROMPT_ONLY.has(name.trim().toLowerCase());
   return POSITION.test(name) || isVariable ? title(name) : name.trim();
 }
 
+/** @param {Store} store @param {Block} block */
 export function nameOf(store, block) {
   return block.name || store.marks?.get(block.key)?.name || "";
 }
 
-/** What people call a block: the name that somebody has given it, or else how its text begins. */
+/** What people call a block: the name that somebody has given it, or else how its text begins.
+ *  @param {Store} store @param {Block} block @param {number} [most] */
 export function calledOf(store, block, most = 60) {
   const name = nameOf(store, block);
   return isChosen(block, name) ? name : shortened(block.prompt, most) || typeName(block);
 }
 
-/** The kind of a block's answer: choice, choices, number, text or any; undefined if it has none. */
+/** The kind of a block's answer: choice, choices, number, text or any; undefined if it has none.
+ *  @param {Store} store @param {string} type */
 export function kindOf(store, type) {
   return store.vocabulary.kinds?.[type];
 }
 
+/** @param {Store} store @param {string | undefined} kind @returns {Operator[]} */
 export function operatorsOf(store, kind) {
-  return store.vocabulary.operators?.[kind] ?? [];
+  return store.vocabulary.operators?.[kind ?? ""] ?? [];
 }
 
-/** The values that answers to a block can have, if they can be listed: pairs of a value and its name. */
+/** The values that answers to a block can have, if they can be listed: pairs of a value and its name.
+ *  @param {Block} block @returns {[string | number, string][]} */
 export function choicesOf(block) {
   const options = block.options ?? [];
   if (WITH_ITEMS.has(block.type)) return options.map((option) => [option.value, option.label || option.value]);
@@ -83,6 +91,7 @@ export function choicesOf(block) {
   });
 }
 
+/** @param {Store} store @param {Block} block */
 function subjectOf(store, block, at) {
   const name = nameOf(store, block);
   const calculated = block.type === "calculated_block" ? store.buckets.map(({ name: each }) => [each, each]) : null;
@@ -96,12 +105,14 @@ function subjectOf(store, block, at) {
   };
 }
 
+/** @param {string | null | undefined} text @param {number} [most] */
 export function shortened(text, most = 60) {
   const line = (text ?? "").replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1).trimEnd()}…` : line;
 }
 
-/** The blocks before `key` that have an answer and a name that logic can write. */
+/** The blocks before `key` that have an answer and a name that logic can write.
+ *  @param {Store} store @param {string} key @returns {Subject[]} */
 export function blocksBefore(store, key) {
   const end = store.blocks.findIndex((block) => block.key === key);
   return store.blocks.slice(0, Math.max(end, 0)).flatMap((block, at) => {
@@ -115,7 +126,8 @@ function bucketName(key) {
   return key.split("_").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
 }
 
-/** The variables of the script as it was opened, and those of buckets that its points have made since. */
+/** The variables of the script as it was opened, and those of buckets that its points have made since.
+ *  @param {Store} store */
 function terms(store) {
   const known = store.vocabulary.variables ?? [];
   if (!store.scoring || store.vocabulary.buckets?.length) return known;
@@ -129,6 +141,7 @@ function terms(store) {
   return [...known, ...made.filter((term) => !names.has(term.name))];
 }
 
+/** @param {Store} store @returns {Subject[]} */
 export function variables(store) {
   return terms(store).map(({ name, meaning, called }) => ({
     id: `variable:${name}`, name, called: called ?? name, form: name, kind: name === "answer" ? "any" : "number",
@@ -137,7 +150,8 @@ export function variables(store) {
   }));
 }
 
-/** The declared fields: what the page's address or a link sends along. Those with listed values have no others. */
+/** The declared fields: what the page's address or a link sends along. Those with listed values have no others.
+ *  @param {Store} store @returns {Subject[]} */
 export function fields(store) {
   return (store.vocabulary.fields ?? []).map(({ name, meaning, called, values }) => ({
     id: `variable:${name}`, name, called, form: name, kind: "text", choices: values.map((value) => [value, value]),
@@ -146,27 +160,29 @@ export function fields(store) {
   }));
 }
 
+/** @param {Store} store @param {string} key */
 export function subjects(store, key) {
   return [...blocksBefore(store, key), ...fields(store), ...variables(store)];
 }
 
-/** What a leaf names. A position means the block that stands there; anything out of reach is a stand-in. */
+/** What a leaf names. A position means the block that stands there; anything out of reach is a stand-in.
+ *  @param {Store} store @param {string} key @param {Condition} leaf @returns {Subject} */
 export function findSubject(store, key, leaf) {
   const known = subjects(store, key);
-  if (leaf.block) {
-    const found = known.find((each) => !each.isVariable && each.id === `block:${title(leaf.block)}`);
-    const later = store.blocks.find((block) => title(nameOf(store, block)) === title(leaf.block));
-    const gone = later ? null : store.gone(leaf.block);
+  const { block } = leaf;
+  if (block) {
+    const found = known.find((each) => !each.isVariable && each.id === `block:${title(block)}`);
+    const later = store.blocks.find((each) => title(nameOf(store, each)) === title(block));
+    const other = later ?? store.gone(block);
     const why = later ? "not before this block" : "removed";
-    const called = later ?? gone ? calledOf(store, later ?? gone) : leaf.block;
-    return found ?? standIn(`block:${title(leaf.block)}`, leaf.block, why, called);
+    return found ?? standIn(`block:${title(block)}`, block, why, other ? calledOf(store, other) : block);
   }
   const name = (leaf.variable ?? "").replace(/^\((.*)\)$/, "$1");
   const found = known.find((each) => each.id === `variable:${name}`);
   if (found) return found;
   const atPosition = POSITION.test(name) ? known.find((each) => each.at === Number(name.slice(1)) - 1) : null;
   if (atPosition) {
-    const called = `${atPosition.called} · the block at place ${atPosition.at + 1}`;
+    const called = `${atPosition.called} · the block at place ${Number(atPosition.at) + 1}`;
     return { ...atPosition, id: `variable:${name}`, form: name, name: called, isVariable: true };
   }
   const byName = known.find((each) => each.id === `block:${title(name)}`);
@@ -178,13 +194,15 @@ function standIn(id, name, why, called = name) {
     suggestions: [], says: why, isMissing: true, isVariable: id.startsWith("variable:") };
 }
 
-/** The leaf's part that names a subject. */
+/** The leaf's part that names a subject.
+ *  @param {Subject} subject @returns {Condition} */
 export function referenceTo(subject) {
   if (!subject.isVariable) return { block: subject.block ? subject.name : subject.form };
   return { variable: subject.form };
 }
 
-/** What a text of this block may name. `answered`: the text comes after its own answer. */
+/** What a text of this block may name. `answered`: the text comes after its own answer.
+ *  @param {Store} store @param {string} key @param {{ answered?: boolean }} [options] @returns {Token[]} */
 export function tokens(store, key, { answered = false } = {}) {
   const block = store.block(key);
   const own = blocksBefore(store, key).filter((each) => !PROMPT_ONLY.has(each.name.trim().toLowerCase()));

@@ -6,19 +6,22 @@ import { title } from "./document.js";
 const NOBODY = "no block has this name";
 const TEXTS = ["prompt", "when_correct", "when_incorrect"];
 
-/** Answers how many blocks were changed. */
+/** Answers how many blocks were changed.
+ *  @param {Block[]} blocks @param {string | null} before @param {string | null} after */
 export function carryName(blocks, before, after) {
   if (!before || !after || title(before) === title(after)) return 0;
   return renamedIn(blocks, (name) => title(name) === title(before) && !/^q\d+$/.test(name), after).length;
 }
 
-/** The blocks whose conditions, formulas and texts refer to the block with this name at this place, counted from 1. */
+/** The blocks whose conditions, formulas and texts refer to the block with this name at this place, counted from 1.
+ *  @param {Block[]} blocks @param {{ name: string, place: number }} block */
 export function usersOf(blocks, { name, place }) {
   const isMeant = (form) => (/^q\d+$/.test(form) ? form === `q${place}` : Boolean(name) && title(form) === title(name));
   return blocks.filter((block) => renamedIn([structuredClone(block)], isMeant, NOBODY).length);
 }
 
-/** Write another name wherever `isOld` holds; answers the blocks in which it did. */
+/** Write another name wherever `isOld` holds; answers the blocks in which it did.
+ *  @param {Block[]} blocks */
 function renamedIn(blocks, isOld, after) {
   const form = written(after);
   return blocks.filter((block) => {
@@ -36,13 +39,16 @@ function renamedIn(blocks, isOld, after) {
   });
 }
 
-/** Whether the condition of a block is a text: a precondition beside rows follows from them. */
+/** Whether the condition of a block is a text: a precondition beside rows follows from them.
+ *  @param {Block} block */
 function isText(block) {
   return Boolean(block.precondition && !block.show_when && !block.hide_when);
 }
 
 /** The same for the value of an option of the block that has this name and this place, counted from 1. Rows cannot have
- *  a value with a quotation mark: the server makes a text of them when the script is saved. */
+ *  a value with a quotation mark: the server makes a text of them when the script is saved.
+ *  @param {Block[]} blocks @param {{ name: string | null | undefined, place: number }} block @param {string} before
+ *  @param {string} after */
 export function carryValue(blocks, { name, place }, before, after) {
   if (!name || !before || !after || before === after) return 0;
   const isMeant = (form) => (/^q\d+$/.test(form) ? form === `q${place}` : title(form) === title(name));
@@ -64,7 +70,8 @@ export function carryValue(blocks, { name, place }, before, after) {
   }).length;
 }
 
-/** A text or a condition of a block names another block by its name instead of by a position. */
+/** A text or a condition of a block names another block by its name instead of by a position.
+ *  @param {Block} block @param {string} field @param {string} position @param {string} name */
 export function nameInstead(block, field, position, name) {
   const isOld = (each) => each === position;
   if (field === "precondition") block[field] = inExpression(block[field], isOld, written(name));

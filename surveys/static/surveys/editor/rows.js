@@ -16,22 +16,35 @@ const MAX_DEPTH = 5; // groups within groups that can be added here
 const MAX_CHECKS = 24; // values as check boxes; more are a list to choose from
 const NUMBER = /^-?[0-9]+(\.[0-9]+)?$/;
 
+/**
+ * @typedef {object} RowsOptions
+ * @property {string} key
+ * @property {boolean} isOpen
+ * @property {(condition: Condition | null, merge: string | null) => void} change
+ * @property {() => void} [emptied]
+ * @property {Announce} [announce]
+ */
+
+/** @param {HTMLElement} element @param {Store} store @param {RowsOptions} options */
 export function mountRows(element, store, options) {
   return new Rows(element, store, options);
 }
 
-/** The condition of a new row: the nearest earlier question, or a field, its first comparison and value. */
+/** The condition of a new row: the nearest earlier question, or a field, its first comparison and value.
+ *  @param {Store} store @param {string} key */
 export function firstRow(store, key) {
   const subject = blocksBefore(store, key).at(-1) ?? fields(store)[0] ?? variables(store)[0];
   return subject ? rowOf(store, subject) : null;
 }
 
+/** @param {Store} store @param {Subject} subject */
 function rowOf(store, subject) {
   const operator = operatorsOf(store, subject.kind)[0];
   return { ...referenceTo(subject), op: operator.op, value: valueFor(operator, subject, null) };
 }
 
-/** The value that fits an operator, from the one that was there. */
+/** The value that fits an operator, from the one that was there.
+ *  @param {Subject} subject */
 function valueFor(operator, subject, before) {
   const single = Array.isArray(before) ? before[0] ?? null : before;
   if (operator?.takes === "list" && Array.isArray(before)) return before;
@@ -40,6 +53,7 @@ function valueFor(operator, subject, before) {
   return subject.choices.length ? subject.choices[0][0] : null;
 }
 
+/** @param {Condition | null | undefined} condition */
 export function isGroup(condition) {
   return Boolean(condition && (condition.all || condition.any));
 }
@@ -49,11 +63,15 @@ function partsOf(group) {
 }
 
 class Rows {
+  /** @type {{ leaf: Condition, path: string, element: HTMLElement, problems: HTMLElement, subject: HTMLElement }[]} */
   #marks = [];
-  #focus = null;
+  /** @type {string | null} */ #focus = null;
 
+  /** @param {HTMLElement} element @param {Store} store @param {RowsOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options });
+    this.element = element;
+    this.store = store;
+    this.options = options;
   }
 
   /** Draw the condition. The root is drawn as a group, also if it is a single row. */
@@ -72,7 +90,7 @@ class Rows {
     this.#marks = [];
     this.element.replaceChildren(this.#group(this.root, this.field, null, 1));
     this.showIssues();
-    if (this.#focus) this.element.querySelector(this.#focus)?.focus();
+    if (this.#focus) /** @type {HTMLElement | null} */ (this.element.querySelector(this.#focus))?.focus();
     this.#focus = null;
   }
 
@@ -86,6 +104,7 @@ class Rows {
     this.options.change(this.condition, merge);
   }
 
+  /** @param {string | null} [focus] */
   #rewrite(focus = null) {
     this.#focus = focus;
     this.#write();
@@ -98,6 +117,7 @@ class Rows {
     return `${parent}.${group.all ? "all" : "any"}[${n}]`;
   }
 
+  /** @param {string} path */
   #group(group, path, remove, depth) {
     const parts = partsOf(group);
     const list = h("ul", { class: "logic-parts" });
@@ -112,6 +132,7 @@ class Rows {
       this.#head(group, path, remove, depth), list, this.#buttons(group, depth));
   }
 
+  /** @param {string} path */
   #head(group, path, remove, depth) {
     const isJoined = partsOf(group).length > 1;
     if (!isJoined && depth === 1) return null;
@@ -181,26 +202,27 @@ class Rows {
 
   /* One row */
 
+  /** @param {Condition} leaf @param {string} path */
   #row(leaf, path, remove) {
     const element = h("div", { class: "logic-row" });
     const problems = h("ul", { class: "problems", id: newId("row-problems"), hidden: true });
-    const mark = { leaf, path, element, problems, subject: null };
-    this.#marks.push(mark);
     const remover = this.options.isOpen ? removeButton("Remove this condition", remove) : "";
     // What has the focus stays the same element, so that typing into it goes on.
     const redraw = { value: () => {}, rest: () => {} };
     redraw.value = () => element.querySelector(":scope > :is(.logic-value, .logic-entry)")
-      .replaceWith(this.#valueControl(leaf, this.#subjectOf(leaf)));
+      ?.replaceWith(this.#valueControl(leaf, this.#subjectOf(leaf)));
     redraw.rest = () => {
-      element.querySelector(".logic-operator").replaceWith(this.#operatorPicker(leaf, redraw));
+      element.querySelector(".logic-operator")?.replaceWith(this.#operatorPicker(leaf, redraw));
       redraw.value();
     };
-    mark.subject = this.#subjectPicker(leaf, redraw);
-    element.append(mark.subject, this.#operatorPicker(leaf, redraw), this.#valueControl(leaf, this.#subjectOf(leaf)),
+    const subject = this.#subjectPicker(leaf, redraw);
+    this.#marks.push({ leaf, path, element, problems, subject });
+    element.append(subject, this.#operatorPicker(leaf, redraw), this.#valueControl(leaf, this.#subjectOf(leaf)),
       remover, problems);
     return element;
   }
 
+  /** @param {Condition} leaf */
   #subjectOf(leaf) {
     return findSubject(this.store, this.options.key, leaf);
   }
@@ -211,6 +233,7 @@ class Rows {
     this.showIssues();
   }
 
+  /** @param {Condition} leaf */
   #subjectPicker(leaf, redraw) {
     const current = this.#subjectOf(leaf);
     const known = subjects(this.store, this.options.key);
@@ -221,7 +244,7 @@ class Rows {
     const others = known.filter((each) => each.isVariable && !each.isField);
     if (!known.some((each) => each.id === current.id)) select.append(choice(current.id, current.name));
     if (blocks.length) select.append(h("optgroup", { label: "Blocks" },
-      blocks.map((each) => choice(each.id, `${each.called} · Block ${each.at + 1}`, each.says))));
+      blocks.map((each) => choice(each.id, `${each.called} · Block ${Number(each.at) + 1}`, each.says))));
     if (sent.length) select.append(h("optgroup", { label: "Fields that are sent along" },
       sent.map((each) => choice(each.id, each.called, each.says))));
     if (others.length) select.append(h("optgroup", { label: "Variables" },
@@ -242,6 +265,7 @@ class Rows {
     return select;
   }
 
+  /** @param {Condition} leaf */
   #operatorPicker(leaf, redraw) {
     const subject = this.#subjectOf(leaf);
     const offered = operatorsOf(this.store, subject.kind);
@@ -249,8 +273,8 @@ class Rows {
     const select = h("select", { class: "entry logic-operator", "aria-label": "Comparison",
       disabled: !this.options.isOpen }, offered.map((each) => choice(each.op, each.words)));
     const isOwn = (each) => each.op === leaf.op;
-    if (!offered.some(isOwn)) select.append(choice(leaf.op, all.find(isOwn)?.words ?? leaf.op));
-    select.value = leaf.op;
+    if (!offered.some(isOwn)) select.append(choice(leaf.op ?? "", all.find(isOwn)?.words ?? leaf.op));
+    select.value = leaf.op ?? "";
     select.addEventListener("change", () => {
       leaf.op = select.value;
       leaf.value = valueFor(offered.find((each) => each.op === leaf.op), subject, leaf.value);
@@ -259,6 +283,7 @@ class Rows {
     return select;
   }
 
+  /** @param {Condition} leaf @param {Subject} subject */
   #valueControl(leaf, subject) {
     const operator = operatorsOf(this.store, subject.kind).find((each) => each.op === leaf.op);
     const isList = operator ? operator.takes === "list" : Array.isArray(leaf.value);
@@ -299,11 +324,13 @@ class Rows {
   }
 }
 
+/** @param {Condition} leaf */
 function replaceLeaf(leaf, next) {
   for (const name of Object.keys(leaf)) delete leaf[name];
   Object.assign(leaf, next);
 }
 
+/** @param {string} value @param {string | undefined} words @param {string | null} [title] */
 function choice(value, words, title = null) {
   return h("option", { value, title }, words);
 }
@@ -356,10 +383,9 @@ function entry({ leaf, subject, put, isOpen }) {
   const list = subject.suggestions?.length
     ? h("datalist", { id: newId("values") }, subject.suggestions.map(([value]) => h("option", { value }))) : null;
   const input = h("input", {
-    class: "entry logic-value", "aria-label": "Value", type: isNumber ? "number" : "text", step: isNumber
-      ? "any" : null,
-    list: list?.id, maxlength: 500, autocomplete: "off", value: leaf.value === null || leaf.value === undefined ? ""
-      : String(leaf.value), disabled: !isOpen,
+    class: "entry logic-value", "aria-label": "Value", type: isNumber ? "number" : "text",
+    step: isNumber ? "any" : null, list: list?.id, maxlength: 500, autocomplete: "off",
+    value: leaf.value === null || leaf.value === undefined ? "" : String(leaf.value), disabled: !isOpen,
   });
   input.addEventListener("input", () => {
     if (input.validity.badInput) return;

@@ -11,16 +11,19 @@ const FACES = {
 };
 const SIGNS = [["numbers", "Numbers", "numbers"], ["stars", "Stars", "star"], ["emoji", "Emoji", "smile"]];
 
+/** @param {FormContext} cx */
 export function mountScale(cx) {
   return new ScaleForm(cx).element;
 }
 
-/** The signs that a scale is drawn with. */
+/** The signs that a scale is drawn with.
+ *  @param {Block} block @returns {string} */
 export function iconOf(block) {
   return block.scale?.icon ?? RANGES[block.type].icon;
 }
 
-/** A scale whose points have no words, emoji or scores. */
+/** A scale whose points have no words, emoji or scores.
+ *  @param {Block} block */
 function makePlain(block) {
   block.options = null;
   markCorrect(block, null);
@@ -28,8 +31,10 @@ function makePlain(block) {
 }
 
 class ScaleForm {
+  /** @type {HTMLInputElement} */ toggle;
   #rows = new Map();
 
+  /** @param {FormContext} cx */
   constructor(cx) {
     this.cx = cx;
     this.type = cx.block.type;
@@ -64,7 +69,7 @@ class ScaleForm {
     const { cx, type } = this;
     const { starts, fewest, most } = RANGES[type];
     const low = starts[0];
-    const last = starts.at(-1) + most - 1;
+    const last = Math.max(...starts) + most - 1;
     const numbers = Array.from({ length: last - low - fewest + 2 }, (_, n) => low + fewest - 1 + n);
     const set = (field) => (value) => cx.change((block) => { block[field] = value; fitPoints(block); },
       "Change the range");
@@ -73,15 +78,17 @@ class ScaleForm {
     const to = selectField(cx, "max", { label: starts.length > 1 ? "To" : "Points", contract: "max",
       choices: numbers.map((n) => [n, String(n)]), onChange: set("max") });
     const [least, greatest] = RANGES[type].points;
-    for (const [path, standard] of [["min", least], ["max", greatest]]) this.#standard(path, standard);
+    this.#standard("min", least);
+    this.#standard("max", greatest);
     return h("div", { class: "field-row" }, from, to);
   }
 
-  /** Where the block leaves a bound open, its field shows the type's own. */
+  /** Where the block leaves a bound open, its field shows the type's own.
+   *  @param {string} path */
   #standard(path, standard) {
     const field = this.cx.fields.get(path);
     if (!field) return;
-    const control = field.element.querySelector("select");
+    const control = /** @type {HTMLSelectElement} */ (field.element?.querySelector("select"));
     field.update = (block) => { control.value = String(block[path] ?? standard); };
     field.update(this.cx.block);
     for (const empty of control.querySelectorAll("option[value='']")) empty.remove();
@@ -123,6 +130,7 @@ class ScaleForm {
     this.update(this.cx.block);
   }
 
+  /** @param {Block} block */
   update(block) {
     const options = new Map((block.options ?? []).map((option) => [option.value, option]));
     this.#draw(block, options);
@@ -156,7 +164,8 @@ class ScaleForm {
     return Boolean(first);
   }
 
-  /** The scale in small, as it will look. */
+  /** The scale in small, as it will look.
+   *  @param {Block} block */
   #draw(block, options) {
     const signs = iconOf(block);
     const points = pointsOf(block);
@@ -177,6 +186,7 @@ class ScaleForm {
 }
 
 class PointRow {
+  /** @param {FormContext} cx @param {number} point */
   constructor(cx, point) {
     this.cx = cx;
     this.point = point;
@@ -203,6 +213,7 @@ class PointRow {
     return { bucket, input, element: input };
   }
 
+  /** @param {BlockOption} option */
   update(option, right) {
     this.key = option?.key ?? null;
     this.problems = this.key && this.problems.key !== this.key ? this.#problemsOf(this.key) : this.problems;
@@ -259,7 +270,7 @@ class PointRow {
     const step = { ArrowUp: -1, ArrowDown: 1, Enter: 1 }[event.key];
     if (!step || event.isComposing || event.ctrlKey || event.metaKey) return;
     const row = step < 0 ? this.element.previousElementSibling : this.element.nextElementSibling;
-    row?.querySelector("input[type=text]")?.focus();
+    /** @type {HTMLElement | null | undefined} */ (row?.querySelector("input[type=text]"))?.focus();
     event.preventDefault();
   }
 }

@@ -10,25 +10,49 @@ import { h } from "./dom.js";
 const THRESHOLD = 5;
 const EDGE = 40; // pixels from the edge in which the list scrolls by itself
 
+/** A place between items: `y` in pixels of the window. @typedef {{ y: number, before: any }} Slot */
+
+/**
+ * @typedef {object} SortableOptions
+ * @property {string} item
+ * @property {string} grip
+ * @property {boolean} [gripOnly]
+ * @property {Element} scroller
+ * @property {(item: HTMLElement) => boolean} canDrag
+ * @property {(item: HTMLElement) => string} name
+ * @property {() => any[]} slots  of Slots, which may say more of a place
+ * @property {(item: HTMLElement, slot: any) => void} drop
+ */
+
+/** @param {HTMLElement} container @param {SortableOptions} options */
 export function makeSortable(container, options) {
   container.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
-    const item = event.target.closest(options.item);
+    const target = /** @type {Element} */ (event.target);
+    const item = /** @type {HTMLElement | null} */ (target.closest(options.item));
     if (!item || !container.contains(item) || !options.canDrag(item)) return;
-    const onGrip = event.target.closest(options.grip);
+    const onGrip = target.closest(options.grip);
     if (!onGrip && (event.pointerType !== "mouse" || options.gripOnly)) return;
     new Drag(container, item, event, options);
   });
 }
 
 class Drag {
+  /** @type {HTMLDivElement} */ line;
+  /** @type {HTMLDivElement} */ ghost;
   #isMoving = false;
-  #slot = null;
+  /** @type {Slot | null} */ #slot = null;
   #frame = 0;
 
+  /** @param {HTMLElement} container @param {HTMLElement} item @param {PointerEvent} event
+   *  @param {SortableOptions} options */
   constructor(container, item, event, options) {
-    Object.assign(this, { container, item, options, startX: event.clientX, startY: event.clientY,
-      id: event.pointerId });
+    this.container = container;
+    this.item = item;
+    this.options = options;
+    this.startX = event.clientX;
+    this.startY = event.clientY;
+    this.id = event.pointerId;
     this.x = event.clientX;
     this.y = event.clientY;
     this.controller = new AbortController();
@@ -113,8 +137,10 @@ function swallowClick() {
   setTimeout(() => removeEventListener("click", stop, { capture: true }), 0);
 }
 
-/** The places between the elements of a vertical list, as `{y, before}`. */
+/** The places between the elements of a vertical list, as `{y, before}`.
+ *  @param {Element[]} elements @param {number} end @returns {Slot[]} */
 export function slotsBetween(elements, end) {
+  /** @type {Slot[]} */
   const slots = elements.map((element) => ({ y: element.getBoundingClientRect().top - 2, before: element }));
   const last = elements.at(-1);
   slots.push({ y: last ? last.getBoundingClientRect().bottom + 2 : end, before: null });

@@ -16,16 +16,32 @@ const EVERY = 1_000; // milliseconds between two looks at a job
 const MOST_MISSED = 30; // looks in a row without an answer, after which a job counts as lost
 const MOST_BYTES = 900_000;
 
+/** @typedef {{ request: Send, keeping: Keeping, announce: Announce }} StartOptions */
+
+/** @param {HTMLElement} element @param {Store} store @param {StartOptions} options */
 export function mountStart(element, store, options) {
   return new Start(element, store, options);
 }
 
+/** A script that AI writes: what was asked for, and what has become of it.
+ *  @typedef {{ id: number, words: string, says: string, found: Record<string, any> | null }} Job */
+
 class Start {
-  #job = null; // a script by AI: { id, words, found }, also while the dialog is closed
+  /** @type {HTMLButtonElement[]} */ ways = [];
+  /** @type {HTMLHeadingElement} */ heading;
+  /** @type {HTMLDivElement} */ panel;
+  /** @type {HTMLParagraphElement} */ status;
+  /** @type {HTMLDivElement} */ result;
+  /** @type {HTMLDialogElement} */ dialog;
+  /** @type {HTMLTextAreaElement} */ intent;
+  /** @type {HTMLButtonElement} */ write;
+  /** @type {Job | null} */ #job = null; // also while the dialog is closed
   #visit = 0; // grows when the dialog opens or closes, so that late answers are not taken
 
+  /** @param {HTMLElement} element @param {Store} store @param {StartOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { store, options });
+    this.store = store;
+    this.options = options;
     const { urls } = store;
     this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/",
       projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
@@ -40,7 +56,7 @@ class Start {
   #build() {
     this.heading = h("h2", { id: "start-title", tabindex: "-1" }, "Start from…");
     this.ways = Object.entries(WAYS).map(([way, name]) =>
-        h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
+      h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
     this.panel = h("div", { class: "start-panel" });
     this.status = h("p", { role: "status", class: "help" });
     this.result = h("div", { class: "start-result" });
@@ -64,8 +80,8 @@ class Start {
   /** Open the way that the address asks for, as after the form of a new project; a reload asks no more. */
   openAsAsked() {
     const address = new URL(location.href);
-    const way = address.searchParams.get("start");
-    if (!(way in WAYS) || !this.dialog) return;
+    const way = address.searchParams.get("start") ?? "";
+    if (!Object.hasOwn(WAYS, way) || !this.dialog) return;
     address.searchParams.delete("start");
     history.replaceState(history.state, "", address);
     this.open(way);
@@ -92,7 +108,7 @@ class Start {
     const draw = { sentence: () => this.#sentence(), template: () => this.#templates(), file: () => this.#file(),
       project: () => this.#projects() };
     this.panel.replaceChildren(...draw[way]());
-    this.panel.querySelector("textarea, input")?.focus();
+    /** @type {HTMLElement | null} */ (this.panel.querySelector("textarea, input"))?.focus();
     if (way === "sentence") this.#drawJob();
   }
 
@@ -131,8 +147,8 @@ class Start {
       missed = answer ? 0 : missed + 1;
       if (!answer && missed < MOST_MISSED) continue;
       now = answer ?? { status: "failed", error: this.status.textContent };
-      if (now.status === "running") job.says =
-        `The script is being written, for ${Math.round(now.seconds)} seconds now…`;
+      const seconds = Math.round(now.seconds);
+      if (now.status === "running") job.says = `The script is being written, for ${seconds} seconds now…`;
       if (this.#isShown && ["pending", "running"].includes(now.status)) this.#tell(job.says);
     }
     if (job !== this.#job) return;
@@ -168,7 +184,7 @@ class Start {
   }
 
   #cancel() {
-    const url = `${this.urls.generate}${this.#job.id}/`;
+    const url = `${this.urls.generate}${this.#job?.id}/`;
     this.#job = null;
     this.options.request("DELETE", url).catch(() => {}); // it is given up after ten minutes anyway
     this.result.replaceChildren();
@@ -196,12 +212,14 @@ class Start {
     return this.#searchable("Search the projects of this community", this.urls.projects, "projects",
       "No other project is called that.",
       (each) => [each.name, `${each.type === "poll" ? "Poll" : "Survey"}, ${plural(each.block_count, "block")}.`],
-      (each) =>
-        [h("button", { type: "button", class: "button", onclick: () => this.#fetch({ project: Number(each.id) },
-          `Start from ${each.name}`) }, `Copy the script of ${each.name}`)]);
+      (each) => [h("button", { type: "button", class: "button",
+        onclick: () => this.#fetch({ project: Number(each.id) }, `Start from ${each.name}`) },
+        `Copy the script of ${each.name}`)]);
   }
 
-  /** A search, its findings as a list of buttons, and what `chosen` draws for the one that was chosen. */
+  /** A search, its findings as a list of buttons, and what `chosen` draws for the one that was chosen.
+   *  @param {string} label @param {string} url @param {string} kind @param {string} none
+   *  @param {(each: any) => [string, string]} words @param {(each: any) => Node[]} chosen */
   #searchable(label, url, kind, none, words, chosen) {
     const detail = h("div", {});
     const list = h("ul", { class: "start-choices", "aria-label": "What was found" });
@@ -233,7 +251,7 @@ class Start {
 
   #file() {
     const field = h("input", { type: "file", id: "start-file", accept: ".json,application/json",
-      onchange: () => this.#read(field.files[0]) });
+      onchange: () => this.#read(field.files?.[0]) });
     return [h("label", { for: "start-file" }, "A script as a JSON file, such as one that was exported here"), field];
   }
 
@@ -275,16 +293,16 @@ class Start {
     const faulty = faults.length ? plural(faults.length, "fault") : "no faults";
     this.#tell(`${plural(blocks.length, "block")}, ${faulty}${without}.`);
     const take = (isAppended) => h("button", { type: "button", class: isAppended ? "button second" : "button",
-      disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) }, isAppended ? "Add at the end"
-      : hasOwn ? "Replace the draft" : "Use these blocks");
-    this.result.replaceChildren(...[
-      faults.length ? h("ul", { class: "start-faults" }, faults.slice(0, 50)
-        .map((fault) => h("li", {}, `${placeOf(fault.field)}${fault.message.replaceAll("`", "")}`))) : null,
-      h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)),
-    ].filter(Boolean));
-    this.result.querySelector("button:not(:disabled)")?.focus();
+      disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) },
+      isAppended ? "Add at the end" : hasOwn ? "Replace the draft" : "Use these blocks");
+    const told = faults.slice(0, 50).map(({ field, message }) => `${placeOf(field)}${message.replaceAll("`", "")}`);
+    this.result.replaceChildren(
+      told.length ? h("ul", { class: "start-faults" }, told.map((words) => h("li", {}, words))) : "",
+      h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)));
+    /** @type {HTMLElement | null} */ (this.result.querySelector("button:not(:disabled)"))?.focus();
   }
 
+  /** @param {Block[]} blocks */
   #take(blocks, isAppended, label) {
     const added = withKeys(structuredClone(blocks));
     this.store.change((draft) => {
@@ -315,6 +333,7 @@ class Start {
     return null;
   }
 
+  /** @param {string} words */
   #tell(words) {
     text(this.status, words);
   }

@@ -7,7 +7,8 @@ const SCOPES = [["respondent", "Once for each person"], ["session", "Once each t
 const KINDS = [["give_xp", "XP", "xp"], ["give_achievement", "An achievement", "medal"],
   ["give_role", "A role", "role"]];
 
-/** How a content or action block leads on. The default is a click on a button. */
+/** How a content or action block leads on. The default is a click on a button.
+ *  @param {FormContext} cx */
 export function continueFields(cx) {
   const holder = h("div", { class: "form-part" });
   const after = (block) => block.continue?.after ?? "click";
@@ -35,7 +36,8 @@ export function continueFields(cx) {
 }
 
 /** A label written where nothing was chosen yet needs its `after`. One that is taken away again leaves nothing
- *  behind. */
+ *  behind.
+ *  @param {FormContext} cx */
 function labelFirst(cx, holder) {
   holder.addEventListener("input", () => { // after the field has written its label
     const stored = cx.store.baseline.find((block) => block.key === cx.key);
@@ -47,7 +49,8 @@ function labelFirst(cx, holder) {
   return holder;
 }
 
-/** What an action block gives, with the fields of that kind alone. */
+/** What an action block gives, with the fields of that kind alone.
+ *  @param {FormContext} cx */
 export function actionFields(cx) {
   const holder = h("div", { class: "form-part" });
   const parts = () => ({ give_xp: xpFields, give_achievement: achievementFields,
@@ -75,23 +78,27 @@ export function actionFields(cx) {
   return h("div", { class: "form-part" }, kind, holder);
 }
 
-/** Without a scope it is given once for each person. */
+/** Without a scope it is given once for each person.
+ *  @param {FormContext} cx */
 function standardScope(cx) {
-  const field = cx.fields.get("action_config.fire_scope");
-  const control = field.element.querySelector("select");
+  const field = /** @type {Field} */ (cx.fields.get("action_config.fire_scope"));
+  const control = /** @type {HTMLSelectElement} */ (field.element?.querySelector("select"));
   for (const empty of control.querySelectorAll("option[value='']")) empty.remove();
   field.update = (block) => { control.value = block.action_config?.fire_scope ?? "respondent"; };
   field.update(cx.block);
 }
 
+/** @param {FormContext} cx */
 function configure(cx, values) {
   cx.change((block) => { block.action_config = { ...block.action_config, ...values }; }, "Change what is given");
 }
 
+/** @param {Block} block */
 function isFromScore(block) {
   return Boolean(block.action_config?.source_key);
 }
 
+/** @param {FormContext} cx */
 function xpFields(cx) {
   const scores = scoreVariables(cx.store);
   const choice = segmentField(cx, "#xp", {
@@ -107,12 +114,14 @@ function xpFields(cx) {
   return [choice, amount];
 }
 
-/** The variables that count points. */
+/** The variables that count points.
+ *  @param {Store} store */
 function scoreVariables(store) {
   const known = (store.vocabulary.variables ?? []).filter(({ name }) => /score|correct_answers/.test(name));
   return known.length ? known : [{ name: "score", meaning: "all points" }];
 }
 
+/** @param {FormContext} cx */
 function achievementFields(cx) {
   const known = (cx.store.vocabulary.achievements ?? []).map((each) => [Number(each.number ?? each.id), each.name]);
   const isKnown = known.some(([number]) => number === cx.block.action_config?.xp_role_id);
@@ -127,6 +136,7 @@ function achievementFields(cx) {
   return [picker];
 }
 
+/** @param {FormContext} cx */
 function roleFields(cx) {
   return [textField(cx, "action_config.role_id", { label: "Role", contract: "role_id", maximum: 20,
     placeholder: "1187…", help: "The role's id on the chat platform: a number of up to 20 digits." })];

@@ -13,7 +13,17 @@ const ELSEWHERE = { // what another tab has done with the draft
   discarded: { words: "The draft was discarded in another tab", take: "Take the saved script" },
 };
 
-/** `options`: keeping, save(), discard(), announce(text), jump(issue). */
+/**
+ * @typedef {object} StatusOptions
+ * @property {Keeping} keeping
+ * @property {() => void} save
+ * @property {() => void} discard
+ * @property {Announce} announce
+ * @property {(issue: Issue) => void} jump
+ */
+
+/** `options`: keeping, save(), discard(), announce(text), jump(issue).
+ *  @param {HTMLElement} element @param {Store} store @param {StatusOptions} options */
 export function mountStatus(element, store, options) {
   return new Status(element, store, options);
 }
@@ -21,8 +31,12 @@ export function mountStatus(element, store, options) {
 class Status {
   #announced = "";
 
+  /** @param {HTMLElement} element @param {Store} store @param {StatusOptions} options */
   constructor(element, store, options) {
-    Object.assign(this, { element, store, options, keeping: options.keeping });
+    this.element = element;
+    this.store = store;
+    this.options = options;
+    this.keeping = options.keeping;
     this.state = h("span", { class: "state-words" });
     this.when = h("time", { "aria-live": "off" });
     this.actions = h("span", { class: "state-actions" });
@@ -91,7 +105,7 @@ class Status {
   #tick() {
     const { savedAt, status } = this.keeping;
     this.when.hidden = status !== "kept" || !savedAt;
-    if (this.when.hidden) return;
+    if (status !== "kept" || !savedAt) return;
     text(this.when, ago(savedAt));
     attribute(this.when, "datetime", savedAt.toISOString());
     attribute(this.when, "title", inWords(savedAt));
@@ -120,7 +134,12 @@ class Status {
     this.issues.hidden = false;
     attribute(this.counts, "aria-expanded", "true");
     this.#drawIssues(this.store.issues());
-    return this.issues.querySelector("button.issue")?.focus();
+    return this.#buttons()[0]?.focus();
+  }
+
+  /** @returns {HTMLElement[]} */
+  #buttons() {
+    return [...this.issues.querySelectorAll("button")].filter((button) => button.classList.contains("issue"));
   }
 
   #close() {
@@ -135,7 +154,7 @@ class Status {
     const signature = issues.map((issue) => `${issue.key}${issue.path}${issue.message}`).join("\n");
     if (this.issues.dataset.signature === signature) return;
     this.issues.dataset.signature = signature;
-    const focused = [...this.issues.querySelectorAll("button.issue")].indexOf(document.activeElement);
+    const focused = this.#buttons().findIndex((button) => button === document.activeElement);
     const group = (kind, name) => {
       const some = issues.filter((issue) => issue.kind === kind);
       return some.length ? [h("h3", {}, name), h("ul", {}, some.map((issue) => h("li", {}, this.#issue(issue))))] : [];
@@ -146,9 +165,10 @@ class Status {
           onclick: () => this.#close() }, icon("close"))),
       ...group("fault", "Faults: these must be put right before saving"),
       ...group("warning", "Warnings: these may be meant"));
-    if (focused >= 0) [...this.issues.querySelectorAll("button.issue")][Math.min(focused, issues.length - 1)]?.focus();
+    if (focused >= 0) this.#buttons()[Math.min(focused, issues.length - 1)]?.focus();
   }
 
+  /** @param {Issue} issue */
   #issue(issue) {
     const at = this.store.indexOf(issue.key);
     const where = at < 0 ? "Script" : `Block ${at + 1}`;
@@ -157,9 +177,10 @@ class Status {
   }
 }
 
-/** How long ago, in few words: "just now", "12 s ago", "5 min ago". */
+/** How long ago, in few words: "just now", "12 s ago", "5 min ago".
+ *  @param {Date} then @param {Date} [now] */
 export function ago(then, now = new Date()) {
-  const seconds = Math.max(0, Math.round((now - then) / 1000));
+  const seconds = Math.max(0, Math.round((now.getTime() - then.getTime()) / 1000));
   if (seconds < 2) return "just now";
   if (seconds < 60) return `${seconds} s ago`;
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;

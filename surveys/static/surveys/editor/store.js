@@ -25,23 +25,28 @@ const MAX_STEPS = 500;
 const UNFINISHED = new Set(["blank", "required", "too_few"]); // findings about what has not been written yet
 const MERGE_FOR = 1_500; // milliseconds in which typing in one field stays one step
 
+/** @param {PageState} state */
 export function createStore(state) {
   return new Store(state);
 }
 
+/** What undo goes back to.
+ *  @typedef {{ blocks: Block[], selected: string | null, label: string, merge: string | null, at: number }} Step */
+
 class Store {
   #listeners = new Set();
-  #past = [];
-  #future = [];
-  #issues = [];
-  #issuesOf = new Map(); // the same by block, asked for every card
-  #byKey = new Map();
+  /** @type {Step[]} */ #past = [];
+  /** @type {Step[]} */ #future = [];
+  /** @type {Issue[]} */ #issues = [];
+  /** @type {Map<string | null, Issue[]>} */ #issuesOf = new Map(); // the same by block, asked for every card
+  /** @type {Map<string | null, Block>} */ #byKey = new Map();
   #serialized = new WeakMap();
 
+  /** @param {PageState} state */
   constructor(state) {
     this.project = state.project ?? {};
     this.vocabulary = state.vocabulary ?? {};
-    this.urls = state.urls ?? {};
+    /** @type {Record<string, string>} */ this.urls = state.urls ?? {};
     this.isLive = Boolean(state.is_live);
     this.mayEdit = state.may_edit !== false;
     this.answered = new Set(state.answered); // the ids of blocks that have answers
@@ -51,13 +56,16 @@ class Store {
     this.archived = state.archived ?? 0;
     this.known = idsOf(this.baseline);
     this.blocks = inSections(state.draft ? withRoom(state.draft.blocks) : this.baseline);
+    /** @type {string | null} */
     this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens on how to begin
-    this.wanted = null;
-    this.fresh = null;
+    /** @type {string | null} */ this.wanted = null;
+    /** @type {string | null} */ this.fresh = null;
+    /** @type {Map<string, BlockMark>} */ this.marks = new Map();
     this.#index();
     this.receiveCheck(state.check ?? {}, this.blocks);
   }
 
+  /** @param {(what: string, store: Store) => void} fn */
   subscribe(fn) {
     this.#listeners.add(fn);
     return () => this.#listeners.delete(fn);
@@ -67,10 +75,12 @@ class Store {
     for (const fn of this.#listeners) fn(what, this);
   }
 
+  /** @param {string | null} key @returns {Block | undefined} */
   block(key) {
     return this.#byKey.get(key);
   }
 
+  /** @param {string | null} key */
   indexOf(key) {
     return this.blocks.findIndex((block) => block.key === key);
   }
@@ -91,6 +101,8 @@ class Store {
 
   /* Changes */
 
+  /** @param {(blocks: Block[]) => Block[] | void} fn @param {string} label
+   *  @param {{ merge?: string | null, select?: string | null }} [options] */
   change(fn, label, { merge = null, select = undefined } = {}) {
     const draft = structuredClone(this.blocks);
     const replaced = fn(draft) ?? draft;
@@ -99,6 +111,8 @@ class Store {
     return this.#take(blocks, label, merge, select);
   }
 
+  /** @param {string} key @param {(block: Block) => void} fn @param {string} label
+   *  @param {{ merge?: string | null }} [options] */
   changeBlock(key, fn, label, { merge = null } = {}) {
     const before = this.block(key);
     if (!before || !this.mayEdit) return false;
@@ -109,6 +123,7 @@ class Store {
     return this.#take(this.blocks.map((block) => (block === before ? after : block)), label, merge);
   }
 
+  /** @param {Block[]} blocks @param {string} label @param {string | null} merge @param {string | null} [select] */
   #take(blocks, label, merge, select) {
     if (!this.mayEdit) return false;
     const isSame = blocks.length === this.blocks.length && blocks.every((block, n) => block === this.blocks[n]);
@@ -116,7 +131,7 @@ class Store {
     const last = this.#past.at(-1);
     const now = performance.now();
     const isMerged = merge !== null && last?.merge === merge && now - last.at < MERGE_FOR && !this.#future.length;
-    if (isMerged) last.at = now;
+    if (last && isMerged) last.at = now;
     else this.#past.push({ blocks: this.blocks, selected: this.selected, label, merge, at: now });
     if (this.#past.length > MAX_STEPS) this.#past.shift();
     this.#future = [];
@@ -124,6 +139,7 @@ class Store {
     return true;
   }
 
+  /** @param {Block[]} blocks @param {string | null} selected */
   #show(blocks, selected) {
     const at = this.indexOf(this.selected);
     this.blocks = blocks;
@@ -152,12 +168,14 @@ class Store {
     this.#byKey = new Map(this.blocks.map((block) => [block.key, block]));
   }
 
-  /** The block as it was, if the copy says the same. */
+  /** The block as it was, if the copy says the same.
+   *  @param {Block} block */
   #sameOr(block) {
     const before = this.#byKey.get(block.key);
     return before && this.#text(before) === JSON.stringify(block) ? before : block;
   }
 
+  /** @param {Block} block */
   #text(block) {
     if (!this.#serialized.has(block)) this.#serialized.set(block, JSON.stringify(block));
     return this.#serialized.get(block);
@@ -186,6 +204,7 @@ class Store {
 
   /* Blocks as wholes */
 
+  /** @param {string} type */
   add(type) {
     if (this.isLive || this.blocks.length >= MAX_BLOCKS) return null;
     const block = newBlock(type, this.blocks);
@@ -197,6 +216,7 @@ class Store {
     return block.key;
   }
 
+  /** @param {string} key */
   duplicate(key) {
     const original = this.block(key);
     if (this.isLive || !original || original.section === "outro") return null;
@@ -207,6 +227,7 @@ class Store {
     return copy.key;
   }
 
+  /** @param {string} key */
   remove(key) {
     const block = this.block(key);
     if (this.isLive || !block || block.section === "outro") return false;
@@ -216,23 +237,27 @@ class Store {
     return this.change((blocks) => blocks.filter((each) => each.key !== key), "Archive block", { select: near });
   }
 
+  /** @param {string} key @param {number} step */
   move(key, step) {
     if (this.isLive) return false;
     return this.change((blocks) => { moveBy(blocks, key, step); }, "Move block", { select: key });
   }
 
+  /** @param {string} key @param {string} section @param {string | null} before */
   moveTo(key, section, before) {
     if (this.isLive) return false;
     return this.change((blocks) => { moveTo(blocks, key, section, before); }, "Move block", { select: key });
   }
 
-  /** Put other blocks in place of all: an import, a draft by AI, another tab's version. One step to undo. */
+  /** Put other blocks in place of all: an import, a draft by AI, another tab's version. One step to undo.
+   *  @param {Block[]} blocks @param {string} label */
   replace(blocks, label) {
     return this.change(() => withKeys(blocks), label);
   }
 
   /* Selection */
 
+  /** @param {string | null} key @param {{ focus?: string | null }} [options] */
   select(key, { focus = null } = {}) {
     if (!this.#byKey.has(key)) return;
     this.wanted = focus;
@@ -245,8 +270,10 @@ class Store {
 
   /* Checks */
 
-  /** Take the findings of a check of `sent`, whose indexes its fields name. */
+  /** Take the findings of a check of `sent`, whose indexes its fields name.
+   *  @param {Partial<Check>} check @param {{ key?: string, options?: any[] | null }[]} sent */
   receiveCheck(check, sent) {
+    /** @type {Check} */
     this.check = { violations: [], warnings: [], blocks: [], names: [], ...check };
     this.#issues = [
       ...this.check.violations.map((violation) => this.#reworded(located(violation, "fault", sent), sent)),
@@ -261,19 +288,21 @@ class Store {
     this.notify("check");
   }
 
-  /** A fault about a block that was removed says so, at the row that names it. */
+  /** A fault about a block that was removed says so, at the row that names it.
+   *  @param {Issue} issue */
   #reworded(issue, sent) {
     if (issue.code !== "unknown_reference" && issue.code !== "in_use") return issue;
     const named = namesIn(sent.find((block) => block.key === issue.key), issue).find(({ name }) => this.gone(name));
     if (!named) return issue;
-    const gone = this.gone(named.name);
+    const gone = /** @type {Block} */ (this.gone(named.name));
     const canUndo = this.#past.some((step) => step.blocks.includes(gone));
     const message = `“${calledOf(this, gone)}” was removed from the script. `
       + `Choose another question${canUndo ? ", or bring it back with Undo" : ""}.`;
     return { ...issue, path: named.path, message };
   }
 
-  /** A block that is no longer in the script, as an earlier step or the stored script has it. */
+  /** A block that is no longer in the script, as an earlier step or the stored script has it.
+   *  @param {string} name */
   gone(name) {
     const isMeant = (block) => title(block.name ?? "") === title(name);
     if (this.blocks.some(isMeant)) return null;
@@ -285,10 +314,12 @@ class Store {
     return this.#issues.filter((issue) => this.#counts(issue));
   }
 
+  /** @param {Issue} issue */
   #counts(issue) {
-    return this.fresh === null || issue.key !== this.fresh || !UNFINISHED.has(issue.code);
+    return this.fresh === null || issue.key !== this.fresh || !UNFINISHED.has(issue.code ?? "");
   }
 
+  /** @param {string} key @param {string | null} [field] @returns {Issue[]} */
   violationsOf(key, field = null) {
     const found = this.#issuesOf.get(key) ?? [];
     return found.filter((issue) => this.#counts(issue) && (field === null || isWithin(issue.path, field)));
@@ -338,6 +369,7 @@ class Store {
     this.notify("selection"); // the form has other fields now
   }
 
+  /** @param {Block} block */
   #withIds(block, ids) {
     const isNew = !block.id && ids.get(block.key);
     const hasNew = block.options?.some((option) => !option.id && ids.get(option.key));
@@ -349,12 +381,14 @@ class Store {
   }
 }
 
-/** The blocks without the outro, which makes itself. */
+/** The blocks without the outro, which makes itself.
+ *  @param {Block[]} blocks */
 function ownBlocks(blocks) {
   return blocks.filter((block) => block.section !== "outro");
 }
 
-/** A stored block with the keys under which it was sent, so that what is focused stays where it is. */
+/** A stored block with the keys under which it was sent, so that what is focused stays where it is.
+ *  @param {Block} block */
 function keyed(block, sent) {
   const keyOf = (option, n) => option.key ?? sent?.options?.[n]?.key ?? `o${option.id}`;
   const options = block.options?.map((option, n) => ({ ...option, key: keyOf(option, n) }));
@@ -369,7 +403,8 @@ function located(finding, kind, sent) {
   return { ...finding, kind, key: block?.key ?? null, path };
 }
 
-/** The names of blocks that a fault may be about, with the path of each: those in rows, or the words of a text. */
+/** The names of blocks that a fault may be about, with the path of each: those in rows, or the words of a text.
+ *  @param {any} block @param {Issue} issue */
 function namesIn(block, { path, column }) {
   const [field] = path.split(".");
   const value = block?.[field];
@@ -380,13 +415,15 @@ function namesIn(block, { path, column }) {
   return column ? found.slice(0, 1) : found;
 }
 
+/** @param {string} path */
 function leavesOf(condition, path) {
   const within = (kind) => (condition[kind] ?? []).flatMap((part, n) => leavesOf(part, `${path}.${kind}[${n}]`));
   const own = typeof condition.block === "string" ? [{ name: condition.block, path: `${path}.block` }] : [];
   return [...own, ...within("all"), ...within("any")];
 }
 
-/** Whether the path of a finding is that of a field, or inside it. */
+/** Whether the path of a finding is that of a field, or inside it.
+ *  @param {string} path @param {string} field */
 export function isWithin(path, field) {
   return path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
 }

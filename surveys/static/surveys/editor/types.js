@@ -12,6 +12,8 @@ export const MAX_LABEL = 500; // characters of an option
 export const MAX_ITEMS = 20; // of a ranking
 
 /** Where a scale may start, and its fewest and most points. */
+/** @typedef {{ starts: number[], fewest: number, most: number, points: [number, number], icon: string }} Range */
+/** @type {Record<string, Range>} */
 export const RANGES = {
   rating: { starts: [1], fewest: 2, most: 10, points: [1, 5], icon: "stars" },
   opinion_scale: { starts: [0, 1], fewest: 2, most: 11, points: [0, 10], icon: "numbers" },
@@ -20,6 +22,16 @@ export const RANGES = {
 
 const twoOptions = () => ({ options: [{ value: "" }, { value: "" }] }); // to be filled in; empty ones are not sent
 
+/** What is known of a type: `words` are those that people look for.
+ * @typedef {object} AboutType
+ * @property {string} name
+ * @property {string} group
+ * @property {string} words
+ * @property {string} says
+ * @property {() => Record<string, any>} start
+ */
+
+/** @type {Record<string, AboutType>} */
 export const TYPES = {
   single_punch: {
     name: "One choice", group: "Choices", words: "radio single select pick yes no poll dropdown menu quiz",
@@ -89,7 +101,8 @@ export const INSTEAD = [
 
 export const GROUPS = [...new Set(Object.values(TYPES).map((type) => type.group))];
 
-/** The name of a block's type in words. */
+/** The name of a block's type in words.
+ *  @param {{ type: string }} block */
 export function typeName(block) {
   return TYPES[block.type]?.name ?? block.type;
 }
@@ -104,7 +117,8 @@ const WORDING = new Set([
 ]);
 const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
 
-/** Whether a field may be changed now. `path` is that of a block; an option's field is its last name. */
+/** Whether a field may be changed now. `path` is that of a block; an option's field is its last name.
+ *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {{ section: string }} block @param {string} path */
 export function isOpenForChange(store, block, path) {
   if (!store.mayEdit) return false;
   const field = path.replace(/^options[.[][^.\]]*\]?\./, "");

@@ -27,7 +27,7 @@ function showPost(form) {
     const number = ++newest;
     try {
       const response = await fetch(preview.dataset.postPreview,
-        { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        { method: "POST", body: new URLSearchParams(/** @type {any} */ (new FormData(form))) });
       if (response.ok && !response.redirected && number === newest) preview.innerHTML = await response.text();
     } catch {
       // no connection: the last drawing stays
@@ -48,7 +48,7 @@ function showBadge(form) {
 }
 
 function showLook(form) {
-  const frame = document.querySelector("[data-look-preview]");
+  const frame = /** @type {HTMLIFrameElement | null} */ (document.querySelector("[data-look-preview]"));
   if (!frame) return;
   let timer;
   const draw = () => {
@@ -56,7 +56,7 @@ function showLook(form) {
     for (const name of ["theme_id", "interviewer_id", "branding", "name"]) {
       if (form.elements[name]) query.set(name, form.elements[name].value);
     }
-    frame.contentWindow.location.replace(`${frame.dataset.lookPreview}?${query}`);
+    frame.contentWindow?.location.replace(`${frame.dataset.lookPreview}?${query}`);
   };
   form.addEventListener("input", () => {
     clearTimeout(timer);
