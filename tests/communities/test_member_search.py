@@ -67,7 +67,7 @@ def test_an_account_is_found_beside_many_with_such_a_name(
 
 @pytest.mark.parametrize("word", ["person", "rare", "nick", "nobody"])
 def test_few_rows_are_read(community: Community, members: list[Member], word: str) -> None:
-    with rows_read() as read:
+    with rows_read(Member, User) as read:
         find_members(community_id=community.pk, term=f"{word}{community.name}")
 
     assert read.count < 300

@@ -141,7 +141,9 @@ def test_a_service_runs_again_after_a_deadlock() -> None:
 
     ends = run_together(lambda: crossing.lock(is_forward=True), lambda: crossing.lock(is_forward=False))
 
-    assert (ends, crossing.runs) == (["done", "done"], 3)
+    # The one that runs again may lock its first user before the other one wakes. Then they meet once more.
+    assert ends == ["done", "done"]
+    assert crossing.runs >= 3
 
 
 @pytest.mark.django_db(transaction=True)

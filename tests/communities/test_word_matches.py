@@ -123,7 +123,7 @@ def test_neither_rare_nor_frequent_words_have_all_rows_read(
 ) -> None:
     limits(monkeypatch, sample=10, frequent=5, looked_up=5_000)
 
-    with rows_read() as read:
+    with rows_read(AuditEntry) as read:
         filters = Filters(search=f"{term}{community.name}", project_id=project_id)
         audit_listing.page(community_id=community.pk, filters=filters, per_page=1)
 

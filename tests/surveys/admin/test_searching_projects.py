@@ -83,7 +83,7 @@ def test_a_page_reads_few_rows(
     for words, sort in product(["rare", "vote week", "vote", "nothing"], SORTS):
         query = {"q": " ".join(f"{word}{mark}" for word in words.split()), "sort": sort}
         with subtests.test(words=words, sort=sort):
-            with rows_read() as read:
+            with rows_read(Project) as read:
                 page = client.get(LIST, query)
 
             assert len(page.context["page"].rows) == {"rare": 4, "nothing": 0}.get(words, 10)
