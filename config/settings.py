@@ -304,6 +304,7 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True  # people who sign in by a source may have no 
 MFA_RECOVERY_CODES_SHOW_ONCE = True  # `communities.accounts.recovery_codes` keeps hashes
 MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"  # all passkeys were added by devices that can
 MFA_TRUST_ENABLED = True
 MFA_TOTP_ISSUER = "Colloquy"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _is_secure

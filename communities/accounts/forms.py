@@ -13,6 +13,7 @@ from allauth.mfa.recovery_codes import forms as recovery
 from allauth.mfa.totp import forms as totp
 from allauth.mfa.totp.internal.auth import TOTP
 from allauth.mfa.webauthn import forms as passkeys
+from allauth.mfa.webauthn.internal.auth import parse_authentication_response
 from django import forms
 from django.contrib.auth.hashers import make_password
 from django.core.cache import cache
@@ -25,6 +26,9 @@ from communities.services import invitations
 from communities.sign_in import TooManyAttempts
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
+MAX_PASSKEYS, MAX_PASSKEY_NAME = 20, 100
+MAX_CREDENTIAL = 16_384  # characters of what a passkey's device sends
+UNREADABLE = "This passkey did not prove who you are. Please try again."
 TOTP_PERIOD = 30  # seconds that a code lasts
 CODE = "The six digits that your authenticator app shows."
 
@@ -217,16 +221,47 @@ class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
         _one_time(self)
 
 
-class EnterPasskey(Proof, passkeys.AuthenticateWebAuthnForm):
+class CredentialField(forms.JSONField):
+    """What a passkey's device has sent, within a limit and of a form that can be read."""
+
+    def to_python(self, value: Any) -> Any:
+        if isinstance(value, str) and len(value) > MAX_CREDENTIAL:
+            raise forms.ValidationError(UNREADABLE)
+        try:
+            return super().to_python(value)
+        except RecursionError:
+            raise forms.ValidationError(UNREADABLE) from None
+
+
+class _ByPasskey(passkeys.AuthenticateWebAuthnForm):
+    """Proves who somebody is by a passkey, whose device has made sure who uses it.
+
+    django-allauth keeps one challenge for all purposes in a session, so the answer itself must say so.
+    """
+
     way = "passkey"
+    credential = CredentialField(widget=forms.HiddenInput)
+
+    def clean_credential(self) -> Authenticator:
+        try:
+            answer = parse_authentication_response(self.cleaned_data["credential"]).response
+            if not answer.authenticator_data.is_user_verified():
+                raise forms.ValidationError(UNREADABLE)
+            return super().clean_credential()
+        except (AttributeError, KeyError):  # a part is missing, which no device leaves out
+            raise forms.ValidationError(UNREADABLE) from None
 
 
-class SignInByPasskey(Proof, passkeys.LoginWebAuthnForm):
-    way = "passkey"
+class EnterPasskey(_ByPasskey, Proof, passkeys.AuthenticateWebAuthnForm):
+    pass
 
 
-class ReauthenticateByPasskey(Limited, passkeys.ReauthenticateWebAuthnForm):
-    way = "passkey"
+class SignInByPasskey(_ByPasskey, Proof, passkeys.LoginWebAuthnForm):
+    pass
+
+
+class ReauthenticateByPasskey(_ByPasskey, Limited, passkeys.ReauthenticateWebAuthnForm):
+    pass
 
 
 class AddPasskey(Limited, passkeys.AddWebAuthnForm):
@@ -234,15 +269,26 @@ class AddPasskey(Limited, passkeys.AddWebAuthnForm):
 
     words = {"name": ("Name", "To tell your passkeys apart, such as the name of the device.")}
     passwordless = None
+    name = TextField(required=False, max_length=MAX_PASSKEY_NAME)
+    credential = CredentialField(widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         self.cleaned_data["passwordless"] = True
-        cleaned: dict[str, Any] = super().clean() or {}
+        own = Authenticator.objects.filter(user=self.user, type=Authenticator.Type.WEBAUTHN)
+        if own.count() >= MAX_PASSKEYS:
+            raise forms.ValidationError(
+                f"You have {MAX_PASSKEYS} passkeys. Remove one before you add another."
+            )
+        try:
+            cleaned: dict[str, Any] = super().clean() or {}
+        except (AttributeError, KeyError):
+            raise forms.ValidationError(UNREADABLE) from None
         return cleaned
 
 
 class RenamePasskey(Limited, passkeys.EditWebAuthnForm):
     words = {"name": ("Name", "To tell your passkeys apart, such as the name of the device.")}
+    name = TextField(max_length=MAX_PASSKEY_NAME)
 
 
 class AddAuthenticatorApp(Limited, totp.ActivateTOTPForm):

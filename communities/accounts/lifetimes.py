@@ -18,13 +18,17 @@ from django.utils import timezone
 
 BEGAN, SEEN = "session_began", "session_seen"
 SEEN_EVERY = timedelta(minutes=15)
+MOST_SESSIONS = 50  # of an account: signing in looks at each of them
 
 
 def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    """Somebody has signed in: the session's time starts."""
+    """Somebody has signed in: the session's time starts. Beyond MOST_SESSIONS the oldest of theirs end."""
     now = timezone.now()
     request.session[BEGAN] = now.isoformat()
     _see(request, user, now)
+    others = UserSession.objects.filter(user=user).exclude(session_key=request.session.session_key)
+    for oldest in others.order_by("-pk")[MOST_SESSIONS - 1 :]:
+        oldest.end()
 
 
 def settle(request: HttpRequest) -> None:
