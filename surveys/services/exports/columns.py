@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from communities.ground import statements
+from communities.ground.errors import refuse
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.models import Project
 from surveys.services.exports.cells import (
@@ -38,6 +39,7 @@ MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for eac
 # A header has up to four parts of variable length: prompt, label, block's name and option's value.
 MAX_PART = 300  # bytes of each
 MAX_PARTS = 2_000_000  # bytes of the parts of all headers together, so that wide tables have shorter ones
+MAX_FIELDS = 1_000  # columns for what was sent along: each response may bring 20 new ones
 MIN_PART = 12  # bytes: three signs of any script and the ellipsis
 # Archived blocks with answers, and current ones with answers from a time when they were of another type.
 _ANSWERED_BLOCKS = """
@@ -50,7 +52,7 @@ _ANSWERED_BLOCKS = """
 """
 _FIELDS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
-    WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name
+    WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name LIMIT %s
 """
 # Calculated blocks whose formula gave a text to somebody.
 _TEXT_RESULTS = """
@@ -231,7 +233,15 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    for (name,) in statements.fetch_rows(_FIELDS, [project.pk]):
+    fields = statements.fetch_rows(_FIELDS, [project.pk, MAX_FIELDS + 1])
+    if len(fields) > MAX_FIELDS:
+        refuse(
+            "format",
+            "too_many",
+            f"The responses have more than {MAX_FIELDS:,} different fields, and a table has a column for "
+            "each. Use json or ndjson instead.",
+        )
+    for (name,) in fields:
         yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
 
 

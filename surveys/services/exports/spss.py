@@ -7,6 +7,7 @@ imported only when such a file is written.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
 MAX_VARIABLES = 5_000  # the library takes 10 s of CPU for 20,000, however few the rows
 MAX_CELLS = 2_000_000
 MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text takes as much as the longest
+MAX_HELD = 100_000_000  # bytes of all texts in memory, where one emoji makes a text four times as large
 MAX_TEXT = 32_767  # bytes; as are the next
 MAX_NAME, MAX_LABEL, MAX_VALUE_LABEL = 64, 255, 120
 FOLDER = "colloquy-export-"
@@ -50,7 +52,7 @@ def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) ->
     """A compressed SPSS file in a temporary file, which is deleted when it is closed or the process ends.
 
     Columns of labels are left out where there are codes, which carry the labels. Refuses more than
-    MAX_VARIABLES, MAX_CELLS or MAX_BYTES.
+    MAX_VARIABLES, MAX_CELLS, MAX_BYTES or MAX_HELD.
     """
     variables = _variables(columns)
     if len(variables) > MAX_VARIABLES:
@@ -110,18 +112,21 @@ def variable_names(wanted: Iterable[str]) -> list[str]:
 def _frame(variables: Sequence[_Variable], rows: Iterator[Sequence[Cell]]) -> Any:
     """The table as a frame. Refuses one that is too large as soon as that is known."""
     series: list[list[Any]] = [[] for _ in variables]
-    widths = [8 for _ in variables]
+    widths, held = [8 for _ in variables], 0
     for count, row in enumerate(rows, 1):
         for n, variable in enumerate(variables):
             value = _value(row[variable.place], variable.column.kind)
             series[n].append(value)
-            if isinstance(value, str) and 4 * len(value) > widths[n]:
-                widths[n] = max(widths[n], len(value.encode()))
-        if count * len(variables) > MAX_CELLS or count * sum(widths) > MAX_BYTES:
+            if isinstance(value, str):
+                held += sys.getsizeof(value)
+                if 4 * len(value) > widths[n]:
+                    widths[n] = max(widths[n], len(value.encode()))
+        if count * len(variables) > MAX_CELLS or count * sum(widths) > MAX_BYTES or held > MAX_HELD:
             _refuse(
-                f"the responses make a table of more than {MAX_CELLS:,} cells or "
-                f"{MAX_BYTES // 1_000_000:,} MB, which SPSS files are limited to here. Export fewer "
-                "responses at a time with `submitted_after` and `submitted_before`."
+                f"the responses make a table of more than {MAX_CELLS:,} cells, "
+                f"{MAX_BYTES // 1_000_000:,} MB, or {MAX_HELD // 1_000_000:,} MB of texts, which SPSS files "
+                "are limited to here. Export fewer responses at a time with `submitted_after` and "
+                "`submitted_before`."
             )
     data = {
         variable.name: pandas.Series(values, dtype=_DTYPES[variable.column.kind])

@@ -10,6 +10,8 @@ import pyreadstat
 import pytest
 from pyarrow import parquet
 
+from communities.ground.errors import InvalidRequest
+from surveys.models import Conversation
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.exports import parquet as export_parquet
@@ -324,3 +326,27 @@ def test_times_have_no_parts_of_seconds():
     frame = from_parquet(made)
 
     assert frame["submitted_at"][0].microsecond == 0
+
+
+def test_a_file_for_spss_whose_texts_take_much_memory_is_refused(monkeypatch):
+    made = scenario.project(TEXT)
+    scenario.say(scenario.begin(made), "😀" * 1_000)
+    assert content(made, "sav")
+    monkeypatch.setattr("surveys.services.exports.spss.MAX_HELD", 4_000)  # four bytes for each sign
+
+    with pytest.raises(InvalidRequest, match="of texts, which SPSS files are limited to"):
+        content(made, "sav")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_table_of_too_many_different_fields_is_refused(format, monkeypatch):
+    """Rule 6.70."""
+    monkeypatch.setattr("surveys.services.exports.columns.MAX_FIELDS", 2)
+    made = scenario.project(TEXT)
+    for n in range(3):
+        key = scenario.say(scenario.begin(made), "x").conversation.pk
+        Conversation.objects.filter(pk=key).update(state={"fields": {f"f{n}": "1"}})
+
+    with pytest.raises(InvalidRequest, match="more than 2 different fields"):
+        content(made, format)
+    assert content(made, "ndjson").count(b"\n") == 3
