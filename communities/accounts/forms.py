@@ -233,7 +233,7 @@ class CredentialField(forms.JSONField):
             raise forms.ValidationError(UNREADABLE) from None
 
 
-class _ByPasskey(passkeys.AuthenticateWebAuthnForm):
+class _ByPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
     """Proves who somebody is by a passkey, whose device has made sure who uses it.
 
     django-allauth keeps one challenge for all purposes in a session, so the answer itself must say so.
@@ -260,7 +260,7 @@ class SignInByPasskey(_ByPasskey, Proof, passkeys.LoginWebAuthnForm):
     pass
 
 
-class ReauthenticateByPasskey(_ByPasskey, Limited, passkeys.ReauthenticateWebAuthnForm):
+class ReauthenticateByPasskey(_ByPasskey, passkeys.ReauthenticateWebAuthnForm):
     pass
 
 

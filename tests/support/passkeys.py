@@ -20,7 +20,11 @@ from fido2.webauthn import (
 )
 
 ORIGIN = "http://testserver"
-PRESENT, VERIFIED, ATTESTED = 0x01, 0x04, 0x40
+PRESENT, VERIFIED, ATTESTED = (
+    AuthenticatorData.FLAG.UP,
+    AuthenticatorData.FLAG.UV,
+    AuthenticatorData.FLAG.AT,
+)
 
 
 class Passkey:
@@ -46,7 +50,7 @@ class Passkey:
         self, options: Mapping[str, Any], *, user_handle: bytes, is_verified: bool = True
     ) -> dict[str, Any]:
         """The answer to a page that asks who somebody is."""
-        flags = PRESENT | (VERIFIED if is_verified else 0)
+        flags = PRESENT | VERIFIED if is_verified else PRESENT
         data = AuthenticatorData.create(self._site, flags, 1)
         asked = self._asked("webauthn.get", options)
         answer = {
