@@ -14,7 +14,7 @@ endif
 unexport DJANGO_SETTINGS_MODULE
 
 .PHONY: help setup run reset test test-all check fmt schema bench torture lock \
-	check-lint check-types check-imports check-migrations check-deployment check-openapi check-js
+	check-lint check-types check-imports check-migrations check-deployment check-openapi check-js lock-js
 
 help:
 	@echo "make run      start Colloquy on this machine with a demo; installs what running needs"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
 	@echo "make torture  kill processes under load and check that no event is lost"
 	@echo "make lock     update the requirements files after a change of pyproject.toml"
+	@echo "make lock-js  update the lock of the JavaScript checks after a change of .ci/js/package.json"
 
 setup: $(DEVELOPMENT)
 
@@ -111,3 +112,14 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no
 lock: $(DEVELOPMENT)
 	$(COMPILE) --group dev pyproject.toml -o requirements-dev.txt
 	$(COMPILE) --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
+
+# npm writes the addresses of sponsors too.
+WITHOUT_SPONSORS := import json, pathlib; \
+	file = pathlib.Path(".ci/js/package-lock.json"); \
+	lock = json.loads(file.read_text()); \
+	[each.pop("funding", None) for each in lock["packages"].values()]; \
+	file.write_text(json.dumps(lock, indent=2, ensure_ascii=False) + "\n")
+
+lock-js: $(DEVELOPMENT)
+	cd .ci/js && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved
+	$(PY) -c '$(WITHOUT_SPONSORS)'

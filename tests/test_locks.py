@@ -1,6 +1,7 @@
 """The two lock files: that of development contains that of servers, at the same versions and hashes."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -37,6 +38,15 @@ def test_every_package_is_pinned_by_hash_and_no_address_or_path_is_named(name: s
 
     assert len(_pins(name)) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
     assert not re.search(r"://|^--|(^|\s)/", text, re.MULTILINE)
+
+
+def test_every_package_of_the_javascript_checks_has_its_hash_and_no_address() -> None:
+    text = (ROOT / ".ci/js/package-lock.json").read_text(encoding="utf-8")
+    packages = {path: each for path, each in json.loads(text)["packages"].items() if path}
+
+    assert len(packages) > 10
+    assert [path for path, each in packages.items() if "integrity" not in each] == []
+    assert "://" not in text  # `npm` writes the addresses of registries and of sponsors
 
 
 def test_a_server_gets_no_development_packages() -> None:
