@@ -7,7 +7,7 @@ from threading import Condition
 
 
 class Slots:
-    """A number of slots, of which one owner has at most `most_of_one` at a time."""
+    """Slots for a number of jobs at a time. One owner holds at most `most_of_one` of them."""
 
     def __init__(self, count: int, *, most_of_one: int = 1) -> None:
         self.free = count

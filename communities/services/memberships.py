@@ -208,7 +208,7 @@ def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) ->
     """Change what a member may do. Raises NoSuchMember.
 
     Refuses (Conflict) a member whose membership staff have ended, and to take the access `admin` from the
-    only admin. Who is only gone from the chat platform comes back with the access that staff set meanwhile.
+    only admin. A member who has only left the chat server returns with the access that staff set meanwhile.
     An admin's open invitations to more than `member` end with that access. So do open invitations to an
     address of the member, if they give more than the new access.
     """

@@ -15,7 +15,7 @@ from surveys.drawing.words import WORDS
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What the frame tells the script around it about the visit.
+    """The frame's message to the script around it about the visit.
 
     `token` is what that script should keep until `until`, in seconds of the epoch; empty if it keeps it
     already, or the cookie does. `known_by` says how the visitor was remembered: `cookie`, `token`, or empty

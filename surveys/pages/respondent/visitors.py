@@ -116,7 +116,7 @@ def seal(visit: Visit, *, slug: str) -> str:
 
 
 def owner_of_typed(respondent: Respondent, conversation_id: uuid.UUID | None, *, slug: str) -> str:
-    """Who types in which conversation, as `person.conversation`: it names what the browser keeps meanwhile.
+    """Return the name under which the browser keeps a typed answer: `person.conversation`.
 
     Hashed, so that the browser keeps no ids (survey-typed.js).
 

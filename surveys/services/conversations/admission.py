@@ -201,7 +201,7 @@ def _was_asked_enough(project: Project, person: KnownPerson) -> bool:
 
 
 def counted_as(*, community_id: int, user_id: int) -> str:
-    """The name under which questions about a person are counted. It tells nobody who the person is."""
+    """Return the key that counts questions about a person. It holds a keyed hash, and no id."""
     return f"colloquy:asked:{throttling.hashed(f'{community_id}:{user_id}')}"
 
 

@@ -124,14 +124,14 @@ def _noted(rows: Iterator[Json], note: Callable[[Json], None]) -> Iterator[Json]
 
 def _add_answers(table: _Table, community: str, response: Any) -> None:
     for answer in response["answers"]:
-        told = answer["label"] or answer["value"]
+        text = answer["label"] or answer["value"]
         table.add(
             community,
             response["project_id"],
             response["id"],
             response["submitted_at"],
             answer["block_name"],
-            told,
+            text,
         )
 
 

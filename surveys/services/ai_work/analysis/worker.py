@@ -218,7 +218,7 @@ class _TextAnalysis:
         tracked = self.themes[str(block["block_id"])]
         length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
         while not tracked.is_read:
-            # Less than nothing is left if the price was raised meanwhile.
+            # If the price was raised meanwhile, the difference is negative.
             wanted = int(max(0, min(length, self.paid - self._read_so_far())))
             answers = open_texts.batch(
                 project_id=self.project.pk,
