@@ -18,7 +18,7 @@ from django.utils import timezone
 
 BEGAN, SEEN = "session_began", "session_seen"
 SEEN_EVERY = timedelta(minutes=15)
-MOST_SESSIONS = 50  # of an account: signing in looks at each of them
+MOST_SESSIONS = 50  # of an account (rule 11.31): signing in looks at each of them
 
 
 def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Passkeys: who they prove somebody to be, and how many and how large they may be."""
+"""Passkeys: who they prove somebody to be, and how many and how large they may be (rule 11.31)."""
 
 from __future__ import annotations
 
@@ -124,6 +124,18 @@ def test_a_passkey_has_a_size_and_an_account_a_number_of_them() -> None:
     more = _add(browser, Passkey())
     assert f"You have {MAX_PASSKEYS} passkeys." in more.content.decode()
     assert Authenticator.objects.filter(type="webauthn").count() == MAX_PASSKEYS
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(100, True), (101, False)])
+def test_the_name_of_a_passkey_has_a_limit(length: int, is_kept: bool) -> None:
+    browser = _signed_in(_person("ada"))
+    _add(browser, Passkey())
+    key = Authenticator.objects.get(type="webauthn")
+
+    browser.post(reverse("mfa_edit_webauthn", args=[key.pk]), {"name": "n" * length})
+
+    key.refresh_from_db()
+    assert (key.wrap().name == "n" * length) == is_kept
 
 
 def test_beyond_a_number_of_sessions_the_oldest_end(monkeypatch: pytest.MonkeyPatch) -> None:
