@@ -15,7 +15,7 @@ from django.core import checks
 class AdminConfig(SimpleAdminConfig):
     """Leaves registering the admin classes to `config.urls`, because workers and most commands need none."""
 
-    default_site = "communities.admin_site.site.Site"
+    default_site = "communities.staff.site.Site"
 
     def ready(self) -> None:
         checks.register(check_dependencies, checks.Tags.admin)

@@ -12,7 +12,7 @@ from communities.ground.tiers import TIERS
 from communities.models import Community
 
 if TYPE_CHECKING:
-    from communities.http.views import CommunityViewSet
+    from communities.gate.views import CommunityViewSet
 
 
 @register
@@ -51,7 +51,7 @@ def _errors_in_roles(view: type[CommunityViewSet], routed: Set[str]) -> Iterator
 def _routed_actions(
     patterns: Sequence[URLPattern | URLResolver],
 ) -> Iterator[tuple[type[CommunityViewSet], str]]:
-    from communities.http.views import CommunityViewSet, UnknownPath  # noqa: PLC0415 - not in every process
+    from communities.gate.views import CommunityViewSet, UnknownPath  # noqa: PLC0415 - not in every process
 
     for pattern in patterns:
         if isinstance(pattern, URLResolver):

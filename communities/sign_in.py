@@ -28,8 +28,8 @@ from django.conf import settings
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
 
+from communities.gate import throttling
 from communities.ground.words import plural
-from communities.http import throttling
 
 WINDOW = 600  # seconds
 ATTEMPTS_OF_ADDRESS = 30

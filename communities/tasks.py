@@ -1,17 +1,13 @@
 from celery import shared_task
 from django.utils import timezone
 
-from communities.services import (
-    audit,
-    housekeeping,
-    identities,
-    invitations,
-    mails,
-    member_changes,
-    platform_members,
-)
 from communities.services.chat import installations, outbox
+from communities.services.inviting import invitations
+from communities.services.mail import mails
+from communities.services.people import identities, member_changes, platform_members
 from communities.services.pictures import copies, fetching, tidying
+from communities.services.tenants import housekeeping
+from communities.services.trail import audit
 
 
 @shared_task(name="communities.forget_idempotent_requests")

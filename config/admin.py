@@ -15,12 +15,13 @@ from django.utils import timezone
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
-from communities.admin_site.nav import Nav
-from communities.admin_site.pages import superusers_page
 from communities.ground.words import plural
 from communities.models import ChatTask, Mail
-from communities.services import bots, mails
 from communities.services.chat import metrics as chat_metrics
+from communities.services.mail import mails
+from communities.services.people import bots
+from communities.staff.nav import Nav
+from communities.staff.pages import superusers_page
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from communities.gate import bodies, envelope
+from communities.gate.middleware import is_api_request
 from communities.ground.errors import Refusal
-from communities.http import bodies, envelope
-from communities.http.middleware import is_api_request
 from surveys.pages import errors
 
 

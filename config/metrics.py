@@ -32,7 +32,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from redis.exceptions import RedisError
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.services.chat import metrics as chat_metrics
 from config import environment, queues
 from webhooks.services import metrics as webhook_metrics

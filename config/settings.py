@@ -189,19 +189,19 @@ APPEND_SLASH = False
 MIDDLEWARE = [
     "config.metrics.MetricsMiddleware",  # outermost; absent if METRICS is off
     "surveys.drawing.security.SecurityHeadersMiddleware",  # its headers are on the errors of all layers below
-    "communities.http.middleware.RequestMiddleware",
+    "communities.gate.middleware.RequestMiddleware",
     "config.bodies.BodyMiddleware",  # before anything that may read the body
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "communities.http.middleware.SessionlessMiddleware",  # goes from here to the last layer if it can
+    "communities.gate.middleware.SessionlessMiddleware",  # goes from here to the last layer if it can
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "communities.accounts.middleware.AccountAreaMiddleware",  # inside: it handles what its views raise first
-    "communities.http.middleware.InnermostMiddleware",
+    "communities.gate.middleware.InnermostMiddleware",
 ]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 
@@ -310,7 +310,7 @@ MFA_TOTP_ISSUER = "Colloquy"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _is_secure
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an e-mail address of another site proves nothing
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # no address is taken over from there
-SOCIALACCOUNT_STORE_TOKENS = False  # `communities.services.source_tokens` keeps them, encrypted
+SOCIALACCOUNT_STORE_TOKENS = False  # `communities.services.people.source_tokens` keeps them, encrypted
 SOCIALACCOUNT_LOGIN_ON_GET = False
 SOCIALACCOUNT_FORMS = {"disconnect": "communities.accounts.providers.forms.DisconnectForm"}
 
@@ -382,7 +382,7 @@ SECURE_REDIRECT_EXEMPT = [
 ]  # requested inside the network, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # anywhere; `communities.http.bodies` limits each address
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # anywhere; `communities.gate.bodies` limits each address
 SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # Content-Security-Policy controls framing, with exceptions for embeddable pages
     "security.W005",  # subdomains belong to the operator, who may serve them without TLS
@@ -392,12 +392,12 @@ SILENCED_SYSTEM_CHECKS = [
 # REST interface
 
 REST_FRAMEWORK = {
-    # Closed by default; communities.http.views.CommunityViewSet opens its own views.
+    # Closed by default; communities.gate.views.CommunityViewSet opens its own views.
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "communities.http.schema.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "communities.gate.schema.AutoSchema",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest_framework.negotiation.DefaultContentNegotiation",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "UNAUTHENTICATED_USER": None,
@@ -414,7 +414,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     # Enums stay inline: the default hook names them after their fields, many of which are called `status`.
-    "POSTPROCESSING_HOOKS": ["communities.http.schema.add_components", "surveys.api.schema.add_components"],
+    "POSTPROCESSING_HOOKS": ["communities.gate.schema.add_components", "surveys.api.schema.add_components"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

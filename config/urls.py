@@ -4,7 +4,7 @@ from django.views.generic import RedirectView
 
 from communities import views as community_views
 from communities.accounts import unsubscribing
-from communities.http.views import UnknownPath
+from communities.gate.views import UnknownPath
 from config import docs, health, metrics
 
 admin.autodiscover()

@@ -15,7 +15,7 @@ class SurveysConfig(AppConfig):
         projects.register(lookup.project_names, lookup.newest_project_names)
         places.add(*of_scripts.PLACES, *of_projects.PLACES)
         if apps.is_installed("allauth.account"):  # the views that measurements compare with have no accounts
-            from communities.services import identities, member_changes  # noqa: PLC0415
+            from communities.services.people import identities, member_changes  # noqa: PLC0415
             from surveys.services import events  # noqa: PLC0415
             from surveys.services.people import merging  # noqa: PLC0415
 

@@ -290,8 +290,8 @@ def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for all files that tests leave unread."""
+    from communities.gate import downloads  # noqa: PLC0415
     from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
-    from communities.http import downloads  # noqa: PLC0415
 
     monkeypatch.setattr(downloads, "_slots", Slots(100, most_of_one=100))
 
@@ -306,7 +306,7 @@ def _forms_of_browsers() -> None:
 @pytest.fixture(autouse=True)
 def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Moves that other tests made from the same address do not count."""
-    from communities.http import throttling  # noqa: PLC0415 - once Django is set up
+    from communities.gate import throttling  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
 
@@ -314,7 +314,7 @@ def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _callers_stay_in_memory() -> None:
     """A test that takes longer than some seconds reads its key no more often than one that is quick."""
-    from communities.http import authentication  # noqa: PLC0415 - once Django is set up
+    from communities.gate import authentication  # noqa: PLC0415 - once Django is set up
 
     authentication.SECONDS_IN_CACHE = 3600.0
 

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from communities.http.bodies import LINES_MEDIA_TYPE
+from communities.gate.bodies import LINES_MEDIA_TYPE
 from tests.support.caller import Caller
 from tests.support.effort import IS_THOROUGH, examples
 from tests.support.openapi import described

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from communities.gate.bodies import MAX_BODY, MAX_LINES_BODY
+from communities.gate.pagination import MAX_PER_PAGE
 from communities.ground.errors import MAX_VIOLATIONS
-from communities.http.bodies import MAX_BODY, MAX_LINES_BODY
-from communities.http.pagination import MAX_PER_PAGE
-from communities.services.keys import MAX_KEYS
+from communities.services.api_keys.keys import MAX_KEYS
 from surveys.drawing.past import MAX_PAST_STEPS
 from surveys.engine.intake.fields import MAX_OPTIONS, MAX_PAUSE, MAX_PROMPT, MAX_VALUE
 from surveys.engine.intake.reader import MAX_BLOCKS

@@ -23,8 +23,9 @@ from communities.ground.actors import ActingKey, Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import ActorGone
 from communities.models import ApiKey, AuditEntry, Community, Member, User
-from communities.services import audit, memberships
-from communities.services.audit import Subject
+from communities.services.people import memberships
+from communities.services.trail import audit
+from communities.services.trail.audit import Subject
 from surveys.models import PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services.drafts import service as drafts
 from surveys.services.people import service as people
@@ -351,7 +352,7 @@ def test_a_change_does_not_wait_while_its_actor_is_changed(boss: Caller, gone: C
     assert changing.result() is None
 
 
-# It ends a membership, or gives it another user. So does `communities.services.people.lock`.
+# It ends a membership, or gives it another user. So does `communities.services.people.personal_data.lock`.
 LOCKED_AGAINST_CHANGES = {("surveys/services/people/merging.py", "_merge_in_community")}
 
 

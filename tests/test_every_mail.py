@@ -17,9 +17,12 @@ from communities.accounts import wording
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
 from communities.models import ApiKey, Mail, MailSum, Member
-from communities.services import account_security, invitations, key_notices, mails, recipients
+from communities.services.api_keys import key_notices
 from communities.services.chat import notices
-from communities.services.mails import Consent
+from communities.services.inviting import invitations
+from communities.services.mail import mails, recipients
+from communities.services.mail.mails import Consent
+from communities.services.people import account_security
 from surveys.models import Project
 from surveys.services.links import mailing
 from surveys.services.links.mailing import Choice, Who
@@ -98,10 +101,10 @@ TO_ACCOUNTS = [(kind, send) for kind in sorted(SENDERS.keys() - OF_COMMUNITIES) 
 # Modules below the apps that call `mails.write`, beside `mails` itself.
 WRITERS = {
     "communities/accounts/adapters.py",
-    "communities/services/account_security.py",
+    "communities/services/people/account_security.py",
     "communities/services/chat/notices.py",
-    "communities/services/invitation_letters.py",
-    "communities/services/key_notices.py",
+    "communities/services/inviting/invitation_letters.py",
+    "communities/services/api_keys/key_notices.py",
     "surveys/services/links/mailing.py",
 }
 
@@ -125,7 +128,7 @@ def test_no_other_module_writes_mails() -> None:
         if any(f" {call}" in path.read_text() or f".{call}" in path.read_text() for call in sending)
     }
 
-    assert found - {"communities/services/mails.py"} == WRITERS
+    assert found - {"communities/services/mail/mails.py"} == WRITERS
 
 
 def test_a_kind_that_is_not_declared_cannot_be_written() -> None:

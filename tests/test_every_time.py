@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from communities.http.fields import UtcDateTimeField
+from communities.gate.fields import UtcDateTimeField
 from tests.support.caller import Caller
 from tests.support.text_fields import text_fields
 from tests.support.trouble_texts import send, trouble_place

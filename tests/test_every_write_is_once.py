@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from communities.http.views import CommunityViewSet
+from communities.gate.views import CommunityViewSet
 from tests.support.routes import routed_actions
 
 

@@ -15,8 +15,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from communities.gate import authentication
 from communities.ground.audit_actions import Action
-from communities.http import authentication
 from communities.models import AuditEntry, Member, User
 from surveys.models import Project
 from surveys.services import events

@@ -6,7 +6,7 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
-from communities.once import CHANGED_SINCE
+from communities.forms.once import CHANGED_SINCE
 from tests.support.accounts import Person
 from tests.support.creation_forms import FORMS, address_of, somebody
 from tests.support.staff import Staff, hidden, text_of

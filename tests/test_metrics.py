@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 from redis.exceptions import RedisError
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.services.chat import outbox
 from config import metrics, queues
 from config.metrics import MetricsMiddleware

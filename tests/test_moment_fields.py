@@ -8,8 +8,8 @@ import pytest
 from django import forms
 from django.utils import timezone
 
-from communities.admin_site.texts import moment
 from communities.ground.moment_field import MomentField
+from communities.staff.texts import moment
 from surveys.admin.delivery import DeliveryForm
 from surveys.admin.opening import OpenForm
 from webhooks.forms import RedeliverForm

@@ -14,8 +14,8 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 from drf_spectacular.validation import validate_schema
 
-from communities.http.envelope import STATUS
-from communities.http.validation import VIOLATION_CODES
+from communities.gate.envelope import STATUS
+from communities.gate.validation import VIOLATION_CODES
 from tests.support import our_code
 from tests.support.openapi import described
 from tests.support.routes import routed_actions

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from communities.gate.bodies import MAX_BODY
 from communities.ground.errors import MAX_VIOLATIONS
-from communities.http.bodies import MAX_BODY
 from tests.support.api_requests import ask
 from tests.support.caller import Caller
 from tests.support.effort import examples

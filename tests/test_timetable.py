@@ -1,6 +1,6 @@
 """The timetable contains exactly the periodic tasks."""
 
-from communities.services import identities
+from communities.services.people import identities
 from config.celery import INTERVALS, app
 from surveys.chat import timed
 from surveys.services import public_messages

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.http import QueryDict
 from django.utils.html import format_html
 
+from communities.forms.once import TicketForm
 from communities.ground import web_addresses
 from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
-from communities.once import TicketForm
 from webhooks import projects
 from webhooks.events import ALL, EventType
 from webhooks.models import Delivery, Webhook

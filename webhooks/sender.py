@@ -1,6 +1,6 @@
 """HTTP connections to the endpoints of webhooks. Redirects are not followed, and proxies are not used.
 
-`addresses.connect` resolves, checks and connects, as for the sessions of `communities.sources.connections`.
+`addresses.connect` resolves, checks and connects, as for the sessions of `communities.ground.outgoing`.
 HTTP is httpcore2's and not theirs: with a session of requests, a delivery takes 1.5 times the CPU. The parser
 of requests and urllib3, http.client, also accepts malformed responses, and takes 101 and 103 for final.
 """

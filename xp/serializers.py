@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from communities.http.fields import StrictChoiceField
+from communities.gate.fields import StrictChoiceField
 from communities.models import Member
 from xp.models import XpEntry
 from xp.services.achievements import MOST_IN_LISTS, MOST_OF_ONE

@@ -23,13 +23,15 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from communities import sign_in
 from communities.accounts import browsers, failures, sign_ups, wording
+from communities.gate import throttling
+from communities.ground import outgoing as connections
 from communities.ground import sealing
 from communities.ground.transactions import in_transaction
-from communities.http import throttling
 from communities.models import unnamed
-from communities.services import identities, mails
-from communities.services.letters import compose
-from communities.sources import connections, platforms
+from communities.services.mail import mails
+from communities.services.mail.letters import compose
+from communities.services.people import identities
+from communities.sources import platforms
 
 _FACTORS = "second factors"
 
@@ -188,7 +190,7 @@ def _address(name: str, **kwargs: str) -> str:
 
 
 class SourceAdapter(DefaultSocialAccountAdapter):
-    """Accounts of other sites. `communities.services.identities` has decided whose they are before."""
+    """Accounts of other sites. `communities.services.people.identities` has decided whose they are before."""
 
     def list_apps(
         self, request: HttpRequest | None, provider: str | None = None, client_id: str | None = None

@@ -13,7 +13,7 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponseBase
 
 from communities import sign_in
-from communities.http import throttling
+from communities.gate import throttling
 
 Way = Literal["password", "code", "passkey", "platform", "link", "account"]
 """What was not accepted. `account`: the proof was right, but the account is closed."""

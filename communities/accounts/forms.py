@@ -22,7 +22,7 @@ from communities import sign_in
 from communities.accounts import failures, limits, sign_ups
 from communities.ground.text_field import TextField
 from communities.models import User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from communities.sign_in import TooManyAttempts
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."

@@ -22,7 +22,8 @@ from communities.accounts.forms import InvitedSignUp
 from communities.ground.errors import Conflict, Forbidden, NotFound, Refusal
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import Invitation, Member, User
-from communities.services import identities, invitation_letters, invitations
+from communities.services.inviting import invitation_letters, invitations
+from communities.services.people import identities
 
 GONE = 410
 CAN = {

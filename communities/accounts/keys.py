@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities import once
 from communities.accounts.own_communities import (
     OwnCommunity,
     choices,
@@ -26,14 +25,15 @@ from communities.accounts.own_communities import (
     who_can,
 )
 from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.forms import once
+from communities.forms.keys import NewKeyForm
+from communities.gate import throttling
+from communities.gate.authentication import caller_cache
 from communities.ground.errors import Conflict, Refusal
 from communities.ground.tiers import TIERS
-from communities.http import throttling
-from communities.http.authentication import caller_cache
-from communities.key_forms import NewKeyForm
 from communities.models import ApiKey, Community
-from communities.services import key_listing, keys
-from communities.services.key_listing import ListedKey
+from communities.services.api_keys import key_listing, keys
+from communities.services.api_keys.key_listing import ListedKey
 
 WHAT = "API keys"
 SENT_TWICE = (

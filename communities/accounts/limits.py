@@ -14,8 +14,8 @@ from allauth.account.internal.stagekit import unstash_login
 from django.http import HttpRequest
 
 from communities import sign_in
+from communities.gate import throttling
 from communities.ground.mail_addresses import canonical
-from communities.http import throttling
 from communities.sign_in import TooManyAttempts
 
 MINUTES, HOUR, DAY = 600, 3_600, 86_400  # seconds; the first is ten minutes

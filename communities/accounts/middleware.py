@@ -25,7 +25,7 @@ from communities.accounts.providers.freshness import must_sign_in_again
 from communities.ground.errors import ActorGone
 from communities.models import User
 from communities.second_factors import SecondFactorMissing
-from communities.services import presence
+from communities.services.trail import presence
 from communities.sign_in import TooManyAttempts
 
 AREA, ADMIN = "/account/", "/admin/"

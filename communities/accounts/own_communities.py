@@ -15,7 +15,7 @@ from django.shortcuts import render
 from communities import second_factors
 from communities.ground.actors import Actor
 from communities.models import CommunitySettings, Member, User
-from communities.services import members
+from communities.services.people import members
 
 MAX_NAMED = 10  # admins
 _CACHE = "_own_communities"

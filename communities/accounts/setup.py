@@ -13,10 +13,10 @@ from communities import chosen_community
 from communities.accounts.own_communities import for_admins, require_admin
 from communities.accounts.setup_forms import STEPS, initial_of
 from communities.models import Community
-from communities.services import setup
 from communities.services.pictures import copies
 from communities.services.pictures.copies import PictureState
-from communities.services.settings import get_settings
+from communities.services.tenants import setup
+from communities.services.tenants.settings import get_settings
 
 WHAT = "The settings"
 

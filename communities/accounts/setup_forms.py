@@ -10,10 +10,10 @@ from django import forms
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from communities.forms.pictures import PictureField
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
 from communities.models import Community, CommunitySettings
-from communities.picture_field import PictureField
 
 ON, OFF = "on", "off"
 

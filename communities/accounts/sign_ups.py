@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest
 
 from communities.models import Community
-from communities.services import invitations
+from communities.services.inviting import invitations
 
 FIELD = "community"
 

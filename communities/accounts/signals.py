@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from communities.accounts import lifetimes
 from communities.accounts.adapters import AccountAdapter
-from communities.services import invitations
+from communities.services.inviting import invitations
 
 
 def connect() -> None:

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from communities.models import Community
-from communities.services import recipients
+from communities.services.mail import recipients
 
 UNDO = "undo"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from communities.services import mails
-from communities.services.letters import Letter
+from communities.services.mail import mails
+from communities.services.mail.letters import Letter
 
 Context = Mapping[str, Any]
 IGNORE = "If this was not you, ignore this mail: nothing changes."

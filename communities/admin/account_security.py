@@ -15,12 +15,12 @@ from django.utils.safestring import SafeString
 
 from communities.accounts import browsers
 from communities.accounts.providers.freshness import require_fresh_sign_in
-from communities.admin_site import acting
-from communities.admin_site.base import OperationsModelAdmin
-from communities.admin_site.texts import moment
 from communities.models import User
-from communities.services import account_security
-from communities.services.account_security import WaysIn
+from communities.services.people import account_security
+from communities.services.people.account_security import WaysIn
+from communities.staff import acting
+from communities.staff.base import OperationsModelAdmin
+from communities.staff.texts import moment
 
 TITLE = "Sign-in and security"
 NO_FACTORS = "There is no authenticator app and no passkey to remove."

@@ -8,13 +8,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from communities.admin_site import audit_trail
-from communities.admin_site.base import CommunityModelAdmin
-from communities.admin_site.listing import Listing
-from communities.admin_site.nav import Nav
 from communities.ground.actors import Actor
 from communities.ground.errors import Unavailable
 from communities.models import AuditEntry
+from communities.staff import audit_trail
+from communities.staff.base import CommunityModelAdmin
+from communities.staff.listing import Listing
+from communities.staff.nav import Nav
 
 
 @admin.register(AuditEntry)

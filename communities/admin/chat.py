@@ -13,17 +13,17 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from communities.admin_site import acting
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.home import Attention, FirstStep, add_attention, add_first_steps
-from communities.admin_site.texts import moment, state
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.words import plural
 from communities.models import ChatInstallation
-from communities.services import communities
 from communities.services.chat import checking, installations, outbox, overview
 from communities.services.chat.overview import Connection, Work
+from communities.services.tenants import communities
+from communities.staff import acting
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.home import Attention, FirstStep, add_attention, add_first_steps
+from communities.staff.texts import moment, state
 
 RECENTLY = timedelta(days=7)
 

@@ -11,16 +11,16 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import once
 from communities.admin.community_forms import NewCommunityForm
-from communities.admin_site import acting
-from communities.admin_site.base import Nav, OperationsModelAdmin, OwnPages
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, number
+from communities.forms import once
 from communities.ground.errors import Refusal
 from communities.models import Community
-from communities.services import communities
-from communities.services.member_search import as_words
+from communities.services.tenants import communities
+from communities.services.tenants.member_search import as_words
+from communities.staff import acting
+from communities.staff.base import Nav, OperationsModelAdmin, OwnPages
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, number
 
 
 @admin.register(Community)

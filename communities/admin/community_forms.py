@@ -7,13 +7,13 @@ from typing import Any
 
 from django import forms
 
-from communities import once
+from communities.forms import once
+from communities.forms.pictures import PictureField
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
 from communities.models import Community, CommunitySettings
-from communities.picture_field import PictureField
-from communities.services.communities import MAX_CREDITS, MAX_ID
-from communities.services.places import find_time_zone, is_language_tag
+from communities.services.tenants.communities import MAX_CREDITS, MAX_ID
+from communities.services.tenants.places import find_time_zone, is_language_tag
 
 PRIVACY = [(value, words.in_a_line) for value, words in privacy_words.OF_NEW.items()]
 THANKS = [

@@ -16,16 +16,17 @@ from django.utils.html import format_html
 
 from communities import second_factors
 from communities.admin.community_forms import CommunityForm, initial_of
-from communities.admin_site import acting, refusals, zone_changes
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.texts import moment, number
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.tiers import TIERS
 from communities.models import Community, CommunitySettings
 from communities.second_factors import OwnFactorMissing
-from communities.services import communities, get_settings, settings
-from communities.services.places import common_time_zones
+from communities.services import get_settings
+from communities.services.tenants import communities, settings
+from communities.services.tenants.places import common_time_zones
+from communities.staff import acting, refusals, zone_changes
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.texts import moment, number
 
 # The form's parts: a heading, what it is about, and the names of its fields.
 PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from django.http import HttpRequest
 from django.urls import reverse
 
-from communities.admin_site.home import FirstStep, add_first_steps
 from communities.ground.actors import Actor
 from communities.models import Community, Member
-from communities.services import get_settings, settings
+from communities.services import get_settings
+from communities.services.tenants import settings
+from communities.staff.home import FirstStep, add_first_steps
 
 
 @add_first_steps

@@ -14,18 +14,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities import once
-from communities.admin_site import refusals
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.site import time_zone_of
-from communities.admin_site.texts import moment, state
+from communities.forms import once
+from communities.forms.keys import NewKeyForm
+from communities.gate.authentication import caller_cache
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, Refusal
-from communities.http.authentication import caller_cache
-from communities.key_forms import NewKeyForm
 from communities.models import ApiKey, Member
-from communities.services import key_listing, keys
+from communities.services.api_keys import key_listing, keys
+from communities.staff import refusals
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.site import time_zone_of
+from communities.staff.texts import moment, state
 
 WHAT_KEYS_ARE = (
     "An API key lets a website or a program work with this community's projects. It acts in the name of "

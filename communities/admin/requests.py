@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from communities.admin_site.base import OperationsModelAdmin
 from communities.models import IdempotentRequest
+from communities.staff.base import OperationsModelAdmin
 
 
 @admin.register(IdempotentRequest)

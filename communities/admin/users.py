@@ -22,14 +22,14 @@ from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters
 
 from communities.admin.account_security import AccountSecurityPages
-from communities.admin_site import acting
-from communities.admin_site.base import Nav, OperationsModelAdmin
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment
 from communities.models import Identity, User
-from communities.services import identities
-from communities.services import staff as staff_rules
-from communities.services.member_search import find_users
+from communities.services.people import identities
+from communities.services.people import staff as staff_rules
+from communities.services.tenants.member_search import find_users
+from communities.staff import acting
+from communities.staff.base import Nav, OperationsModelAdmin
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment
 
 FLAGS = ("is_active", "is_staff", "is_superuser")  # whose values the communities' trails may show
 YES_OR_NO = [("yes", "Yes"), ("no", "No")]

@@ -15,17 +15,17 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities import once
-from communities.admin_site import refusals
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Listing, Order
-from communities.admin_site.texts import moment, state
+from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
 from communities.models import VerifiedSource
-from communities.services import verified_sources
+from communities.services.tenants import verified_sources
 from communities.sources import platforms, rules, targets
+from communities.staff import refusals
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Listing, Order
+from communities.staff.texts import moment, state
 
 WHAT_THEY_ARE = (
     "A verified source asks something of an account elsewhere: that its owner subscribes to your channel, "

@@ -9,16 +9,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictTextField, UtcDateTimeField
+from communities.gate.pagination import PerPageIn
+from communities.gate.paths import MAX_ID
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, refuse
-from communities.http.fields import StrictTextField, UtcDateTimeField
-from communities.http.pagination import PerPageIn
-from communities.http.paths import MAX_ID
-from communities.http.views import CommunityViewSet
 from communities.models import AuditEntry
-from communities.services import audit_listing
-from communities.services.audit_listing import Filters
+from communities.services.trail import audit_listing
+from communities.services.trail.audit_listing import Filters
 
 MAX_SEARCH = 200  # characters
 EXAMPLE = {

@@ -12,14 +12,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.authentication import caller_cache
+from communities.gate.fields import StrictChoiceField, StrictTextField, UtcDateTimeField
+from communities.gate.idempotency import once
+from communities.gate.pagination import PageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.authentication import caller_cache
-from communities.http.fields import StrictChoiceField, StrictTextField, UtcDateTimeField
-from communities.http.idempotency import once
-from communities.http.pagination import PageIn
-from communities.http.views import CommunityViewSet
 from communities.models import ApiKey, Member
-from communities.services import key_listing, keys, members
+from communities.services.api_keys import key_listing, keys
+from communities.services.people import members
 
 EXAMPLE = {
     "id": "7",

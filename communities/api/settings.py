@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
+from communities.gate.idempotency import once
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
-from communities.http.idempotency import once
-from communities.http.views import CommunityViewSet
 from communities.models import CommunitySettings
-from communities.services import settings
-from communities.services.places import is_language_tag, time_zones
+from communities.services.tenants import settings
+from communities.services.tenants.places import is_language_tag, time_zones
 
 MAX_INTEGER = 2**31 - 1  # of the column
 EXAMPLE = {

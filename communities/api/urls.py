@@ -5,7 +5,7 @@ from communities.api.communities import CommunitiesViewSet
 from communities.api.keys import KeyViewSet
 from communities.api.settings import SettingsViewSet
 from communities.api.verified_sources import VerifiedSourceViewSet
-from communities.http import paths  # noqa: F401 (registers the converter `id`)
+from communities.gate import paths  # noqa: F401 (registers the converter `id`)
 
 urlpatterns = [
     path("communities", CommunitiesViewSet.as_view({"get": "list"})),

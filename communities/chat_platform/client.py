@@ -21,7 +21,7 @@ from django.conf import settings
 
 from communities.chat_platform import pacing
 from communities.chat_platform.pacing import Route
-from communities.sources.connections import session_of_bot
+from communities.ground.outgoing import session_of_bot
 
 MOST_REASON = 512  # bytes of an entry in the server's audit log, encoded
 SHORT_WAIT = timedelta(seconds=5)  # if the platform does not say how long

@@ -1,4 +1,4 @@
-"""Why a request is refused. `communities.http.envelope` maps these errors to HTTP statuses."""
+"""Why a request is refused. `communities.gate.envelope` maps these errors to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Unavailable(Refusal):
 
 
 def violation(field: str, code: str, message: str) -> ViolationJson:
-    """Return one violation. `code` is one of `communities.http.validation.VIOLATION_CODES`."""
+    """Return one violation. `code` is one of `communities.gate.validation.VIOLATION_CODES`."""
     return {"field": field, "code": code, "message": message}
 
 

@@ -1,7 +1,7 @@
 """A version of each community's API keys in Redis, which tells every process when to look a key up again.
 
 A process keeps callers in memory together with the version that held when it looked them up. A request learns
-the present version in the round trip of its rate limit (`communities.http.throttling`), and looks its key up
+the present version in the round trip of its rate limit (`communities.gate.throttling`), and looks its key up
 again if the two differ. So what has changed holds at the next request, in every process:
 
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
@@ -9,7 +9,7 @@ again if the two differ. So what has changed holds at the next request, in every
 While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
 committed, the version is a new random one. If Redis has lost it, the next request sets one from Redis' clock.
 A counter could have an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process
-dies, callers are remembered for `communities.http.authentication.SECONDS_IN_CACHE` at most.
+dies, callers are remembered for `communities.gate.authentication.SECONDS_IN_CACHE` at most.
 
 Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.

@@ -11,8 +11,8 @@ from typing import Any
 
 import requests
 
+from communities.ground.outgoing import session
 from communities.sources import platforms
-from communities.sources.connections import session
 from communities.sources.failures import SourceUnavailable, TokenRefused
 
 _SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from communities.admin_site import texts, undo
+from communities.staff import texts, undo
 
 register = template.Library()
 register.filter(texts.moment)

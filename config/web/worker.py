@@ -28,7 +28,7 @@ from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 from gunicorn.workers.gthread import ThreadWorker
 
-from communities.http import bodies, envelope
+from communities.gate import bodies, envelope
 from config.web import arrivals
 from config.web.connections import BYTES_A_SECOND, Connection, Outbox, State
 

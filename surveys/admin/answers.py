@@ -15,10 +15,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from communities.admin_site import listing
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order, Walk
-from communities.admin_site.texts import moment
 from communities.ground.errors import Forbidden
+from communities.staff import listing
+from communities.staff.listing import Column, Empty, Filter, Listing, Order, Walk
+from communities.staff.texts import moment
 from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab

@@ -9,15 +9,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities import once
 from communities import services as communities
-from communities.admin_site import acting
-from communities.admin_site.base import SiteModelAdmin
+from communities.forms import once
 from communities.ground import privacy_words
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
 from communities.ground.privacy_words import PrivacyWords
 from communities.ground.text_field import TextField
+from communities.staff import acting
+from communities.staff.base import SiteModelAdmin
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.ai import provider_is_free
 from surveys.models import Project

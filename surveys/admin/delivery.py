@@ -14,10 +14,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
 
-from communities.admin_site.chat_choices import role_choices
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
-from communities.services import verified_sources
+from communities.services.tenants import verified_sources
+from communities.staff.chat_choices import role_choices
 from surveys.admin import address_fields, post_preview, project_forms
 from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab

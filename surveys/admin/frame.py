@@ -18,11 +18,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.admin_site import acting
-from communities.admin_site.site import time_zone_of
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.rounding import Rounding
+from communities.staff import acting
+from communities.staff.site import time_zone_of
 from surveys.admin import header
 from surveys.models import Project
 from surveys.services.ground import access, lookup

@@ -12,9 +12,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from communities.admin_site.texts import moment
 from communities.ground.actors import Actor, Role
 from communities.ground.words import percent, plural
+from communities.staff.texts import moment
 from surveys.models import Conversation, Project, Tally
 from surveys.services.ground import access, field_groups
 from surveys.services.representations.project import web_url

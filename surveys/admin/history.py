@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from communities.admin_site import audit_trail, listing
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden, Unavailable
 from communities.models import AuditEntry
+from communities.staff import audit_trail, listing
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, address_of, project_tab
 from surveys.services.ground import access, lookup

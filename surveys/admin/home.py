@@ -9,7 +9,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.admin_site.home import (
+from communities.ground.actors import Actor
+from communities.ground.words import plural
+from communities.models import Community
+from communities.staff.home import (
     Attention,
     Card,
     FirstStep,
@@ -17,10 +20,7 @@ from communities.admin_site.home import (
     add_cards,
     add_first_steps,
 )
-from communities.admin_site.texts import time_of_day
-from communities.ground.actors import Actor
-from communities.ground.words import plural
-from communities.models import Community
+from communities.staff.texts import time_of_day
 from surveys.admin.frame import address_of
 from surveys.admin.header import count_in_words, figures_of, state_cell
 from surveys.ai import provider_is_free

@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment
 from communities.ground.actors import Actor, Role
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment
 from surveys.admin.frame import address_of
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Job

@@ -20,17 +20,17 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities import once
-from communities.admin_site import listing, refusals
-from communities.admin_site.listing import Column, Empty, Listing, Order
-from communities.admin_site.texts import moment, number, state
+from communities.forms import once
+from communities.gate.downloads import download, of_community
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural
-from communities.http.downloads import download, of_community
 from communities.models import Mail
-from communities.services import recipients
+from communities.services.mail import recipients
+from communities.staff import listing, refusals
+from communities.staff.listing import Column, Empty, Listing, Order
+from communities.staff.texts import moment, number, state
 from surveys.admin.frame import ProjectPage, Tab, project_tab
 from surveys.admin.opening import audience_in_words
 from surveys.models import PersonalLink

@@ -12,15 +12,15 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
 from communities import services as communities
-from communities.admin_site.chat_choices import offer_channel
-from communities.admin_site.site import time_zone_of
-from communities.admin_site.texts import moment
 from communities.ground.errors import Refusal
 from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
 from communities.ground.words import plural
-from communities.services import verified_sources
 from communities.services.chat import installations, overview
+from communities.services.tenants import verified_sources
+from communities.staff.chat_choices import offer_channel
+from communities.staff.site import time_zone_of
+from communities.staff.texts import moment
 from surveys.admin.cards import PRIVACY, Card, CardField, CardSelect
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section

@@ -14,15 +14,15 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.admin_site import refusals
+from communities.gate.authentication import caller_cache
+from communities.gate.downloads import download, of_community
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
 from communities.ground.text_field import TextField
-from communities.http.authentication import caller_cache
-from communities.http.downloads import download, of_community
 from communities.models import Member
-from communities.services import memberships
+from communities.services.people import memberships
+from communities.staff import refusals
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.ground import access
 from surveys.services.people import service as people

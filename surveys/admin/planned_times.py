@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from communities.admin_site.texts import moment
-from communities.admin_site.zone_changes import add_notes
 from communities.ground.actors import Actor
 from communities.ground.words import plural
+from communities.staff.texts import moment
+from communities.staff.zone_changes import add_notes
 from surveys.admin.frame import address_of
 from surveys.admin.header import next_times
 from surveys.models import Project

@@ -12,9 +12,9 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from communities.admin_site.texts import moment
 from communities.chat_platform import limits
 from communities.services.pictures import copies
+from communities.staff.texts import moment
 from surveys.chat import invitations, words
 from surveys.models import Project
 from surveys.services.ground import field_groups

@@ -21,11 +21,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin_site.site import time_zone_of
+from communities.gate.validation import bound_serializer, serializer_violations
 from communities.ground.errors import Refusal, ViolationJson
 from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
-from communities.http.validation import bound_serializer, serializer_violations
+from communities.staff.site import time_zone_of
 from surveys.admin.frame import ProjectPage
 from surveys.api.project_shapes import ProjectIn
 from surveys.models import Project

@@ -13,10 +13,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import BulkAction, Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, number
 from communities.ground.actors import Actor, Role
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import BulkAction, Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, number
 from surveys.admin import creation, header, selected
 from surveys.admin.header import Figures
 from surveys.admin.urls import project_urls

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from communities.services import members
+from communities.services.people import members
 from surveys.models import Conversation, Project
 
 STATUSES = (("completed", "Complete"), ("partial", "So far"))

@@ -22,11 +22,11 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.views.decorators.http import require_http_methods, require_safe
 
-from communities.admin_site import day_range, listing
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, number
 from communities.ground.errors import Forbidden, NotFound
-from communities.services import members
+from communities.services.people import members
+from communities.staff import day_range, listing
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab

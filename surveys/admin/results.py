@@ -22,10 +22,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
-from communities.admin_site.texts import moment
+from communities.gate.downloads import download, of_community
+from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
-from communities.http.downloads import download, of_community
-from communities.http.envelope import STATUS
+from communities.staff.texts import moment
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of

@@ -9,12 +9,12 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 
 from communities import services as communities
-from communities.admin_site.chat_choices import offer_reward_role
 from communities.ground.text_field import TextField
 from communities.ground.words import plural
 from communities.services.chat import overview
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from communities.staff.chat_choices import offer_reward_role
 from surveys.admin import project_forms
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.project_forms import ProjectForm, Section

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from communities.admin_site import audit_trail
-from communities.admin_site.audit_trail import Difference, field_words, value_words
 from communities.ground.audit_actions import Action
 from communities.models import AuditEntry
+from communities.staff import audit_trail
+from communities.staff.audit_trail import Difference, field_words, value_words
 from surveys.engine.flow import drawing, titles
 from surveys.engine.flow.wording import Wording
 from surveys.engine.language import expressions

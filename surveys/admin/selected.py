@@ -21,12 +21,12 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
-from communities import once
-from communities.admin_site import acting
+from communities.forms import once
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.ground.words import plural
+from communities.staff import acting
 from surveys.admin import header
 from surveys.models import Project
 from surveys.services import public_messages

@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.idempotency import once
 from communities.ground.actors import Role
 from communities.ground.errors import Forbidden, NotFound
-from communities.http.idempotency import once
 from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
 from surveys.api.analysis_shapes import AnalysisBlockOut
 from surveys.api.projects import OwnWorkViewSet

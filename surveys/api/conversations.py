@@ -12,11 +12,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
+from communities.gate.idempotency import Claim, is_settled, once
+from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from communities.ground.errors import Unavailable, refuse
-from communities.http.fields import StrictBooleanField, StrictIntegerField, StrictListField, StrictTextField
-from communities.http.idempotency import Claim, is_settled, once
-from communities.http.paths import MAX_ID
 from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata

@@ -8,8 +8,8 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
+from communities.gate.fields import PrefixedParameters
 from communities.ground.sent_text import sent_text
-from communities.http.fields import PrefixedParameters
 from surveys.models import Project
 from surveys.services.counting import sent_fields
 from surveys.services.ground import metadata

@@ -11,11 +11,8 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema_field
 from rest_framework import serializers
 
-from communities.ground.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
-from communities.ground.sent_text import sent_text
-from communities.ground.wire import render
-from communities.http.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
-from communities.http.fields import (
+from communities.gate.bodies import LINES_MEDIA_TYPE, Element, TooManyElements
+from communities.gate.fields import (
     FlagField,
     StrictChoiceField,
     StrictIntegerField,
@@ -23,7 +20,10 @@ from communities.http.fields import (
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.validation import bound_serializer, ignored_paths, serializer_violations
+from communities.gate.validation import bound_serializer, ignored_paths, serializer_violations
+from communities.ground.errors import ENOUGH_VIOLATIONS, MAX_VIOLATIONS, ViolationJson, refuse
+from communities.ground.sent_text import sent_text
+from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
 from surveys.engine.walk.answers import MAX_TEXT

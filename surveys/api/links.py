@@ -13,12 +13,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.downloads import download, of_community
+from communities.gate.fields import StrictListField, StrictTextField
+from communities.gate.idempotency import once
+from communities.gate.pagination import PageIn
 from communities.ground.actors import Role
 from communities.ground.errors import refuse
-from communities.http.downloads import download, of_community
-from communities.http.fields import StrictListField, StrictTextField
-from communities.http.idempotency import once
-from communities.http.pagination import PageIn
 from surveys.api.exports import XLSX
 from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
 from surveys.api.metadata import Metadata

@@ -11,12 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate import bodies
+from communities.gate.authentication import caller_cache
+from communities.gate.idempotency import once
+from communities.gate.views import CommunityViewSet
 from communities.ground import wire
 from communities.ground.actors import Role
-from communities.http import bodies
-from communities.http.authentication import caller_cache
-from communities.http.idempotency import once
-from communities.http.views import CommunityViewSet
 from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut

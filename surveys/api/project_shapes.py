@@ -9,8 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from communities.ground.sent_text import sent_text
-from communities.http.fields import (
+from communities.gate.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -18,8 +17,9 @@ from communities.http.fields import (
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.pagination import KeysetIn
-from communities.http.paths import MAX_ID
+from communities.gate.pagination import KeysetIn
+from communities.gate.paths import MAX_ID
+from communities.ground.sent_text import sent_text
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (

@@ -10,12 +10,12 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate import idempotency
+from communities.gate.idempotency import Claim, once
+from communities.gate.pagination import page_after
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, refuse, refuse_all
-from communities.http import idempotency
-from communities.http.idempotency import Claim, once
-from communities.http.pagination import page_after
-from communities.http.views import CommunityViewSet
 from surveys.api import examples
 from surveys.api.project_shapes import (
     CloneIn,

@@ -16,12 +16,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate import bodies
+from communities.gate.fields import StrictStringField, StrictTextField, UtcDateTimeField
+from communities.gate.idempotency import Claim, is_settled, once
+from communities.gate.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict
-from communities.http import bodies
-from communities.http.fields import StrictStringField, StrictTextField, UtcDateTimeField
-from communities.http.idempotency import Claim, is_settled, once
-from communities.http.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport

@@ -10,9 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import UtcDateTimeField
+from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
-from communities.http.fields import UtcDateTimeField
-from communities.http.paths import MAX_ID
 from surveys.api.analysis_examples import RESULTS
 from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
 from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query

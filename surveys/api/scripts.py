@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.etags import etag_of, parse_if_match
+from communities.gate.fields import StrictChoiceField
+from communities.gate.idempotency import once
 from communities.ground.actors import Role
-from communities.http.etags import etag_of, parse_if_match
-from communities.http.fields import StrictChoiceField
-from communities.http.idempotency import once
 from surveys.api import examples
 from surveys.api.blocks import ref
 from surveys.api.projects import OwnWorkViewSet

@@ -9,10 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
+from communities.gate.pagination import PageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
-from communities.http.pagination import PageIn
-from communities.http.views import CommunityViewSet
 from surveys.api.project_shapes import BucketOut, ScriptField
 from surveys.models import Project
 from surveys.services.scripts import templates

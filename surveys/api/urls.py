@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-import communities.http.paths  # noqa: F401 - registers `<id:...>`
+import communities.gate.paths  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
 from surveys.api.conversations import ConversationViewSet
 from surveys.api.exports import ExportViewSet

@@ -10,7 +10,7 @@ from communities import services as communities
 from communities.chat_platform.references import Op, of_project
 from communities.ground.errors import Conflict
 from communities.ground.rounding import Rounding
-from communities.services.members import KnownPerson
+from communities.services.people.members import KnownPerson
 from surveys.chat import replies, screens, words
 from surveys.chat.controls import References
 from surveys.chat.interactions import Interaction

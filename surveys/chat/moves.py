@@ -15,7 +15,7 @@ from django.db import transaction
 from communities.chat_platform.references import Op, Reference
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.rounding import Rounding
-from communities.services.members import KnownPerson
+from communities.services.people.members import KnownPerson
 from surveys.chat import invitations, replies, screens, timed, windows, words
 from surveys.chat.interactions import Interaction
 from surveys.chat.messages import Button, Message

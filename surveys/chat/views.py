@@ -20,12 +20,12 @@ from psycopg.errors import LockNotAvailable, QueryCanceled
 
 from communities.chat_platform import references, signatures
 from communities.chat_platform.references import Op, Reference
+from communities.gate import throttling
 from communities.ground.errors import InvalidRequest, NotFound, Refusal
 from communities.ground.faults import log_fault
 from communities.ground.rounding import Rounding
-from communities.http import throttling
 from communities.services.chat import installations, people
-from communities.services.members import KnownPerson
+from communities.services.people.members import KnownPerson
 from surveys.chat import commands, deadline, moves, replies, screens, words
 from surveys.chat.interactions import Author, Interaction, Kind, Malformed, read
 from surveys.chat.messages import Button

@@ -11,8 +11,8 @@ from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from communities.accounts.middleware import AREA as ACCOUNT_AREA
+from communities.gate.envelope import RETRY_AFTER_OUTAGE
 from communities.ground.errors import Unavailable
-from communities.http.envelope import RETRY_AFTER_OUTAGE
 from surveys.drawing import theme
 
 

@@ -11,9 +11,9 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.idempotency import once
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.idempotency import once
-from communities.http.views import CommunityViewSet
 from config import urls as colloquy
 from tests.bench import minimal
 

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.models import Community, CommunitySettings, Member
-from communities.services import keys, members
+from communities.services.api_keys import keys
+from communities.services.people import members
 from surveys.engine import packing
 from surveys.models import Project
 from surveys.services.projects import opening

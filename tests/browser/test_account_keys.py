@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 from playwright.sync_api import Page, expect
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.models import ApiKey, Community
 from tests.factories import ApiKeyFactory, CommunityFactory, MemberFactory
 from tests.support.accounts import Person

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from communities.ground.actors import Actor
 from communities.models import CommunitySettings, User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from communities.models import Identity, Member
-from communities.services import identities
+from communities.services.people import identities
 from tests.factories import CommunityFactory
 from tests.support.moments import NOON
 from tests.support.sources.server import Platforms, use

@@ -21,7 +21,7 @@ from communities.ground import transactions
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
 from communities.models import Identity, Invitation, Member, User
-from communities.services import identities, memberships
+from communities.services.people import identities, memberships
 from communities.tasks import join_written
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_proven_users
@@ -304,17 +304,17 @@ def test_the_database_lets_an_account_and_an_acceptance_wait_for_each_other(invi
 LOCKS = ("lock_owners(", "lock_owner_of(", "lock_account(", "_locked(provider")
 # These are parts of the transactions of others, or lock nothing before the user.
 PARTS = {
-    ("communities/services/identities.py", "lock_owners"),
-    ("communities/services/identities.py", "lock_owner_of"),
-    ("communities/services/identities.py", "lock_account"),
-    ("communities/services/identities.py", "leave_unproven"),
-    ("communities/services/identities.py", "_locked"),
-    ("communities/services/invitations.py", "take"),
-    ("communities/services/platform_members.py", "_note_presence"),
+    ("communities/services/people/identities.py", "lock_owners"),
+    ("communities/services/people/identities.py", "lock_owner_of"),
+    ("communities/services/people/identities.py", "lock_account"),
+    ("communities/services/people/identities.py", "leave_unproven"),
+    ("communities/services/people/identities.py", "_locked"),
+    ("communities/services/inviting/invitations.py", "take"),
+    ("communities/services/people/platform_members.py", "_note_presence"),
     ("surveys/services/people/merging.py", "_merge_users"),
 }
 # Nobody may refer to a user who is about to be deleted.
-STRONGER = {("communities/services/people.py", "give_up_account")}
+STRONGER = {("communities/services/people/personal_data.py", "give_up_account")}
 
 
 def _functions() -> Iterator[tuple[str, ast.FunctionDef, str]]:
@@ -329,7 +329,7 @@ def test_users_and_accounts_are_locked_in_one_place():
         (path, node.name)
         for path, node, text in _functions()
         if ("User.objects.select_for_update" in text or "Identity.objects.select_for_update" in text)
-        and (path, node.name) not in STRONGER | {("communities/services/identities.py", "lock_owners")}
+        and (path, node.name) not in STRONGER | {("communities/services/people/identities.py", "lock_owners")}
     ]
     assert careless == []
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from communities.models import ApiKey, AuditEntry, Identity, Member, User
-from communities.services import identities
+from communities.services.people import identities
 from tests.factories import IdentityFactory, MemberFactory
 from tests.support.caller import Caller, faults, refusal
 from tests.support.concurrency import run_together

@@ -13,9 +13,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from communities.admin_site import audit_trail
-from communities.admin_site.audit_trail import Difference
 from communities.models import AuditEntry
+from communities.staff import audit_trail
+from communities.staff.audit_trail import Difference
 from tests.support.caller import TEXT, Caller
 from tests.support.staff import client_of, signed_in
 

@@ -12,10 +12,10 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from communities.admin.home import first_steps
-from communities.admin_site.home import FirstStep
 from communities.ground.actors import Actor
 from communities.models import AuditEntry, Community, CommunitySettings
-from communities.services import communities, settings
+from communities.services.tenants import communities, settings
+from communities.staff.home import FirstStep
 from surveys.models import Project
 from surveys.services.scripts import outro
 from tests.factories import CommunityFactory

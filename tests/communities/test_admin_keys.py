@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from communities.models import ApiKey, AuditEntry
-from communities.services.keys import digest_of
+from communities.services.api_keys.keys import digest_of
 from tests.factories import ApiKeyFactory, MemberFactory
 from tests.support.staff import Staff, hidden, text_of
 

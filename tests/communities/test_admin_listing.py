@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from django.test import RequestFactory
 
-from communities.admin_site import keyset, listing
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
 from communities.models import Community
+from communities.staff import keyset, listing
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from tests.factories import CommunityFactory
 from tests.support.moments import NOON
 

@@ -17,12 +17,12 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.admin_site.base import CommunityModelAdmin, OperationsModelAdmin
-from communities.admin_site.texts import moment
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, Forbidden, Refusal
 from communities.models import Community, Identity
-from communities.services import memberships
+from communities.services.people import memberships
+from communities.staff.base import CommunityModelAdmin, OperationsModelAdmin
+from communities.staff.texts import moment
 from tests.factories import MemberFactory, StaffFactory
 from tests.support.moments import NOON
 from tests.support.staff import signed_in

@@ -16,10 +16,10 @@ from communities.ground.actors import ActingKey, Actor
 from communities.ground.audit_actions import Action
 from communities.ground.rounding import Rounding
 from communities.models import ApiKey, AuditEntry, Community
-from communities.services import audit, audit_listing
-from communities.services.audit import Subject
-from communities.services.audit_listing import Filters
-from communities.services.people import Person, erase_from_history, erase_member
+from communities.services.people.personal_data import Person, erase_from_history, erase_member
+from communities.services.trail import audit, audit_listing
+from communities.services.trail.audit import Subject
+from communities.services.trail.audit_listing import Filters
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.api_requests import key_of
 from tests.support.caller import Caller

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from communities.gate.authentication import Caller as AuthenticatedCaller
+from communities.gate.authentication import authenticate, caller_cache
 from communities.ground.actors import ActingKey, Actor
 from communities.ground.errors import InvalidApiKey
-from communities.http.authentication import Caller as AuthenticatedCaller
-from communities.http.authentication import authenticate, caller_cache
 from communities.models import ApiKey, Member
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.support.actors import actor
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal

@@ -9,9 +9,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.unreader import IterUnreader
 
-from communities.ground import wire
-from communities.ground.errors import MAX_VIOLATIONS, InvalidRequest
-from communities.http.bodies import (
+from communities.gate.bodies import (
     MAX_BODY,
     MAX_DEPTH,
     MAX_FORM,
@@ -23,6 +21,8 @@ from communities.http.bodies import (
     parse_lines,
     read_raw,
 )
+from communities.ground import wire
+from communities.ground.errors import MAX_VIOLATIONS, InvalidRequest
 from communities.models import CommunitySettings
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal

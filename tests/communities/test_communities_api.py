@@ -7,7 +7,7 @@ from django.conf.locale import LANG_INFO
 from django.utils import timezone
 
 from communities.models import Community, CommunitySettings, User
-from communities.services.places import is_language_tag
+from communities.services.tenants.places import is_language_tag
 from tests.factories import CommunityFactory
 from tests.support.api_requests import ask
 from tests.support.caller import Caller, faults, refusal

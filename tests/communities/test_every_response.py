@@ -18,9 +18,9 @@ from psycopg.errors import ForeignKeyViolation
 from pytest_django import Settings
 
 from communities.api.settings import SettingsViewSet
-from communities.http import authentication, envelope, middleware
+from communities.gate import authentication, envelope, middleware
 from communities.models import ApiKey
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.support.api_requests import RATE_HEADERS, ask
 from tests.support.caller import Caller, refusal
 
@@ -185,7 +185,7 @@ def test_without_a_database_to_look_up_the_key_in(caller: Caller, monkeypatch: p
 
 @pytest.fixture
 def _broken_layer(settings: Settings) -> None:
-    outer = settings.MIDDLEWARE.index("communities.http.middleware.RequestMiddleware")
+    outer = settings.MIDDLEWARE.index("communities.gate.middleware.RequestMiddleware")
     settings.MIDDLEWARE = [*settings.MIDDLEWARE[: outer + 1], f"{__name__}.broken_layer"]
 
 

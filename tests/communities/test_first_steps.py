@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from communities.admin.home import first_steps
 from communities.ground.actors import Actor
-from communities.services import settings, setup
-from communities.services.communities import create_community, propose_id
+from communities.services.tenants import settings, setup
+from communities.services.tenants.communities import create_community, propose_id
 from tests.factories import StaffFactory
 
 pytestmark = pytest.mark.django_db

@@ -15,11 +15,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from communities.api import keys as keys_api
+from communities.gate import idempotency
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
-from communities.http import idempotency
 from communities.models import ApiKey, IdempotentRequest, Member
-from communities.services.housekeeping import delete_expired_idempotent_requests
+from communities.services.tenants.housekeeping import delete_expired_idempotent_requests
 from tests.support.api_keys import NAME, ONE, count_keys, make_key, outcome
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, refusal
@@ -234,7 +234,7 @@ def test_only_expired_rows_are_deleted(db: None) -> None:
 
 
 def test_deletion_continues_until_no_expired_row_is_left(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("communities.services.housekeeping.BATCH_SIZE", 2)
+    monkeypatch.setattr("communities.services.tenants.housekeeping.BATCH_SIZE", 2)
     over = timezone.now()
     IdempotentRequest.objects.bulk_create(
         IdempotentRequest(claim=str(n), fingerprint="", expires_at=over) for n in range(5)

@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from communities.http import idempotency
+from communities.gate import idempotency
 from communities.models import ApiKey, IdempotentRequest
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.support.api_keys import count_keys, make_key, outcome
 from tests.support.caller import Caller
 from tests.support.kills import die, dying_after, in_a_process_that_dies

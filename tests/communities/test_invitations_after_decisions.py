@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from communities.ground.errors import Forbidden
 from communities.models import AuditEntry, Invitation, Member, User
-from communities.services import invitations
-from communities.services.invitations import InvitationOver, NoSuchInvitation
+from communities.services.inviting import invitations
+from communities.services.inviting.invitations import InvitationOver, NoSuchInvitation
 from surveys.services.people.merging import merge_users
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails

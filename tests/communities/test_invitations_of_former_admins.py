@@ -14,8 +14,9 @@ from communities.ground import rounding
 from communities.ground.errors import Forbidden
 from communities.ground.rounding import Rounding
 from communities.models import AuditEntry, Community, Invitation, Member, User
-from communities.services import invitations, memberships, platform_members
-from communities.services.invitations import InvitationOver, NoSuchInvitation
+from communities.services.inviting import invitations
+from communities.services.inviting.invitations import InvitationOver, NoSuchInvitation
+from communities.services.people import memberships, platform_members
 from surveys.services.people import service as people
 from tests.factories import CommunityFactory, CommunitySettingsFactory, UserFactory
 from tests.support import mails, our_code

@@ -13,10 +13,10 @@ from django.urls import reverse
 from django_redis import get_redis_connection
 from pytest_django import DjangoAssertNumQueries
 
+from communities.gate import authentication
 from communities.ground import key_versions
-from communities.http import authentication
 from communities.models import ApiKey, Community, Member, User
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.factories import StaffFactory
 from tests.support.actors import actor
 from tests.support.api_requests import ask, clear_caller_cache, key_of

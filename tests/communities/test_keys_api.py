@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from communities.models import ApiKey, Member, User
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.factories import StaffFactory
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, faults, refusal

@@ -19,8 +19,8 @@ from structlog.testing import capture_logs
 
 from communities.ground.mail_addresses import keyed_hash
 from communities.models import Mail, Member
-from communities.services import mails, recipients
-from communities.services.mails import Message
+from communities.services.mail import mails, recipients
+from communities.services.mail.mails import Message
 from config import environment
 from tests.factories import MemberFactory
 from tests.support.moments import NOON

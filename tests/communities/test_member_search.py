@@ -7,8 +7,8 @@ import secrets
 import pytest
 
 from communities.models import Community, Member, User
-from communities.services import member_search
-from communities.services.member_search import find_members
+from communities.services.tenants import member_search
+from communities.services.tenants.member_search import find_members
 from tests.factories import CommunityFactory, IdentityFactory
 from tests.support.plans import analyse, fill_members, rows_read
 

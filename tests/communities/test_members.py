@@ -4,8 +4,9 @@ import pytest
 from django.db import connections
 
 from communities.models import Identity, Member, User
-from communities.services import count_projects, members
-from communities.services.members import Account, KnownPerson, Membership, NoSuchMember
+from communities.services import count_projects
+from communities.services.people import members
+from communities.services.people.members import Account, KnownPerson, Membership, NoSuchMember
 from tests.factories import IdentityFactory
 from tests.support.caller import Caller, counts
 from tests.support.moments import NOON

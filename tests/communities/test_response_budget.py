@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 from django_redis import get_redis_connection
 
+from communities.gate import idempotency, response_budget
+from communities.gate.response_budget import ROW_BYTES, ResponseBudget
 from communities.ground.tiers import TIERS, Tier
-from communities.http import idempotency, response_budget
-from communities.http.response_budget import ROW_BYTES, ResponseBudget
 from tests.support.api_keys import count_keys, make_key, outcome
 from tests.support.caller import Caller, refusal
 from tests.support.redis import without_redis

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 MARKS = [chr(code) for code in range(0x30000) if unicodedata.category(chr(code)).startswith("M")]
 # Where texts are normalised beside `composed`, and why their accents are few or in order.
 NORMALIZES = {
-    "communities/http/downloads.py": "Names of files, which our code makes.",
+    "communities/gate/downloads.py": "Names of files, which our code makes.",
     "communities/ground/sent_text.py": "The function itself.",
     "communities/sign_in.py": "At most MAX_LOGIN characters.",
     "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",

@@ -15,8 +15,8 @@ from django.test import Client
 from django.utils import timezone
 
 from communities.models import User
-from communities.services import sign_ins
-from communities.services.sign_ins import SignedIn
+from communities.services.people import sign_ins
+from communities.services.people.sign_ins import SignedIn
 from tests.factories import CommunityFactory, MemberFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,8 @@ from django_redis import get_redis_connection
 from pytest_django import DjangoAssertNumQueries, Settings
 from redis.exceptions import RedisError
 
-from communities.http import throttling
-from communities.http.throttling import Allowance, address_of, take
+from communities.gate import throttling
+from communities.gate.throttling import Allowance, address_of, take
 from communities.models import Community
 from tests.support.api_requests import RATE_HEADERS, ask, clear_caller_cache, key_of, new_address
 from tests.support.caller import Caller, refusal

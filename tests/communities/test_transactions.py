@@ -13,8 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from communities.ground.errors import Conflict, InvalidRequest
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, IdempotentRequest, User
-from communities.services import identities, keys
-from communities.services.keys import create_key
+from communities.services.api_keys import keys
+from communities.services.api_keys.keys import create_key
+from communities.services.people import identities
 from tests.factories import UserFactory
 from tests.support.caller import Caller, refusal
 from tests.support.concurrency import run_together

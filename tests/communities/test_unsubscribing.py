@@ -8,8 +8,8 @@ from django.db import transaction
 from django.test import Client
 
 from communities.models import MailRefusal, Member
-from communities.services import recipients
-from communities.services.people import erase_member
+from communities.services.mail import recipients
+from communities.services.people.personal_data import erase_member
 from tests.factories import MemberFactory
 from tests.support.dumps import dump
 from tests.support.mails import confirm, unsubscribe_url

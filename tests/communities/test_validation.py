@@ -6,23 +6,23 @@ import pytest
 from django.http import QueryDict
 from rest_framework import serializers
 
-from communities.ground.errors import InvalidRequest
-from communities.http.etags import etag_of, parse_if_match
-from communities.http.fields import (
+from communities.gate.etags import etag_of, parse_if_match
+from communities.gate.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.pagination import paginate
-from communities.http.validation import (
+from communities.gate.pagination import paginate
+from communities.gate.validation import (
     VIOLATION_CODES,
     ignored_paths,
     query_violations,
     serializer_violations,
 )
-from communities.http.views import _as_header
+from communities.gate.views import _as_header
+from communities.ground.errors import InvalidRequest
 
 
 class Small(serializers.Serializer[Any]):

@@ -12,8 +12,8 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound
 from communities.ground.rounding import Rounding
 from communities.models import AuditEntry, Identity, SourceCheck, User, VerifiedSource
-from communities.services import verified_sources
-from communities.services.verified_sources import Asked, Met
+from communities.services.tenants import verified_sources
+from communities.services.tenants.verified_sources import Asked, Met
 from communities.sources import rules
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import (

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from communities.gate.validation import VIOLATION_CODES
 from communities.ground.addresses import is_public
 from communities.ground.web_addresses import BadAddress, Endpoint, check_url, parse_url
-from communities.http.validation import VIOLATION_CODES
 
 NOT_PUBLIC = [
     # This machine and private networks

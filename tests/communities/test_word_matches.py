@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from communities.models import AuditEntry, Community
-from communities.services import audit_listing
-from communities.services.audit_listing import Filters
+from communities.services.trail import audit_listing
+from communities.services.trail.audit_listing import Filters
 from tests.factories import CommunityFactory
 from tests.support.moments import NOON
 from tests.support.plans import analyse, rows_read

@@ -13,8 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from communities.models import CommunitySettings, Identity, Member, User
-from communities.services import identities, platform_members
 from communities.services.chat import people
+from communities.services.people import identities, platform_members
 from communities.sources.chat import GuildMember
 from communities.tasks import join_written
 from surveys.models import Conversation
@@ -344,10 +344,10 @@ def test_superusers_set_a_password_only_after_the_claimed_account_has_left(attac
 
 # These read all identities of one user, or one by its id, or leave the restriction to their callers.
 WITHOUT_RESTRICTION = (
-    ("communities/services/people.py", "def erase_user"),
-    ("communities/services/people.py", "def erase_member"),
-    ("communities/services/identities.py", "def _locked"),
-    ("communities/services/verified_sources.py", "_REMEMBER"),
+    ("communities/services/people/personal_data.py", "def erase_user"),
+    ("communities/services/people/personal_data.py", "def erase_member"),
+    ("communities/services/people/identities.py", "def _locked"),
+    ("communities/services/tenants/verified_sources.py", "_REMEMBER"),
     ("surveys/services/people/merging.py", "def _move_accounts"),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.test import Client
 
-from communities.http.authentication import caller_cache
+from communities.gate.authentication import caller_cache
 from communities.models import ApiKey
 from tests.support.caller import Caller
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from communities.ground.actors import Actor
 from communities.models import User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
 from tests.support.api_requests import new_address

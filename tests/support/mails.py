@@ -12,7 +12,7 @@ from allauth.account.models import EmailAddress
 from communities.ground import sealing
 from communities.ground.mail_addresses import keyed_hash
 from communities.models import Mail, Member
-from communities.services import recipients
+from communities.services.mail import recipients
 
 
 def written(to: str = "") -> Sequence[dict[str, Any]]:

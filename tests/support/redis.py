@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django.test import override_settings
 
-from communities.http import throttling
+from communities.gate import throttling
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
-from communities.http.views import CommunityViewSet
+from communities.gate.views import CommunityViewSet
 
 
 @dataclass(frozen=True)

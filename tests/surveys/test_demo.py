@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
+from communities.gate import authentication
 from communities.ground.errors import InvalidApiKey
-from communities.http import authentication
 from communities.models import Community, Member, User
 from config.management.commands import seed_demo
 from surveys.engine.intake.fields import BLOCK

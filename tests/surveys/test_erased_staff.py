@@ -12,8 +12,9 @@ from django.utils import timezone
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member, User
-from communities.services import audit, staff
-from communities.services.audit import Subject
+from communities.services.people import staff
+from communities.services.trail import audit
+from communities.services.trail.audit import Subject
 from surveys.models import Project, ResponseDeletion
 from surveys.services.people import merging
 from surveys.services.people import service as people

@@ -14,7 +14,7 @@ from django.utils import timezone
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
 from communities.models import Community, Identity, Member, MemberChange, User
-from communities.services import identities, member_changes, members, memberships, platform_members
+from communities.services.people import identities, member_changes, members, memberships, platform_members
 from communities.sources.chat import GuildMember
 from communities.tasks import announce_members
 from surveys.services.people import service as people

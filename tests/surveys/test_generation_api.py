@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from communities.gate import idempotency
 from communities.ground.errors import Conflict
-from communities.http import idempotency
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.models import Generation, Project
 from surveys.services.ai_work import generation

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from communities.admin_site import audit_trail
 from communities.ground.actors import Actor
 from communities.models import AuditEntry
+from communities.staff import audit_trail
 from surveys.engine.flow import wording
 from surveys.engine.language import values
 from surveys.engine.language.values import Value

@@ -22,8 +22,10 @@ from communities.models import (
     SourceToken,
     User,
 )
-from communities.services import invitations, mails, memberships, source_tokens
-from communities.services.mails import Message
+from communities.services.inviting import invitations
+from communities.services.mail import mails
+from communities.services.mail.mails import Message
+from communities.services.people import memberships, source_tokens
 from surveys.models import Completion, Conversation, PersonalLink, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
@@ -491,7 +493,7 @@ def test_a_fault_halfway_leaves_both_as_they_were(
     def fail(**_user: Any) -> None:
         raise RuntimeError("The machine stopped.")
 
-    monkeypatch.setattr("communities.services.people.erase_user", fail)
+    monkeypatch.setattr("communities.services.people.personal_data.erase_user", fail)
     with pytest.raises(RuntimeError), transaction.atomic():
         _merge(keep, drop)
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from communities.models import Member, User
-from communities.services import people as membership_data
+from communities.services.people import personal_data as membership_data
 from surveys.models import Completion, Project, SealedGifts
 from surveys.services.conversations import completions, gifts
 from surveys.services.people.merging import merge_users

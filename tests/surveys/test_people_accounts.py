@@ -16,8 +16,9 @@ from django.test import Client
 
 from communities.ground.errors import Conflict
 from communities.models import AuditEntry, Identity, Invitation, Member, SourceCheck, User
-from communities.services import mails, source_tokens
-from communities.services.mails import Message
+from communities.services.mail import mails
+from communities.services.mail.mails import Message
+from communities.services.people import source_tokens
 from surveys.models import Answer, Conversation, PersonalLink, Project, ResponseDeletion
 from surveys.services.people import service as people
 from tests.factories import ApiKeyFactory, IdentityFactory, MemberFactory, SourceCheckFactory, UserFactory

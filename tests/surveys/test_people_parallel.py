@@ -13,7 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from communities.ground.errors import Conflict, NotFound, Refusal
 from communities.models import Identity, Member, User
-from communities.services import people as membership_data
+from communities.services.people import personal_data as membership_data
 from surveys.models import Completion, Conversation, FiredAction, Project
 from surveys.services.conversations import repository
 from tests.support.caller import CHOICE, TEXT, Caller

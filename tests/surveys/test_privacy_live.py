@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from communities.models import Identity, Member
-from communities.services import members
+from communities.services.people import members
 from surveys.models import Completion, FiredAction, SealedGifts
 from surveys.services.conversations import admission, gifts, repository
 from surveys.services.conversations import service as conversations

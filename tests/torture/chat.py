@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.models import ChatTask, Community, CommunitySettings
-from communities.services import members
 from communities.services.chat import installations
+from communities.services.people import members
 from surveys.models import Answer, Conversation, Project, PublicMessage
 from surveys.services.projects import opening
 from surveys.services.projects import service as projects

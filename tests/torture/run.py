@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from django.utils import timezone
 
 from communities.models import Community, CommunitySettings
-from communities.services import keys, members
+from communities.services.api_keys import keys
+from communities.services.people import members
 from tests.bench.client import Client, Failed
 from tests.torture.caller import Caller
 from tests.torture.changes import ChangeLog

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from communities.models import Invitation, Mail
 from communities.models.invitation import VALID_FOR
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import MemberFactory
 from tests.support import mails
 from tests.support.moments import NOON

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from communities.services import people as membership_data
+from communities.services.people import personal_data as membership_data
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.moments import NOON
 from tests.support.xp.ledger import Kind, award, chain, standing

@@ -14,11 +14,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin_site.base import CommunityModelAdmin
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
+from communities.staff.base import CommunityModelAdmin
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment
 from webhooks.admin import words
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook

@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
-from communities.admin_site.base import Nav, OperationsModelAdmin
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment
+from communities.staff.base import Nav, OperationsModelAdmin
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment
 from webhooks.models import Event
 from webhooks.words import EVENT_MEANINGS
 

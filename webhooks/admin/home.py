@@ -13,9 +13,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from communities.admin_site.home import Attention, add_attention
 from communities.ground.actors import Actor
 from communities.ground.words import plural
+from communities.staff.home import Attention, add_attention
 from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 

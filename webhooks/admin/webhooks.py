@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.cache import never_cache
 
-from communities import once
-from communities.admin_site import undo
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Listing, Order
-from communities.admin_site.texts import moment
+from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.words import plural
+from communities.staff import undo
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Listing, Order
+from communities.staff.texts import moment
 from webhooks.admin import words
 from webhooks.forms import NewWebhookForm, RedeliverForm, WebhookForm, initial_of
 from webhooks.models import Delivery, Webhook

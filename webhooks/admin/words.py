@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.safestring import SafeString
 
-from communities.admin_site.texts import state
+from communities.staff.texts import state
 from webhooks import words
 from webhooks.models import Delivery, Webhook
 

@@ -11,12 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import UtcDateTimeField
+from communities.gate.idempotency import once
+from communities.gate.pagination import MAX_PAGE, PageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import NotFound, refuse
-from communities.http.fields import UtcDateTimeField
-from communities.http.idempotency import once
-from communities.http.pagination import MAX_PAGE, PageIn
-from communities.http.views import CommunityViewSet
 from webhooks.api import examples
 from webhooks.events import EventType
 from webhooks.models import Delivery

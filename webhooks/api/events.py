@@ -9,11 +9,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictChoiceField, UtcDateTimeField
+from communities.gate.pagination import PerPageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import NotFound, refuse
-from communities.http.fields import StrictChoiceField, UtcDateTimeField
-from communities.http.pagination import PerPageIn
-from communities.http.views import CommunityViewSet
 from webhooks.api import examples
 from webhooks.events import API_VERSION, EventType
 from webhooks.services import event_listing

@@ -10,9 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.ground import web_addresses
-from communities.ground.actors import Role
-from communities.http.fields import (
+from communities.gate.fields import (
     StrictBooleanField,
     StrictChoiceField,
     StrictListField,
@@ -20,9 +18,11 @@ from communities.http.fields import (
     StrictTextField,
     UtcDateTimeField,
 )
-from communities.http.idempotency import once
-from communities.http.pagination import PageIn
-from communities.http.views import CommunityViewSet
+from communities.gate.idempotency import once
+from communities.gate.pagination import PageIn
+from communities.gate.views import CommunityViewSet
+from communities.ground import web_addresses
+from communities.ground.actors import Role
 from webhooks.api import examples
 from webhooks.api.deliveries import DeliveryOut
 from webhooks.events import ALL, EventType

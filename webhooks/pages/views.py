@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from communities import once
 from communities.accounts.own_communities import (
     choices,
     chosen,
@@ -23,6 +22,7 @@ from communities.accounts.own_communities import (
     who_can,
 )
 from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.forms import once
 from communities.ground.errors import Refusal
 from webhooks import words
 from webhooks.forms import NewWebhookForm, WebhookForm, initial_of

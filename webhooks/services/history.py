@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.rounding import Rounding
-from communities.services import audit
+from communities.services.trail import audit
 from webhooks.models import Webhook
 
 Shown = dict[str, object]

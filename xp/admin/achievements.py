@@ -13,20 +13,20 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities import once
-from communities.admin_site import listing, refusals
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.chat_choices import offer_reward_role
-from communities.admin_site.listing import Column, Empty, Listing, Order
-from communities.admin_site.texts import moment, number
+from communities.forms import once
+from communities.forms.pictures import PictureField
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
-from communities.picture_field import PictureField
 from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from communities.staff import listing, refusals
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.chat_choices import offer_reward_role
+from communities.staff.listing import Column, Empty, Listing, Order
+from communities.staff.texts import moment, number
 from xp.admin import profile
 from xp.models import Achievement, EarnedAchievement
 from xp.services import achievements, catalogue

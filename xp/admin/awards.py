@@ -10,13 +10,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from communities.admin_site import refusals
-from communities.admin_site.texts import number
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
 from communities.models import Member
 from communities.services import get_settings
+from communities.staff import refusals
+from communities.staff.texts import number
 from xp.admin import profile
 from xp.services import awards, ledger, standings
 

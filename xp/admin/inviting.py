@@ -13,14 +13,15 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from communities import once
-from communities.admin_site import keyset, refusals
+from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, Refusal
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.models import Member
-from communities.services import invitation_letters, invitations, mails
+from communities.services.inviting import invitation_letters, invitations
+from communities.services.mail import mails
+from communities.staff import keyset, refusals
 from xp.admin import profile
 from xp.admin.membership import ACCESS
 

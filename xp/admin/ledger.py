@@ -9,12 +9,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin_site import listing
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, number
 from communities.ground.actors import Actor, Role
 from communities.models import Member
 from communities.services import get_settings
+from communities.staff import listing
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, number
 from xp.admin import profile
 from xp.models import XpEntry
 from xp.services import ledger

@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, number
 from communities.ground.actors import Actor, Role
 from communities.models import Member
 from communities.services import get_settings
-from communities.services.member_search import find_members
+from communities.services.tenants.member_search import find_members
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, number
 from xp import levels
 from xp.admin import inviting, membership, profile
 from xp.models import Standing

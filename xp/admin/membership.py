@@ -8,13 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from communities import once
-from communities.admin_site import refusals
+from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
 from communities.models import Member
-from communities.services import memberships, recipients
+from communities.services.mail import recipients
+from communities.services.people import memberships
+from communities.staff import refusals
 from xp.admin import profile
 
 ACCESS = [

@@ -15,10 +15,10 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from communities.admin_site import acting
 from communities.ground.actors import Actor, Role
 from communities.models import Member
-from communities.services.communities import MAX_ID
+from communities.services.tenants.communities import MAX_ID
+from communities.staff import acting
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.http import HttpRequest
 from django.urls import reverse
 
-from communities.admin_site import acting
 from communities.ground.actors import Actor
 from communities.models import Identity, Member
-from communities.services import identities
 from communities.services.chat import overview
+from communities.services.people import identities
 from communities.services.pictures import copies
 from communities.sources import platforms
+from communities.staff import acting
 from xp.admin import profile
 from xp.admin.achievements import picture_of
 from xp.admin.roles import name_of_role, state_of

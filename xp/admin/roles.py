@@ -12,13 +12,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from communities.admin_site.base import CommunityModelAdmin, Nav
-from communities.admin_site.listing import Column, Empty, Filter, Listing, Order
-from communities.admin_site.texts import moment, state
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.services.chat import overview
 from communities.services.chat.guilds import Guild
+from communities.staff.base import CommunityModelAdmin, Nav
+from communities.staff.listing import Column, Empty, Filter, Listing, Order
+from communities.staff.texts import moment, state
 from xp.admin import profile
 from xp.models import RoleGrant
 from xp.services import role_grants

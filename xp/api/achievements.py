@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.pagination import PageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.pagination import PageIn
-from communities.http.views import CommunityViewSet
 from xp.serializers import TAG
 from xp.services import achievements
 

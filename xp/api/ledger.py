@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictIntegerField, StrictTextField
+from communities.gate.idempotency import once
+from communities.gate.pagination import PageIn
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.http.fields import StrictIntegerField, StrictTextField
-from communities.http.idempotency import once
-from communities.http.pagination import PageIn
-from communities.http.views import CommunityViewSet
 from xp.serializers import ABOUT_MEMBERS, ENTRY_EXAMPLE, MEMBER_EXAMPLE, TAG, MemberOut, XpEntryOut
 from xp.services import awards, ledger, members
 

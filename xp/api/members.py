@@ -11,16 +11,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate.fields import StrictChoiceField, StrictListField, StrictTextField
+from communities.gate.idempotency import once
+from communities.gate.pagination import KeysetIn, PageIn, page_after
+from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
 from communities.ground.errors import refuse
-from communities.http.fields import StrictChoiceField, StrictListField, StrictTextField
-from communities.http.idempotency import once
-from communities.http.pagination import KeysetIn, PageIn, page_after
-from communities.http.views import CommunityViewSet
 from communities.models import Member
-from communities.services import memberships
-from communities.services.members import NoSuchMember
-from communities.services.memberships import NewMember
+from communities.services.people import memberships
+from communities.services.people.members import NoSuchMember
+from communities.services.people.memberships import NewMember
 from xp.serializers import ABOUT_MEMBERS, MEMBER_EXAMPLE, TAG, MemberOut
 from xp.services import leaderboard, members
 

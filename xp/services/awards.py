@@ -9,7 +9,8 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict
 from communities.ground.transactions import in_transaction
-from communities.services import audit, members, presence
+from communities.services.people import members
+from communities.services.trail import audit, presence
 from xp.models import XpEntry
 from xp.services import ledger
 

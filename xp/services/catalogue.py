@@ -14,8 +14,8 @@ from communities.ground.errors import Conflict, NotFound
 from communities.ground.statements import fetch_rows
 from communities.ground.transactions import in_transaction
 from communities.models import Community
-from communities.services import audit
 from communities.services.pictures import copies
+from communities.services.trail import audit
 from xp.models import Achievement
 from xp.services.achievements import ASSIGNED_NUMBERS_END
 

@@ -16,8 +16,8 @@ from django.db.models import QuerySet
 from communities.ground.errors import Forbidden
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
-from communities.services import members
-from communities.services.members import NoSuchMember
+from communities.services.people import members
+from communities.services.people.members import NoSuchMember
 from xp.models import Standing, XpEntry
 
 EntryJson = dict[str, object]
@@ -104,7 +104,7 @@ def award(
     `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
     `participation` is added to the member's participation in the same statement (see `count_participation`).
     `actor_id` is the user who gives by hand. The caller makes sure before that they are neither erased nor
-    merged until the transaction ends (`communities.services.presence`).
+    merged until the transaction ends (`communities.services.trail.presence`).
     Raises `NoSuchMember` if there is no such member in the community. Takes one statement, or three for a
     member's first XP.
     """

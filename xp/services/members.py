@@ -12,7 +12,7 @@ from typing import Any
 
 from communities import services as communities
 from communities.ground.statements import fetch_rows
-from communities.services.members import NoSuchMember, get_membership
+from communities.services.people.members import NoSuchMember, get_membership
 from xp import levels
 from xp.services import achievements, ranks
 from xp.services.ledger import month_of

@@ -21,9 +21,10 @@ from communities.ground.errors import Conflict, NotFound
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, ChatTask
-from communities.services import audit, platform_members
 from communities.services.chat import guilds, installations, outbox, overview
 from communities.services.chat.outbox import Abandoned, Blocked
+from communities.services.people import platform_members
+from communities.services.trail import audit
 from xp.models import RoleGrant
 from xp.services import roles
 

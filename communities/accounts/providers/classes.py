@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.sources import chat, game_store, membership, oauth2, openid2, platforms, streaming, video
 from communities.sources.failures import BadProof, SourceUnavailable
 from communities.sources.oauth2 import Tokens

@@ -17,7 +17,7 @@ from django.utils.functional import cached_property
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.ground.errors import Refusal
 from communities.models import Identity
-from communities.services import identities
+from communities.services.people import identities
 from communities.sources import platforms
 
 

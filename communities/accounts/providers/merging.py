@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.http import HttpRequest
 
 from communities.models import Identity
-from communities.services.identities import BelongsToAnother
+from communities.services.people.identities import BelongsToAnother
 
 LASTS = timedelta(minutes=10)
 _KEY = "account_merge"

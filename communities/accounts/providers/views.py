@@ -28,11 +28,11 @@ from communities.accounts import failures
 from communities.accounts.providers.classes import PROVIDERS, Proof, SourceProvider
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import keep_proof
+from communities.gate import throttling
 from communities.ground import queue
-from communities.http import throttling
 from communities.models import Identity
-from communities.services import identities, platform_members, source_tokens
-from communities.services.identities import BelongsToAnother
+from communities.services.people import identities, platform_members, source_tokens
+from communities.services.people.identities import BelongsToAnother
 from communities.sources import platforms
 from communities.sources.failures import BadProof, SourceUnavailable, TokenRefused
 

@@ -8,7 +8,8 @@ from django.utils import timezone
 from communities.ground.errors import Refusal
 from communities.management.naming import require_name
 from communities.models import Community, Member
-from communities.services import keys, members
+from communities.services.api_keys import keys
+from communities.services.people import members
 
 
 class Command(BaseCommand):

@@ -11,8 +11,8 @@ from communities.ground.audit_actions import Action
 from communities.ground.tiers import TIERS
 from communities.management.naming import require_name
 from communities.models import Community, CommunitySettings
-from communities.services import audit
-from communities.services.communities import id_of
+from communities.services.tenants.communities import id_of
+from communities.services.trail import audit
 
 
 class Command(BaseCommand):

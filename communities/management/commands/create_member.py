@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from communities.management.naming import require_name
 from communities.models import Community, Member
-from communities.services import members
+from communities.services.people import members
 
 
 class Command(BaseCommand):

@@ -18,9 +18,10 @@ from communities.ground import queue
 from communities.ground.audit_actions import Action
 from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation, Community
-from communities.services import audit, bots
 from communities.services.chat import access, guilds, notices
-from communities.services.settings import get_settings
+from communities.services.people import bots
+from communities.services.tenants.settings import get_settings
+from communities.services.trail import audit
 
 CHECK = "communities.check_chat"
 EVERY = timedelta(hours=1)

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.urls import reverse
 
 from communities.models import Community, Member
-from communities.services import mails
-from communities.services.letters import Letter, compose
-from communities.services.recipients import proven_address
+from communities.services.mail import mails
+from communities.services.mail.letters import Letter, compose
+from communities.services.mail.recipients import proven_address
 
 KIND = mails.declare("chat_removed_notice", mails.Consent.CONFIRMED)
 MOST_ADMINS = 50

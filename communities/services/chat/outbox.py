@@ -32,8 +32,8 @@ from communities.ground.sealing import seal
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 from communities.models import ChatTask
-from communities.services import audit
 from communities.services.chat import access
+from communities.services.trail import audit
 
 LEASE = timedelta(minutes=2)  # longer than the few requests of one task may take
 LONGEST_WAIT = timedelta(hours=1)

@@ -9,7 +9,7 @@ from datetime import datetime
 from communities.chat_platform import commands
 from communities.models import ChatInstallation, ChatTask
 from communities.services.chat import guilds, installations
-from communities.services.settings import get_settings
+from communities.services.tenants.settings import get_settings
 
 RECENT = 15
 MOST_FAILED = 30

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from communities.ground import queue
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
-from communities.services import identities, members, platform_members
-from communities.services.members import COLUMNS_OF_PERSON, KnownPerson, person_of
+from communities.services.people import identities, members, platform_members
+from communities.services.people.members import COLUMNS_OF_PERSON, KnownPerson, person_of
 from communities.sources.chat import GuildMember
 
 NOTED_AGAIN = timedelta(minutes=30)  # although nothing has changed: then `roles_told_at` says how fresh it is

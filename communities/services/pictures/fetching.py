@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import connection, models
 from django.utils import timezone
 
+from communities.ground import outgoing as connections
 from communities.ground import web_addresses
 from communities.ground.queue import wake
 from communities.ground.statements import prepared
@@ -27,7 +28,6 @@ from communities.models.picture import random_name
 from communities.services.pictures import encoding
 from communities.services.pictures.copies import FETCH
 from communities.services.pictures.encoding import EncodedPicture, NotAPicture
-from communities.sources import connections
 
 SECONDS = 15.0  # for one picture, redirects included
 LEASE = timedelta(minutes=2)

@@ -57,7 +57,7 @@ export function addPicture(input) {
   return () => { if (document.activeElement !== input) show(); };
 }
 
-/** How far the picture at an address is, as `communities.admin_site.pictures` says. */
+/** How far the picture at an address is, as `communities.staff.pictures` says. */
 async function stateOf(address) {
   try {
     const response = await fetch(`${document.body.dataset.pictureState}?${new URLSearchParams({ address })}`);

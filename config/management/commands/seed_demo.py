@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from communities.ground.actors import Actor
 from communities.models import ApiKey, Community, User
-from communities.services import keys, members
+from communities.services.api_keys import keys
+from communities.services.people import members
 from surveys.models import Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations

@@ -18,11 +18,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import CsrfViewMiddleware
 
+from communities.gate import bodies, envelope
+from communities.gate.bodies import MEDIA_TYPE
+from communities.gate.envelope import MethodNotAllowed
 from communities.ground import wire
 from communities.ground.errors import ActorGone, Forbidden, NotFound
-from communities.http import bodies, envelope
-from communities.http.bodies import MEDIA_TYPE
-from communities.http.envelope import MethodNotAllowed
 from surveys.admin.frame import ProjectPage, open_project
 from surveys.services.ground import access
 

@@ -12,8 +12,8 @@ from django.http.response import HttpResponseBase
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from communities.gate.bodies import MEDIA_TYPE
 from communities.ground.errors import NotFound, refuse_all
-from communities.http.bodies import MEDIA_TYPE
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.admin.script import state
 from surveys.admin.script.requests import Json, answer, open_script, script_json

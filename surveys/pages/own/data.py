@@ -20,9 +20,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from communities.accounts.frame import user_of
 from communities.accounts.providers.freshness import require_fresh_sign_in
+from communities.gate.downloads import download, of_user
 from communities.ground.errors import Conflict
 from communities.ground.text_field import TextField
-from communities.http.downloads import download, of_user
 from communities.models import Community
 from surveys.services.people import own_data, own_responses
 from surveys.services.people import service as people

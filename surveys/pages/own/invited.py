@@ -18,7 +18,7 @@ from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.ground.errors import Conflict, NotFound, Refusal
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from surveys.services.people.merging import merge_users
 
 GONE = 410

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from communities.models import VerifiedSource
-from communities.services import identities, verified_sources
-from communities.services import settings as settings_service
+from communities.services.people import identities
+from communities.services.tenants import settings as settings_service
+from communities.services.tenants import verified_sources
 from communities.sources import platforms
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Action, Link, Screen

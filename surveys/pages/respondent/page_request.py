@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.http import HttpRequest, QueryDict
 
-from communities.services.verified_sources import NOBODY_ASKED, Asked
+from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Votes
 from surveys.drawing.theme import Page

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from communities.http import throttling
+from communities.gate import throttling
 
 # A field that people never see. Its name and label are none that a browser fills in by itself.
 HONEYPOT = "leave_empty"

@@ -15,12 +15,12 @@ from django.utils import dateformat, timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
+from communities.gate import envelope
+from communities.gate.bodies import MEDIA_TYPE
+from communities.gate.envelope import MethodNotAllowed
 from communities.ground.errors import Forbidden, NotFound, Unavailable
 from communities.ground.wire import render
 from communities.ground.words import plural
-from communities.http import envelope
-from communities.http.bodies import MEDIA_TYPE
-from communities.http.envelope import MethodNotAllowed
 from surveys.drawing import theme
 from surveys.drawing.figures.aggregate import cards_of
 from surveys.models import Project

@@ -25,7 +25,7 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, NotFound, refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.transactions import in_transaction
-from communities.services import presence
+from communities.services.trail import presence
 from surveys import ai
 from surveys.ai.provider import MAX_INTENT, ScriptRequest
 from surveys.models import Generation, Job, Project

@@ -9,9 +9,9 @@ from __future__ import annotations
 from django.conf import settings
 
 from communities import services as communities
+from communities.gate import throttling
 from communities.ground.errors import Conflict
 from communities.ground.words import plural
-from communities.http import throttling
 from surveys import ai
 
 

@@ -13,12 +13,13 @@ from enum import StrEnum
 from threading import BoundedSemaphore
 from typing import Any
 
+from communities.gate import throttling
 from communities.ground.errors import Forbidden, refuse
 from communities.ground.rounding import Rounding
-from communities.http import throttling
-from communities.services import identities, members, platform_members, sign_ins, verified_sources
-from communities.services.members import Account, KnownPerson
-from communities.services.verified_sources import Asked
+from communities.services.people import identities, members, platform_members, sign_ins
+from communities.services.people.members import Account, KnownPerson
+from communities.services.tenants import verified_sources
+from communities.services.tenants.verified_sources import Asked
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project
 

@@ -31,8 +31,8 @@ from django.conf import settings
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
 from communities.models import CommunitySettings
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.services.people import members
+from communities.services.people.members import LockedMember
 from surveys.engine.intake.fields import MAX_XP
 from surveys.engine.language import references
 from surveys.engine.rules import xp

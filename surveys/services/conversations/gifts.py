@@ -24,8 +24,8 @@ from django.db.models import QuerySet
 from communities.ground import rounding
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.services.people import members
+from communities.services.people.members import LockedMember
 from surveys.models import Project, SealedGifts
 from surveys.services.ground import anonymity
 from xp.models import XpEntry

@@ -9,8 +9,8 @@ from typing import Self
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, NotFound
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.services.people import members
+from communities.services.people.members import LockedMember
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import runner
 from surveys.engine.walk.answers import Reply

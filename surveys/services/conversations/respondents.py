@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from communities.models import Identity
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.services.people import members
+from communities.services.people.members import LockedMember
 from surveys.models import Conversation, Project
 from surveys.services.conversations import effects
 from surveys.services.conversations.admission import Respondent

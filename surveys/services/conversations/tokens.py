@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 
 from communities import services as communities
-from communities.services import members
+from communities.services.people import members
 from surveys.engine.language import piping
 from surveys.engine.script import STATEMENTS, Block, Script
 from surveys.engine.walk.runner import State

@@ -22,7 +22,7 @@ from django.db.models import QuerySet
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, NotFound, refuse
 from communities.ground.transactions import in_transaction
-from communities.services import audit, presence
+from communities.services.trail import audit, presence
 from surveys.models import Project, ScriptDraft
 from surveys.services.drafts import checking, collisions, keys
 from surveys.services.drafts.collisions import Collision

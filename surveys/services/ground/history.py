@@ -17,7 +17,7 @@ from uuid import UUID
 
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
-from communities.services import audit
+from communities.services.trail import audit
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Script
 from surveys.models import Project

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from communities.ground.errors import Conflict
 from communities.models import Identity
-from communities.services import members
+from communities.services.people import members
 from surveys.models import Project
 from surveys.services.conversations import admission
 from surveys.services.ground import anonymity

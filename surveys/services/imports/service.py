@@ -29,8 +29,8 @@ from communities.ground.errors import (
     violation,
 )
 from communities.ground.transactions import in_transaction
-from communities.services import members
-from communities.services.members import LockedMember
+from communities.services.people import members
+from communities.services.people.members import LockedMember
 from surveys.engine.script import Block, Script
 from surveys.engine.walk.replay import Replay
 from surveys.engine.walk.runner import State

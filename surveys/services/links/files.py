@@ -11,7 +11,7 @@ import orjson
 from communities.ground.actors import Actor
 from communities.ground.spreadsheets import csv_line
 from communities.ground.transactions import in_transaction
-from communities.services import recipients as communities
+from communities.services.mail import recipients as communities
 from surveys.models import PersonalLink, Project
 from surveys.services.exports.cells import SHEET, WORKBOOK, Cell, CellStyle
 from surveys.services.exports.service import (

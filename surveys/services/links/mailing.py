@@ -25,10 +25,11 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, refuse
 from communities.ground.transactions import in_transaction
 from communities.models import Mail
-from communities.services import mail_sums, mails, member_search
-from communities.services import recipients as communities
-from communities.services.invitation_letters import is_plain_name
-from communities.services.mails import Message
+from communities.services.inviting.invitation_letters import is_plain_name
+from communities.services.mail import mail_sums, mails
+from communities.services.mail import recipients as communities
+from communities.services.mail.mails import Message
+from communities.services.tenants import member_search
 from surveys.models import Conversation, PersonalLink, Project
 from surveys.services.ground import lookup
 from surveys.services.links import addresses, service

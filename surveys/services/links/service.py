@@ -22,8 +22,8 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound, ViolationJson, refuse_all, violation
 from communities.ground.transactions import in_transaction
-from communities.services import audit
-from communities.services import recipients as communities
+from communities.services.mail import recipients as communities
+from communities.services.trail import audit
 from surveys.models import PersonalLink, Project
 from surveys.services.conversations import repository
 from surveys.services.conversations.admission import MOST_DIGITS

@@ -31,16 +31,10 @@ from communities.ground.errors import Conflict
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.models import ApiKey, Community, Identity, Invitation, Mail, Member, User
-from communities.services import (
-    access_decisions,
-    audit,
-    identities,
-    invitation_access,
-    member_changes,
-    members,
-    memberships,
-)
-from communities.services import people as membership_data
+from communities.services.inviting import access_decisions
+from communities.services.people import identities, invitation_access, member_changes, members, memberships
+from communities.services.people import personal_data as membership_data
+from communities.services.trail import audit
 from surveys.models import Completion, PersonalLink, Project, ResponseDeletion, ScriptDraft
 from surveys.services.ai_work import draft_generation
 from surveys.services.ground import anonymity, feed_order

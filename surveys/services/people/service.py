@@ -35,9 +35,10 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict
 from communities.ground.transactions import again_after_deadlock, in_transaction
-from communities.services import audit, audit_listing, identities, invitation_access, members
-from communities.services import people as membership_data
-from communities.services.people import Person
+from communities.services.people import identities, invitation_access, members
+from communities.services.people import personal_data as membership_data
+from communities.services.people.personal_data import Person
+from communities.services.trail import audit, audit_listing
 from surveys.models import Conversation, Project, ResponseDeletion, ResultsCount
 from surveys.services import events
 from surveys.services.ai_work import draft_generation

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from communities.ground.actors import Actor
-from communities.services import members
+from communities.services.people import members
 from surveys.models import Project
 from surveys.services.drafts import service as drafts
 from surveys.services.previews import memory, samples, source, view, walk

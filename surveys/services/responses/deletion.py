@@ -27,7 +27,7 @@ from communities.ground.faults import log_fault
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
-from communities.services import presence
+from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.conversations import repository
 from surveys.services.ground import access, history

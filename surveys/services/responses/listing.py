@@ -17,9 +17,9 @@ from django.db.models import Q, QuerySet
 from communities.ground.actors import Actor
 from communities.ground.statements import fetch_rows
 from communities.models import Identity, Member
-from communities.services import identities
-from communities.services.communities import id_of
-from communities.services.member_search import MAX_FOUND, find_members
+from communities.services.people import identities
+from communities.services.tenants.communities import id_of
+from communities.services.tenants.member_search import MAX_FOUND, find_members
 from surveys.engine.language.values import number_text
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.representations.response import read_part

@@ -18,10 +18,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from communities.gate.envelope import RETRY_AFTER_OUTAGE
 from communities.ground.mail_addresses import canonical
-from communities.http.envelope import RETRY_AFTER_OUTAGE
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
-from communities.services import identities, verified_sources
+from communities.services.people import identities
+from communities.services.tenants import verified_sources
 from config import cookies
 from tests.factories import CommunityFactory, UserFactory
 from tests.support import mails

@@ -18,9 +18,9 @@ from pytest_django import Settings
 from communities import sign_in as limits_of_sign_in
 from communities.accounts import failures, limits
 from communities.accounts import forms as account_forms
-from communities.http import throttling
+from communities.gate import throttling
 from communities.models import User
-from communities.services import identities
+from communities.services.people import identities
 from tests.support.browsers import EMAIL, OTHER, new_browser, person, sign_in
 from tests.support.moments import NOON
 from tests.support.sources.server import Platforms, use

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from communities.accounts import limits
 from communities.models import CommunitySettings, User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import CommunityFactory, UserFactory
 from tests.support import mails
 from tests.support.api_requests import new_address

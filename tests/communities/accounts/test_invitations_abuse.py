@@ -10,7 +10,8 @@ from django.urls import reverse
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
 from communities.models import CommunitySettings, Invitation, Member, User
-from communities.services import identities, invitations, members
+from communities.services.inviting import invitations
+from communities.services.people import identities, members
 from tests.factories import MemberFactory, UserFactory
 from tests.support.browsers import EMAIL, PASSWORD, an_admin, invited, new_browser, person, sign_in, who
 from tests.support.concurrency import run_together

@@ -13,10 +13,10 @@ from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
+from communities.gate import throttling
 from communities.ground import redis_connection
-from communities.http import throttling
 from communities.models import ApiKey, AuditEntry, Community, IdempotentRequest, Member
-from communities.services import keys
+from communities.services.api_keys import keys
 from tests.factories import ApiKeyFactory, CommunityFactory, MemberFactory
 from tests.support import mails
 from tests.support.accounts import Person, sign_in

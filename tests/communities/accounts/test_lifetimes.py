@@ -20,7 +20,8 @@ from django.utils import timezone
 
 from communities.accounts import lifetimes
 from communities.models import Member, User
-from communities.services import housekeeping, sign_ins
+from communities.services.people import sign_ins
+from communities.services.tenants import housekeeping
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support.browsers import code_of, new_browser, page, person, prove, sign_in, who
 from tests.support.concurrency import held_elsewhere
@@ -245,7 +246,7 @@ def test_sessions_whose_time_is_over_are_deleted_with_their_listing(ada: User, b
     _expire(*keys)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("communities.services.housekeeping.BATCH_SIZE", 2)
+        patch.setattr("communities.services.tenants.housekeeping.BATCH_SIZE", 2)
         deleted = [housekeeping.delete_ended_sessions(at=timezone.now()) for _ in range(2)]
 
     assert deleted == [5, 0]

@@ -19,7 +19,7 @@ from django.urls import reverse
 from communities.accounts import lifetimes
 from communities.accounts.forms import MAX_PASSKEYS, UNREADABLE
 from communities.models import User
-from communities.services import sign_ins
+from communities.services.people import sign_ins
 from tests.factories import UserFactory
 from tests.support.passkeys import Passkey
 

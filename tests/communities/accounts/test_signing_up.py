@@ -12,7 +12,7 @@ from django.urls import reverse
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, Forbidden
 from communities.models import CommunitySettings, Invitation, Member, User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import CommunityFactory, MemberFactory
 from tests.support import mails
 from tests.support.api_requests import new_address

@@ -14,7 +14,7 @@ from communities.chat_platform.client import RateLimited, Unreachable
 from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, ChatInstallation, Community
 from communities.services.chat import guilds, installations
-from communities.services.settings import get_settings
+from communities.services.tenants.settings import get_settings
 from config.celery import INTERVALS
 from tests.factories import CommunityFactory
 from tests.support.chat.world import MANAGE_ROLES, SEND, VIEW

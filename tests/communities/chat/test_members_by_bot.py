@@ -10,7 +10,7 @@ import pytest
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
 from communities.models import ChatInstallation, Identity, Member
-from communities.services import memberships, platform_members
+from communities.services.people import memberships, platform_members
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.chat.world import Person

@@ -10,7 +10,7 @@ from tests.support.sources.server import Platforms, use
 @pytest.fixture
 def platforms(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platforms]:
     """The platforms on this machine, with credentials for all of them in the settings."""
-    from communities.services import platform_members  # noqa: PLC0415 - once Django is set up
+    from communities.services.people import platform_members  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(platform_members, "pause", platform_members._Pause())
     with Platforms() as server:

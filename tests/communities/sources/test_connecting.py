@@ -8,7 +8,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 
 from communities.models import Identity, SourceToken, User
-from communities.services import identities
+from communities.services.people import identities
 from tests.factories import MemberFactory, UserFactory
 from tests.support import mails
 from tests.support.moments import NOON

@@ -8,7 +8,7 @@ import pytest
 import requests
 from pytest_django import Settings
 
-from communities.sources import connections
+from communities.ground import outgoing as connections
 from tests.support.sources.server import Platforms
 
 

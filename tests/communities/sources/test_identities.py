@@ -8,8 +8,8 @@ from allauth.socialaccount.models import SocialAccount
 
 from communities.ground.errors import Conflict, NotFound
 from communities.models import Identity, SourceToken, User
-from communities.services import identities, members, source_tokens
-from communities.services.identities import BelongsToAnother
+from communities.services.people import identities, members, source_tokens
+from communities.services.people.identities import BelongsToAnother
 from tests.factories import CommunityFactory, IdentityFactory, UserFactory
 from tests.support.concurrency import run_together
 from tests.support.moments import NOON

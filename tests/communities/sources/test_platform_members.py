@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from communities.models import AuditEntry, Community, Identity, Member, SourceToken, User
-from communities.services import platform_members
+from communities.services.people import platform_members
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import CommunityFactory, IdentityFactory, MemberFactory
 from tests.support.concurrency import run_together

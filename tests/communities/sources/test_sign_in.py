@@ -10,9 +10,9 @@ from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from pytest_django import Settings
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.models import Identity, Member, SourceToken, User
-from communities.services import identities
+from communities.services.people import identities
 from tests.factories import CommunityFactory, IdentityFactory, UserFactory
 from tests.support.sources import browser, identity, visits
 from tests.support.sources.people import Person

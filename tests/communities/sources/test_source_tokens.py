@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from communities.ground import sealing
 from communities.models import SourceToken
-from communities.services import source_tokens
+from communities.services.people import source_tokens
 from communities.sources import chat, oauth2
 from communities.sources.failures import SourceUnavailable
 from tests.factories import IdentityFactory

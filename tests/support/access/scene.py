@@ -42,7 +42,7 @@ from communities.models import (
     SourceToken,
     User,
 )
-from communities.services import recipients
+from communities.services.mail import recipients
 from surveys import models as surveys
 from tests.factories import (
     DeliveryFactory,

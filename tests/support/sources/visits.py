@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 
 from communities.models import Identity
-from communities.services import identities, source_tokens
+from communities.services.people import identities, source_tokens
 from communities.sources import oauth2
 from communities.sources.oauth2 import Tokens
 from tests.support.moments import NOON

@@ -15,7 +15,7 @@ from django.db.models import Model
 from communities.ground.actors import ActingKey, Actor
 from communities.ground.audit_actions import Action
 from communities.models import ApiKey, Community, Member, User
-from communities.services import audit
+from communities.services.trail import audit
 from surveys.models import Project
 from surveys.services.ai_work import draft_generation
 from surveys.services.conversations import admission, gifts

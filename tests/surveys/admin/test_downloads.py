@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from communities.gate.downloads import DownloadAborted
 from communities.ground.slots import Slots
-from communities.http.downloads import DownloadAborted
 from surveys.services.results import figures
 from tests.support.staff import client_of
 from tests.support.surveys import scenario
@@ -89,8 +89,8 @@ def test_a_watched_file_tells_how_many_rows_are_written(client, redis):
 
 def test_too_many_downloads_are_refused_in_words(client, monkeypatch):
     made = scenario.project(CHOICE)
-    monkeypatch.setattr("communities.http.downloads._slots", Slots(2))
-    monkeypatch.setattr("communities.http.downloads.SECONDS_TO_WAIT", 0.01)
+    monkeypatch.setattr("communities.gate.downloads._slots", Slots(2))
+    monkeypatch.setattr("communities.gate.downloads.SECONDS_TO_WAIT", 0.01)
     running = client.get(tab(made.pk, "results_export"))
 
     refused = client.get(tab(made.pk, "results_export"))

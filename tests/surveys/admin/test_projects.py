@@ -157,7 +157,7 @@ def test_filters_narrow_the_list() -> None:
 
 
 def test_the_list_is_ordered_by_time_or_name_over_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 2)
+    monkeypatch.setattr("communities.staff.listing.PER_PAGE", 2)
     staff = project_staff()
     for name in ("b", "A", "c"):
         project(name)

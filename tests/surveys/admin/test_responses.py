@@ -234,7 +234,7 @@ def test_anonymous_responses_stand_in_the_order_of_their_ids(client):
 
 @pytest.mark.parametrize("query", ["", "?from=2026-01-01"])
 def test_pages_of_the_list_follow_each_other(client, monkeypatch, query):
-    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 2)
+    monkeypatch.setattr("communities.staff.listing.PER_PAGE", 2)
     made = scenario.project(TEXT)
     for n in range(5):
         answered(made, f"p{n}", "x")

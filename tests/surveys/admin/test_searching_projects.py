@@ -63,7 +63,7 @@ def test_all_pages_together_hold_every_match_once(
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 300)
+    monkeypatch.setattr("communities.staff.listing.PER_PAGE", 300)
     limits(monkeypatch, frequent=frequent, looked_up=looked_up)
     for words, sort in product(["vote week", "WEEK", "rare 5", "survey rare", "survey vote"], SORTS):
         terms = [word if word.isdigit() else word + mark for word in words.split()]
@@ -77,7 +77,7 @@ def test_all_pages_together_hold_every_match_once(
 def test_a_page_reads_few_rows(
     projects: list[Project], mark: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
-    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 10)
+    monkeypatch.setattr("communities.staff.listing.PER_PAGE", 10)
     limits(monkeypatch, frequent=3, looked_up=100)
     client = project_staff().client
     for words, sort in product(["rare", "vote week", "vote", "nothing"], SORTS):

@@ -185,7 +185,7 @@ def test_words_in_the_answers_are_searched(client, monkeypatch, few):
 @pytest.mark.parametrize("few", [0, 2_000])
 def test_pages_follow_each_other_in_both_directions(client, monkeypatch, few, query):
     monkeypatch.setattr(written, "FEW", few)
-    monkeypatch.setattr("communities.admin_site.listing.PER_PAGE", 2)
+    monkeypatch.setattr("communities.staff.listing.PER_PAGE", 2)
     made = scenario.project(TEXT)
     for n in range(5):
         answered(made, None, f"Answer {n}")
@@ -200,7 +200,7 @@ def test_pages_follow_each_other_in_both_directions(client, monkeypatch, few, qu
 @pytest.mark.parametrize("query", ["", "?submitted_after=2026-01-01"])
 def test_a_page_looks_through_so_many_responses_and_offers_more(client, monkeypatch, query):
     monkeypatch.setattr(written, "FEW", 0)
-    monkeypatch.setattr("communities.admin_site.listing.LOOKED_THROUGH", 2)
+    monkeypatch.setattr("communities.staff.listing.LOOKED_THROUGH", 2)
     made = scenario.project({**TEXT, "required": False}, CHOICE)
     for said in ("First", None, None, None, "Second", None, "Third"):
         answered(made, None, said, 0)

@@ -287,7 +287,7 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     assert len(of_providers) == 4
     assert callers == in_modules("ai.get_provider(") == {"generation.py", "analysis/worker.py"}
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
-    assert in_modules("spend_credits(") == {"communities/services/credits.py", "paying.py"}
+    assert in_modules("spend_credits(") == {"communities/services/tenants/credits.py", "paying.py"}
 
 
 @pytest.mark.parametrize("what", ["choices alone", "without ai", "the local provider"])

@@ -10,8 +10,8 @@ from django.utils import timezone
 from communities.chat_platform import client
 from communities.ground.errors import Conflict
 from communities.models import AuditEntry, ChatInstallation, ChatTask, Member
-from communities.services import platform_members
 from communities.services.chat import guilds, installations, outbox
+from communities.services.people import platform_members
 from surveys.chat import moves
 from surveys.models import Project
 from surveys.services import public_messages

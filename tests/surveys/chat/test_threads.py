@@ -10,10 +10,10 @@ import pytest
 from django import forms
 from django.utils import timezone
 
-from communities.admin_site.chat_choices import offer_channel
 from communities.ground.errors import InvalidRequest, Unavailable
 from communities.models import ChatInstallation, ChatTask
 from communities.services.chat import guilds
+from communities.staff.chat_choices import offer_channel
 from surveys.models import PublicMessage
 from surveys.services.projects import opening, server_rules
 from surveys.services.projects import service as projects

@@ -15,11 +15,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from communities.gate import throttling
 from communities.ground.rounding import Rounding
-from communities.http import throttling
 from communities.models import Identity, Member, SourceCheck
-from communities.services import platform_members, sign_ins
-from communities.services.verified_sources import Asked
+from communities.services.people import platform_members, sign_ins
+from communities.services.tenants.verified_sources import Asked
 from communities.sources.failures import SourceUnavailable
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission

@@ -10,7 +10,7 @@ from django.core.signals import request_finished, request_started
 from django.db import OperationalError, close_old_connections
 from django.test import RequestFactory
 
-from communities.http.downloads import DownloadAborted, attachment
+from communities.gate.downloads import DownloadAborted, attachment
 from surveys.models import Project
 from surveys.services.exports import service as exports
 from surveys.services.responses import service as responses

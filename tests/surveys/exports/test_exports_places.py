@@ -15,10 +15,10 @@ from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 
+from communities.gate import downloads
+from communities.gate.downloads import MAX_DOWNLOADS, DownloadAborted
 from communities.ground.errors import Unavailable
 from communities.ground.slots import Slots
-from communities.http import downloads
-from communities.http.downloads import MAX_DOWNLOADS, DownloadAborted
 from config.web import gunicorn
 from surveys.services.exports import service as exports
 from tests.support.caller import Caller, refusal

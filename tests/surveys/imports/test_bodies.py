@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from communities.http.bodies import MAX_BODY, MAX_LINES_BODY
+from communities.gate.bodies import MAX_BODY, MAX_LINES_BODY
 from surveys.models import Conversation
 from tests.support.caller import TEXT, Caller, faults, refusal
 from tests.support.surveys.imports import LINES, as_lines, past, send_lines

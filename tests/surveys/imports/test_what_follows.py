@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from communities.services import members
+from communities.services.people import members
 from surveys.api import responses
 from surveys.engine.walk.replay import replay
 from surveys.models import Answer, Completion, Conversation, Project

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from communities.models import AuditEntry, Mail, Member
-from communities.services import mails
+from communities.services.mail import mails
 from surveys.models import PersonalLink, Project
 from surveys.services.links import addresses
 from tests.factories import MemberFactory

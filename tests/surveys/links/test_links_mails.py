@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from communities.ground.errors import Conflict, InvalidRequest
 from communities.models import AuditEntry, Mail, Member, User
-from communities.services import mails
+from communities.services.mail import mails
 from surveys.models import PersonalLink
 from surveys.services.links import mailing
 from surveys.services.links.mailing import Choice, Who

@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from communities.ground.errors import Conflict
 from communities.models import Mail, MailSum, Member
-from communities.services import mail_sums, mails
-from communities.services.people import erase_member
+from communities.services.mail import mail_sums, mails
+from communities.services.people.personal_data import erase_member
 from surveys.models import PersonalLink, Project
 from surveys.services.links import mailing
 from surveys.services.links.mailing import Choice, Reach, Who

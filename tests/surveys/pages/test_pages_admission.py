@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 import pytest
 from django.utils import timezone
 
-from communities.http import throttling
+from communities.gate import throttling
 from communities.models import CommunitySettings, Member
-from communities.services import platform_members
+from communities.services.people import platform_members
 from communities.sources import SignInSource, rules
 from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project

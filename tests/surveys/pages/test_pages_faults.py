@@ -47,7 +47,7 @@ def test_the_account_area_speaks_of_no_answers(fault, status, words, not_said, c
     def fails(**_):
         raise fault
 
-    monkeypatch.setattr("communities.services.invitations.find", fails)
+    monkeypatch.setattr("communities.services.inviting.invitations.find", fails)
     client.raise_request_exception = False
 
     page = client.get("/account/invitations/x/")

@@ -7,7 +7,7 @@ from django.conf import settings
 from django_redis import get_redis_connection
 from redis.exceptions import ConnectionError as NoRedis
 
-from communities.http import throttling
+from communities.gate import throttling
 from surveys.models import Project
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import SAYING, TEXT

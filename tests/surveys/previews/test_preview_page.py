@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from communities.http import authentication
+from communities.gate import authentication
 from surveys.drawing import past
 from surveys.drawing.security import FRAMED_BY_US
 from surveys.engine.script import Block

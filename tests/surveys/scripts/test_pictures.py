@@ -7,8 +7,8 @@ from django.conf import settings
 from django.test import Client
 
 from communities.models import Picture
-from communities.services.communities import change_community
 from communities.services.pictures import places
+from communities.services.tenants.communities import change_community
 from surveys.models import Block, Project
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, faults
 from tests.support.moments import NOON

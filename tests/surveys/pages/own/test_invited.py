@@ -6,7 +6,7 @@ import pytest
 
 from communities.ground.actors import Actor
 from communities.models import Identity, Invitation, Member, User
-from communities.services import invitations
+from communities.services.inviting import invitations
 from tests.factories import MemberFactory, StandingFactory
 from tests.support.browsers import EMAIL, an_admin, invited, new_browser, page, person, prove, sign_in
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from communities.gate import downloads
 from communities.ground.slots import Slots
-from communities.http import downloads
 from communities.models import Member, User
-from communities.services import sign_ins
+from communities.services.people import sign_ins
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations

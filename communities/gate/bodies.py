@@ -1,0 +1,298 @@
+"""Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
+
+Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
+characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.http import HttpRequest, UnreadablePostError
+from django.urls import Resolver404, resolve
+from gunicorn.http.errors import ParseException
+
+from communities.gate.validation import field_violation
+from communities.ground.errors import (
+    ENOUGH_VIOLATIONS,
+    InvalidRequest,
+    Refusal,
+    ViolationJson,
+    refuse_all,
+    violation,
+)
+
+MAX_BODY = 1_048_576  # bytes
+MAX_FORM = 262_144  # bytes
+MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
+_PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
+MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
+MEDIA_TYPE = "application/json"
+LINES_MEDIA_TYPE = "application/x-ndjson"
+TOO_LARGE = "The body is larger than 1 MiB."
+TOO_LARGE_LINES = "The body is larger than 8 MiB."
+NOT_JSON = "Content-Type must be application/json in UTF-8."
+NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UTF-8."
+_IN_UTF_8 = r'\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?'
+_MEDIA_TYPES = re.compile(f"application/json{_IN_UTF_8}", re.IGNORECASE)
+_LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
+# What orjson accepts and we may not: null characters, and integers that it would round to a float.
+_SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
+_FRACTION = re.compile(rb"[0-9][.eE]")  # where a number with a point or an exponent may be
+_LINES = re.compile(rb"[^\s][^\n]*")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many tools of Windows begin a file so
+_PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class TooLarge(Refusal):
+    """The body is larger than `MAX_BODY`."""
+
+
+class NotJson(Refusal):
+    """The body has another media type, or is compressed."""
+
+
+def limit(path: str, *, size: int) -> int:
+    """The largest body in bytes that is read at this address: for the interface and the admin, or a page.
+
+    A view whose body may be lines takes more. It is looked up only if the body is larger than others may be:
+    `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    """
+    if not path.startswith(_PATHS_OF_LARGE_BODIES):
+        return MAX_FORM
+    return MAX_LINES_BODY if size > MAX_BODY and _may_have_lines(path) else MAX_BODY
+
+
+def _may_have_lines(path: str) -> bool:
+    try:
+        view = resolve(path).func
+    except Resolver404:
+        return False
+    actions = getattr(view, "actions", {})
+    with_lines: frozenset[str] = getattr(getattr(view, "cls", None), "with_lines", frozenset())
+    return not with_lines.isdisjoint(actions.values())
+
+
+def admit(request: HttpRequest) -> None:
+    """Refuse files and what is over the limit, without reading it, and read a body that comes in chunks.
+
+    Django would take a body without Content-Length for an empty one. Raises TooLarge, NotJson (for files, at
+    any address) or InvalidRequest.
+    """
+    meta = request.META
+    is_chunked = "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower()
+    length = 0 if is_chunked else _declared_length(meta.get("CONTENT_LENGTH", ""))
+    if not (is_chunked or length):
+        return
+    if meta.get("CONTENT_TYPE", "").strip().lower().startswith("multipart/"):
+        raise NotJson(NOT_JSON)
+    most = limit(request.path_info, size=MAX_LINES_BODY if is_chunked else length)
+    if is_chunked:
+        body = _read_chunks(request, most + 1)
+        length = len(body)
+        request._body = body
+    if length > most:
+        raise TooLarge(TOO_LARGE_LINES if most == MAX_LINES_BODY else TOO_LARGE)
+
+
+def has_lines(request: HttpRequest) -> bool:
+    """Whether the body of a request is lines of JSON, by its media type."""
+    return _LINES_MEDIA_TYPES.fullmatch(request.META.get("CONTENT_TYPE", "").strip()) is not None
+
+
+def read_raw(request: HttpRequest, *, takes_lines: bool = False) -> bytes:
+    """Return the raw body of an admitted request, empty if there is none."""
+    try:
+        raw = request.body
+    except UnreadablePostError:
+        raise InvalidRequest("The connection closed before the whole body arrived.") from None
+    if raw:
+        if not (takes_lines and has_lines(request)):
+            _require_json(request.META.get("CONTENT_TYPE", ""), NOT_LINES if takes_lines else NOT_JSON)
+        _require_uncompressed(request.META.get("HTTP_CONTENT_ENCODING", ""))
+    return raw
+
+
+def _declared_length(text: str) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidRequest("Content-Length must be a number.")
+    return int(text.lstrip("0")[:20] or 0)
+
+
+def _read_chunks(request: HttpRequest, size: int) -> bytes:
+    try:
+        body: bytes = request.META["wsgi.input"].read(size)
+    except (ParseException, OSError):  # gunicorn could not parse a chunk, or the connection closed
+        raise InvalidRequest("The body could not be read.") from None
+    return body
+
+
+def _require_json(content_type: str, message: str) -> None:
+    if not _MEDIA_TYPES.fullmatch(content_type.strip()):
+        raise NotJson(message)
+
+
+def _require_uncompressed(content_encoding: str) -> None:
+    if content_encoding.strip().lower() not in {"", "identity"}:
+        raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
+
+
+def parse(raw: bytes, *, is_exact: bool = False) -> dict[str, Any]:
+    """Return the JSON object in a body; an empty object if there is no body.
+
+    If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent.
+    """
+    if not raw:
+        return {}
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        _refuse_unstorable(raw)
+        raise InvalidRequest(
+            f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
+        ) from None
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        _require_shallow(value)
+    if _SUSPICIOUS.search(raw):
+        _refuse_unstorable(raw)
+    if is_exact and _FRACTION.search(raw):
+        value = json.loads(raw, parse_float=_exact)
+    if type(value) is not dict:
+        raise InvalidRequest("The body must be a JSON object.")
+    return value
+
+
+def _exact(number: str) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:  # its exponent has more than 18 digits
+        raise InvalidRequest("The body contains a number whose exponent is too long.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One of many objects in a body, from line 1 on. `path` leads to it; `violations` say why it is none."""
+
+    line: int
+    path: str
+    value: dict[str, Any]
+    violations: Sequence[ViolationJson] = ()
+
+
+class TooManyElements(Exception):
+    """A body has more elements than the caller takes. None of them was looked at."""
+
+
+def parse_lines(raw: bytes, *, most: int) -> Iterator[Element]:
+    """Return the JSON objects of all lines that are not blank, one after the other.
+
+    Blank lines count as lines; a byte order mark does not. Raises TooManyElements at once.
+    """
+    raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    if next(islice(_LINES.finditer(raw), most, None), None) is not None:
+        raise TooManyElements
+    return _elements_of_lines(raw)
+
+
+def _elements_of_lines(raw: bytes) -> Iterator[Element]:
+    line, end = 1, 0
+    for found in _LINES.finditer(raw):
+        line += raw.count(b"\n", end, found.start())
+        end = found.start()
+        yield _element(found.group(), line)
+
+
+def _element(raw: bytes, line: int) -> Element:
+    try:
+        return Element(line, "", parse(raw, is_exact=True))
+    except InvalidRequest as refused:
+        message = refused.message.replace("The body", "The line").replace(", at line 1 column", ", at column")
+        violations = refused.violations or [violation("", "invalid", message)]
+        return Element(line, "", {}, violations)
+
+
+def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
+    """Return the objects in `data` of a JSON object, one after the other. The n-th has the line n.
+
+    Raises InvalidRequest at once for a body that has no such list, and TooManyElements.
+    """
+    try:
+        body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True)
+    except InvalidRequest as refused:
+        for each in refused.violations:
+            if (place := _PLACE_IN_DATA.match(each["field"])) is not None:
+                each["line"] = int(place.group(1)) + 1
+        raise
+    data = body.get("data")
+    if not isinstance(data, list):
+        code, words = ("invalid_type", "must be a list.") if "data" in body else ("required", "is required.")
+        refuse_all([field_violation("data", code, words)])
+    if len(data) > most:
+        raise TooManyElements
+    return (_element_of_list(each, n) for n, each in enumerate(data))
+
+
+def _element_of_list(value: object, index: int) -> Element:
+    path = f"data[{index}]"
+    if isinstance(value, dict):
+        return Element(index + 1, path, value)
+    return Element(index + 1, path, {}, [field_violation(path, "invalid_type", "must be an object.")])
+
+
+def _require_shallow(value: object) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            part
+            for node in level
+            for part in (node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return
+    raise InvalidRequest(f"The body is nested more than {MAX_DEPTH} deep.")
+
+
+def _refuse_unstorable(raw: bytes) -> None:
+    """Parse again with Python's lenient parser, to name the fields whose values cannot be stored."""
+    try:
+        value = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return
+    _require_shallow(value)
+    violations = list(islice(_unstorable(value, ""), ENOUGH_VIOLATIONS))
+    if violations:
+        refuse_all(violations)
+
+
+def _unstorable(value: object, path: str) -> Iterator[ViolationJson]:
+    if isinstance(value, dict):
+        for name, part in value.items():
+            inner = f"{path}.{name}" if path else str(name)
+            if _UNSTORABLE.search(name):
+                yield field_violation(
+                    _UNSTORABLE.sub("?", inner), "invalid", "must be a name without null characters."
+                )
+            else:
+                yield from _unstorable(part, inner)
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _unstorable(part, f"{path}[{index}]")
+    elif isinstance(value, str) and _UNSTORABLE.search(value):
+        yield field_violation(path, "invalid", "must not contain null characters or unpaired surrogates.")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield field_violation(path, "invalid", "must be a finite number.")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        code = "too_large" if value > 0 else "too_small"
+        yield field_violation(path, code, "must be an integer of at most 64 bits.")

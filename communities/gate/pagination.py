@@ -1,0 +1,122 @@
+"""Pages of lists, with page, per_page, total and has_more (rules 11.3 and 11.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+
+from communities.gate.fields import UtcDateTimeField
+from communities.gate.paths import MAX_ID
+
+DEFAULT_PER_PAGE = 25
+MAX_PER_PAGE = 100
+MAX_PAGE = 2**31  # past the end of any list, and its offset still fits into 64 bits
+
+Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
+"""Ordered rows, or a function that loads the rows at an offset, up to a length."""
+
+
+class PerPageIn(serializers.Serializer[Any]):
+    """How much a page holds. A list that is read on from a place adds that place in a subclass."""
+
+    per_page = serializers.IntegerField(
+        min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
+    )
+
+
+class PageIn(PerPageIn):
+    """Query parameters of a list with numbered pages. A list with filters adds them in a subclass."""
+
+    page = serializers.IntegerField(min_value=1, max_value=MAX_PAGE, default=1, help_text="From 1.")
+
+
+class PageOrAfterIn(PageIn):
+    """Query parameters of a list whose pages are also reached by `after`, a field that subclasses add."""
+
+    page = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_PAGE,
+        required=False,  # without a default, or generated clients would send it beside `after`
+        help_text="From 1, which is meant without it. Not with `after`.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "after" in attrs and "page" in self.initial_data:
+            raise serializers.ValidationError(
+                {"after": "`after` cannot be sent with `page`: it already says where the page starts."},
+                code="conflicting",
+            )
+        return attrs
+
+
+class KeysetIn(PageOrAfterIn):
+    """Query parameters of a list of objects that may change while it is read (rule 1.16).
+
+    Subclasses add `sort`, without a default, and name the order that is meant without it.
+    """
+
+    sort_with_after: ClassVar[str]
+    sort_without_after: ClassVar[str]
+    sorts_that_move: ClassVar[Collection[str]] = ()
+    """Orders in which objects change their places because others change: no page starts after an object."""
+
+    after = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_ID,
+        required=False,
+        help_text=(
+            "An object's id: the page starts after it, wherever others have moved to meanwhile. Without "
+            "`sort`, in the order of ids: to read all, begin with `sort=id`. In another order, an object "
+            "that changes what the list is sorted by may change its place while you read. Without `page`."
+        ),
+    )
+    updated_after = UtcDateTimeField(
+        required=False, help_text="Changed then or later, by the object's `updated_at`."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        attrs.setdefault("sort", self.sort_with_after if "after" in attrs else self.sort_without_after)
+        if "after" in attrs and attrs["sort"] in self.sorts_that_move:
+            raise serializers.ValidationError(
+                {"after": f"`after` cannot be sent with `sort={attrs['sort']}`: places change all the time."},
+                code="conflicting",
+            )
+        return attrs
+
+
+def page_after(
+    rows: Sequence[Any], query: Mapping[str, Any], *, total: int
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The rows of a page that starts after an object, and the `pagination` object without a page number.
+
+    `rows` has one row more than the page if there is more.
+    """
+    per_page = query["per_page"]
+    return rows[:per_page], {"per_page": per_page, "total": total, "has_more": len(rows) > per_page}
+
+
+def paginate(
+    rows: Rows, query: Mapping[str, Any], *, total: int | None = None
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Return the rows of one page and the `pagination` object. A page past the end is empty.
+
+    If `rows` is a function, `total` is required.
+    """
+    page, per_page = query.get("page", 1), query["per_page"]
+    offset = (page - 1) * per_page
+    if total is None:
+        if callable(rows):
+            raise TypeError("Pass `total` with a function that loads rows.")
+        total = rows.count() if isinstance(rows, QuerySet) else len(rows)
+    if offset >= total:
+        page_rows: Sequence[Any] = []
+    elif isinstance(rows, QuerySet | Sequence):
+        page_rows = list(rows[offset : offset + per_page])
+    else:
+        page_rows = rows(offset, per_page)
+    has_more = offset + per_page < total
+    return page_rows, {"page": page, "per_page": per_page, "total": total, "has_more": has_more}

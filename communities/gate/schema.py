@@ -1,0 +1,106 @@
+"""The parts of the OpenAPI description that are the same for all operations.
+
+Each view describes its own parts with `extend_schema`: operation_id, tags, summary, description, request,
+responses and examples. This module adds the Idempotency-Key of writes, the headers of all responses, the
+error responses with an example for each code, and the pages of lists.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema as SpectacularSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from communities.gate import idempotency
+from communities.gate import schema_words as words
+
+SECURITY = {
+    "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "`cq_live_…`"},
+}
+IDEMPOTENCY_KEY = OpenApiParameter(
+    idempotency.HEADER,
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    OpenApiParameter.HEADER,
+    description=(
+        "A UUID v4 (any 1 to 255 visible ASCII characters are accepted). If the same request is repeated "
+        "within 24 hours, it gets the first response again."
+    ),
+)
+
+
+class AutoSchema(SpectacularSchema):
+    def get_override_parameters(self) -> list[Any]:
+        return [IDEMPOTENCY_KEY] if self._is_write() else []
+
+    def get_description(self) -> str:  # type: ignore[override] # so it is in drf-spectacular
+        return ""  # a view's docstring is for developers
+
+    def get_auth(self) -> list[dict[str, Any]]:
+        return [{"ApiKey": []}]
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is None:
+            return None
+        responses = operation["responses"]
+        for status, (description, examples) in words.REFUSALS.items():
+            applies = self._is_write() or status not in words.STATUSES_OF_WRITES
+            if applies or (status == "409" and getattr(self.view, "reads_conflict", False)):
+                responses.setdefault(status, _refusal(status, description, examples))
+        for status, response in responses.items():
+            _add_headers(response, status, is_write=self._is_write())
+        return operation
+
+    def _is_write(self) -> bool:
+        return self.method in {"POST", "PUT", "PATCH", "DELETE"}
+
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        return bool(super()._is_list_view(serializer)) and self.method == "GET"
+
+    def _get_paginator(self) -> Any:
+        return _Envelope() if self.method == "GET" else None
+
+
+class _Envelope:
+    """Describes to drf-spectacular how lists are wrapped."""
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        pagination = {
+            "$ref": "#/components/schemas/Pagination",
+            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular takes it into the examples of lists
+        }
+        return {
+            "type": "object",
+            "required": ["data", "pagination"],
+            "properties": {"data": schema, "pagination": pagination},
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return []
+
+
+def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """drf-spectacular's post-processing hook: adds the introduction, and components without a serializer."""
+    result["info"]["description"] = words.INTRODUCTION
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {}).update(words.COMPONENTS)
+    components["securitySchemes"] = SECURITY
+    components["headers"] = words.HEADERS | words.HEADERS_OF_WRITES
+    return result
+
+
+def _refusal(status: str, description: str, examples: list[words.Example]) -> dict[str, Any]:
+    name = "RateLimited" if status == "429" else "Error"
+    content = {
+        "schema": {"$ref": f"#/components/schemas/{name}"},
+        "examples": {example["error"]: {"value": example} for example in examples},
+    }
+    return {"description": description, "content": {"application/json": content}}
+
+
+def _add_headers(response: dict[str, Any], status: str, *, is_write: bool) -> None:
+    headers = response.setdefault("headers", {})
+    for name in (*words.HEADERS, *(words.HEADERS_OF_WRITES if is_write and status < "300" else ())):
+        headers[name] = {"$ref": f"#/components/headers/{name}"}
+    headers.update(words.HEADERS_OF_STATUS.get(status, {}))

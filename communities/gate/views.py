@@ -1,0 +1,267 @@
+"""The base of all views under /v1. It checks a request's key, rate limit and role, then calls the action.
+
+It replaces DRF's dispatch, which negotiates media types, runs lists of plug-ins, and checks permissions
+before rate limits. Here refused requests count towards the limit, and every response has the limit's headers.
+That saves about 0.4 ms of CPU a request. Viewsets, routes, serializers and the schema are still DRF's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from typing import Any, ClassVar, cast
+from urllib.parse import quote
+
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from rest_framework import serializers, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from communities.gate import authentication, bodies, envelope, permissions, throttling
+from communities.gate.authentication import Caller
+from communities.gate.bodies import Element
+from communities.gate.envelope import MethodNotAllowed, RateLimited
+from communities.gate.pagination import Rows, paginate
+from communities.gate.throttling import Allowance
+from communities.gate.validation import (
+    bound_serializer,
+    ignored_paths,
+    query_violations,
+    serializer_violations,
+)
+from communities.ground import wire
+from communities.ground.actors import Actor, Role
+from communities.ground.errors import ActorGone, Forbidden, InvalidRequest, NotFound, ViolationJson, and_more
+from communities.ground.words import shortened
+from communities.services.trail import presence
+
+MAX_IGNORED_HEADER = 4096  # characters
+MAX_IGNORED = 1_000  # paths of unknown fields that are collected: more than the header has room for
+MAX_IGNORED_PATH = 300  # characters of one path
+OPTIONS = "options"
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+Shape = type[serializers.Serializer[Any]]
+
+
+class NoParameters(serializers.Serializer[Any]):
+    """The query of an endpoint without query parameters."""
+
+
+class CommunityViewSet(viewsets.ViewSet):
+    """Base class of the interface's views.
+
+    An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
+    service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
+    `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
+    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`), and
+    `with_decimals` those that receive numbers with a point as Decimals, with every digit that was sent;
+    `reads_conflict` makes the OpenAPI description say that reading may be refused because of the object's
+    state. Actions raise refusals.
+    """
+
+    noun: ClassVar[str]
+    least_role: ClassVar[Mapping[str, Role]]
+    with_query: ClassVar[frozenset[str]] = frozenset()
+    with_lines: ClassVar[frozenset[str]] = frozenset()
+    with_decimals: ClassVar[frozenset[str]] = frozenset()
+    reads_conflict: ClassVar[bool] = False
+    key: Caller
+    actor: Actor
+    at: datetime
+    raw_body: bytes = b""
+    authentication_classes = ()
+    permission_classes = ()
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        self.at = timezone.now()
+        self.request = cast(Request, request)
+        self.ignored: list[str] = []
+        self._query_is_read = False
+        allowance: Allowance | None = None
+        try:
+            key = request.META.get("HTTP_X_API_KEY")
+            caller = authentication.authenticate(key, at=self.at)
+            taken = throttling.take_for_key(
+                caller.api_key_id,
+                caller.actor.requests_per_minute,
+                community_id=caller.actor.community_id,
+            )
+            if not taken.is_used_up:
+                caller = authentication.confirm(key, caller, version=taken.key_version, at=self.at)
+            allowance, self.key, self.actor = taken, caller, caller.actor
+            structlog.contextvars.bind_contextvars(
+                community_id=str(self.actor.community_id), key_prefix=self.key.key_prefix
+            )
+            _refuse_over(allowance)
+            response = self._work(request, kwargs)
+        except Exception as raised:  # all errors get the same form; unexpected ones are logged there
+            error = raised
+            if allowance is None:  # no valid key, or no database to find it in: counted by address
+                allowance = throttling.take_for_address(request)
+                error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
+            elif presence.is_why(actor=self.actor, error=raised):
+                error = ActorGone()
+            response = envelope.error_response(error, request)
+            self._name_ignored(response)
+        for name, value in allowance.headers().items():
+            response[name] = value
+        return response
+
+    def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
+        action = self._action(request)
+        if kwargs.pop("community_id", self.actor.community_id) != self.actor.community_id:
+            raise NotFound("There is no such community.")
+        if action == OPTIONS:
+            return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        try:
+            permissions.require_role(self.actor, self.least_role[action])
+        except Forbidden:
+            self.hide(**kwargs)  # 404 rather than 403 for an object that this role must not see
+            raise
+        if request.method not in SAFE_METHODS:
+            if request.GET and action not in self.with_query:
+                self.query(NoParameters)  # before anything is written
+            self.raw_body = bodies.read_raw(request, takes_lines=action in self.with_lines)
+        handler = getattr(self, action)
+        # Parses the body, so that invalid JSON is refused even if the action reads nothing of it.
+        self._body_is_read = action in self.with_lines or not self._sent
+        response = handler(request, **kwargs)
+        if request.GET and not self._query_is_read and request.method in SAFE_METHODS:
+            self.query(NoParameters)
+        return self.finish(response)
+
+    def _action(self, request: HttpRequest) -> str:
+        method = str(request.method).lower()
+        if method == OPTIONS:
+            return OPTIONS
+        action = cast(Mapping[str, str], self.action_map).get("get" if method == "head" else method)
+        if action is None:
+            raise MethodNotAllowed(self._methods())
+        self.action = action
+        return action
+
+    def _methods(self) -> list[str]:
+        return sorted(name.upper() for name in cast(Mapping[str, str], self.action_map) if name != "head")
+
+    def hide(self, **kwargs: Any) -> None:
+        """Raise NotFound if the caller's role must not see the object that the path names."""
+
+    def finish(self, response: Response | HttpResponse) -> HttpResponse:
+        """Render an action's response as JSON, and name the fields that were ignored."""
+        if not isinstance(response, Response):
+            return response
+        if not self._body_is_read:
+            self.ignore(self._sent)
+        rendered = HttpResponse(status=response.status_code, content_type=bodies.MEDIA_TYPE)
+        if response.status_code == 204:
+            del rendered["Content-Type"]
+        else:
+            rendered.content = wire.render(response.data)
+        for name, value in response.headers.items():
+            if name.lower() != "content-type":
+                rendered[name] = value
+        self._name_ignored(rendered)
+        return rendered
+
+    def _name_ignored(self, response: HttpResponse) -> None:
+        if self.ignored:
+            response["X-Ignored-Fields"] = _as_header(self.ignored)
+
+    @cached_property
+    def _sent(self) -> dict[str, Any]:
+        return bodies.parse(self.raw_body, is_exact=self.action in self.with_decimals)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON object that was sent, not validated; empty without a body."""
+        self._body_is_read = True
+        return self._sent
+
+    def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
+        """Validate the body. Refuses all violations at once, and notes unknown fields as ignored."""
+        serializer = bound_serializer(shape, self.body, partial=partial)
+        is_valid = serializer.is_valid()
+        self.ignore(ignored_paths(serializer, self.body))
+        if not is_valid:
+            raise _refusal(serializer_violations(serializer))
+        return cast(dict[str, Any], serializer.validated_data)
+
+    def elements(self, *, most: int) -> Iterable[Element]:
+        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`.
+
+        Raises TooManyElements for more than `most`.
+        """
+        parse = bodies.parse_lines if bodies.has_lines(self.request) else bodies.parse_elements
+        return parse(self.raw_body, most=most)
+
+    def query(self, shape: Shape) -> dict[str, Any]:
+        """Validate the query parameters. Refuses unknown and repeated ones (rule 11.4)."""
+        self._query_is_read = True
+        sent = self.request.GET
+        serializer = bound_serializer(shape, sent.dict())
+        violations = query_violations(serializer, sent)
+        if not serializer.is_valid():
+            violations += serializer_violations(serializer)
+        if violations:
+            raise _refusal(violations)
+        return cast(dict[str, Any], serializer.validated_data)
+
+    def ignore(self, paths: Iterable[str]) -> None:
+        """Add the paths of unknown fields to the response's X-Ignored-Fields."""
+        self.ignored.extend(islice(paths, MAX_IGNORED - len(self.ignored)))
+
+    def page(
+        self,
+        rows: Rows,
+        query: Mapping[str, Any],
+        *,
+        as_json: Callable[[Any], object],
+        total: int | None = None,
+    ) -> Response:
+        """Return one page of a list, with each row converted by `as_json`."""
+        page_rows, pagination = paginate(rows, query, total=total)
+        return Response({"data": [as_json(row) for row in page_rows], "pagination": pagination})
+
+
+class UnknownPath(CommunityViewSet):
+    """All other paths under /v1: requests for them count towards the limit, and find nothing."""
+
+    noun = "unknown"
+    least_role = {}
+    schema = None  # not part of the OpenAPI description
+
+    @classmethod
+    def of_any_method(cls) -> Callable[..., HttpResponse]:
+        return cls.as_view({"get": "nothing"})
+
+    def nothing(self, request: Request) -> Response:
+        raise NotFound("There is nothing at this address.")
+
+    def _work(self, request: HttpRequest, kwargs: dict[str, Any]) -> HttpResponse:
+        raise NotFound("There is nothing at this address.")
+
+
+def _refuse_over(allowance: Allowance) -> None:
+    if allowance.is_used_up:
+        raise RateLimited(allowance.retry_after)
+
+
+def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
+    """Return one refusal for all violations. Its message is the first one, and how many there are besides."""
+    return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
+
+
+def _as_header(paths: list[str]) -> str:
+    """Join paths in ASCII with commas, up to a length that servers and proxies accept."""
+    header = ""
+    for path in paths:
+        part = quote(shortened(path, MAX_IGNORED_PATH), safe="[]._-")
+        if len(header) + len(part) > MAX_IGNORED_HEADER:
+            return f"{header}, ..."
+        header = f"{header}, {part}" if header else part
+    return header

@@ -1,0 +1,86 @@
+"""API keys as people read them: what each may do now, whether it works, who made and who rotated it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import TextChoices
+
+from communities.models import ApiKey, Member
+from communities.services.people import members
+
+MAX_OVER = 50  # keys that do not work any more
+
+
+class KeyState(TextChoices):
+    """Whether a key works, in words."""
+
+    IN_USE = "in_use", "In use"
+    REVOKED = "revoked", "Revoked"
+    EXPIRED = "expired", "Expired"
+    ORPHANED = "orphaned", "Refused: its maker has left"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key with what its row alone does not tell. Names are empty where nobody may know them any more."""
+
+    key: ApiKey
+    role: str
+    state: KeyState
+    maker: str
+    rotated_by: str
+
+    @property
+    def works(self) -> bool:
+        return self.state == KeyState.IN_USE
+
+
+def keys_of(*, community_id: int, at: datetime) -> list[ListedKey]:
+    """A community's keys, the newest first: all that are not revoked, and the latest of those that are."""
+    rows = ApiKey.objects.filter(community_id=community_id).order_by("-pk")
+    present = list(rows.filter(revoked_at__isnull=True))
+    return listed(
+        community_id=community_id, keys=[*present, *rows.filter(revoked_at__isnull=False)[:MAX_OVER]], at=at
+    )
+
+
+def listed(*, community_id: int, keys: Sequence[ApiKey], at: datetime) -> list[ListedKey]:
+    """These keys of a community with what their rows do not tell."""
+    access = present_access(community_id=community_id, user_ids={key.user_id for key in keys})
+    names = names_of(community_id=community_id, keys=keys)
+    return [
+        ListedKey(
+            key,
+            key.restricted_to or access.get(key.user_id, ""),
+            state_of(key, at=at, access=access),
+            names.get(key.user_id, ""),
+            names.get(key.rotated_by_id or 0, ""),
+        )
+        for key in keys
+    ]
+
+
+def state_of(key: ApiKey, *, at: datetime, access: Mapping[int, str]) -> KeyState:
+    """The state of a key. Keys of people who are not in `access`, because they have left, are refused."""
+    if key.revoked_at is not None:
+        return KeyState.REVOKED
+    if not key.is_active_at(at):
+        return KeyState.EXPIRED
+    return KeyState.IN_USE if key.user_id in access else KeyState.ORPHANED
+
+
+def present_access(*, community_id: int, user_ids: Collection[int]) -> dict[int, str]:
+    """The access of those users who are present members, by user id. Their keys have it too."""
+    present = Member.objects.filter(
+        community_id=community_id, user_id__in=user_ids, left_at__isnull=True, user__is_active=True
+    )
+    return dict(present.values_list("user_id", "access"))
+
+
+def names_of(*, community_id: int, keys: Sequence[ApiKey]) -> dict[int, str]:
+    """The names of those who made and rotated these keys, by user id."""
+    ids = {each for key in keys for each in (key.user_id, key.rotated_by_id) if each is not None}
+    return dict(members.display_names(community_id=community_id, user_ids=ids))

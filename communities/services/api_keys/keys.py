@@ -1,0 +1,131 @@
+"""Creating, rotating and revoking API keys. A secret is shown once and never stored (rules 1.20 to 1.23)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound, refuse
+from communities.ground.transactions import in_transaction
+from communities.models import ApiKey, Community
+from communities.services.api_keys import key_notices
+from communities.services.trail import audit
+
+LIVE_PREFIX = "cq_live_"
+PREFIX_LENGTH = 14
+MAX_KEYS = 50
+ROTATED_SECRET_LIFETIME = timedelta(hours=24)
+
+
+def new_secret() -> str:
+    """Return the prefix of live keys and 43 random URL-safe characters (256 bits)."""
+    return LIVE_PREFIX + secrets.token_urlsafe(32)
+
+
+def digest_of(secret: str) -> str:
+    """Return the digest that is stored of a key. A key is random, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@in_transaction
+def create_key(
+    *,
+    actor: Actor | None,
+    community_id: int,
+    user_id: int,
+    name: str,
+    at: datetime,
+    description: str | None = None,
+    restricted_to: str | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
+
+    Its owner hears of it by mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
+    """
+    if expires_at is not None and expires_at <= at:
+        refuse("expires_at", "in_past", "`expires_at` must be in the future.")
+    # A lock, so that two concurrent requests cannot both create the 50th key.
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)
+    if ApiKey.objects.filter(community_id=community_id, revoked_at__isnull=True).count() >= MAX_KEYS:
+        raise Conflict(f"A community has at most {MAX_KEYS} API keys: revoke one first.")
+    secret = new_secret()
+    key = ApiKey.objects.create(
+        community_id=community_id,
+        user_id=user_id,
+        name=name,
+        description=description,
+        restricted_to=restricted_to,
+        key_prefix=secret[:PREFIX_LENGTH],
+        digest=digest_of(secret),
+        created_at=at,
+        expires_at=expires_at,
+    )
+    after = {**_shown(key), "role": restricted_to, "expires_at": expires_at}
+    audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
+    key_notices.tell_of_new_key(key, at=at)
+    return key, secret
+
+
+@in_transaction
+def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]:
+    """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
+
+    The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when, and
+    its maker hears of it by mail.
+    Refuses a key that is revoked or expired.
+    """
+    key = _locked(actor.community_id, key_id)
+    if not key.is_active_at(at):
+        raise Conflict("This API key is revoked or expired.")
+    secret, before = new_secret(), _shown(key)
+    key.previous_digest, key.previous_expires_at = key.digest, at + ROTATED_SECRET_LIFETIME
+    key.digest, key.key_prefix = digest_of(secret), secret[:PREFIX_LENGTH]
+    key.rotated_by_id, key.rotated_at = actor.user_id, at
+    key.save(
+        update_fields=[
+            *("previous_digest", "previous_expires_at", "digest", "key_prefix"),
+            *("rotated_by", "rotated_at"),
+        ]
+    )
+    audit.record(
+        actor=actor,
+        action=Action.API_KEY_ROTATED,
+        on=_subject(key),
+        at=at,
+        before=before,
+        after={**_shown(key), "previous_key_expires_at": key.previous_expires_at},
+    )
+    key_notices.tell_of_rotation(key, actor=actor, at=at)
+    return key, secret
+
+
+@in_transaction
+def revoke_key(*, actor: Actor | None, community_id: int, key_id: int, at: datetime) -> None:
+    """Revoke a key. Revoking it again changes nothing. Without an `actor` a command revokes it."""
+    key = _locked(community_id, key_id)
+    if key.revoked_at is None:
+        key.revoked_at = at
+        key.save(update_fields=["revoked_at"])
+        audit.record(
+            actor=actor, action=Action.API_KEY_REVOKED, on=_subject(key), at=at, after={"revoked_at": at}
+        )
+
+
+def _subject(key: ApiKey) -> audit.Subject:
+    return audit.Subject(key.community_id, "api_key", key.pk, key.name)
+
+
+def _shown(key: ApiKey) -> dict[str, object]:
+    """What the audit trail may tell of a key: never the key, nor a digest of it."""
+    return {"key_prefix": key.key_prefix}
+
+
+def _locked(community_id: int, key_id: int) -> ApiKey:
+    key = ApiKey.objects.select_for_update().filter(community_id=community_id, pk=key_id).first()
+    if key is None:
+        raise NotFound("There is no such API key.")
+    return key

@@ -1,0 +1,110 @@
+"""Who is signed in, read for the pages on which people answer.
+
+Django reads the session, then the user, and we would read the membership: three statements built by the ORM,
+which took 2.6 ms of CPU beside the 3.1 ms of the page. This is one prepared statement. It accepts exactly the
+sessions that Django accepts (`django.contrib.auth.get_user`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase
+from django.utils.crypto import constant_time_compare
+
+from communities.ground.statements import prepared
+from communities.models import User
+from communities.services.people.members import COLUMNS_OF_PERSON, PERSON_HERE, KnownPerson, person_of
+
+_KEY = re.compile("[a-z0-9]{8,40}")
+REMEMBERED = 4_096  # sessions, of each process
+LONGEST_REMEMBERED = 2_048  # characters of a session
+METHODS = "account_authentication_methods"  # django-allauth's list of proofs, the latest last
+
+# `listed` is django-allauth's list of sessions, which has the user in a column; Django's own has it in an
+# encoded text. It lists all sessions but those that were begun without it, as by a command.
+_SIGNED_IN = f"""
+    SELECT stored.session_data, person.password, {COLUMNS_OF_PERSON}
+    FROM django_session stored, usersessions_usersession listed, {PERSON_HERE}
+    WHERE stored.session_key = %(session)s AND stored.expire_date > %(at)s
+        AND listed.session_key = stored.session_key AND person.id = listed.user_id AND person.is_active
+"""
+_SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
+_PERSON = f"""
+    SELECT person.password, {COLUMNS_OF_PERSON} FROM {PERSON_HERE}
+    WHERE person.id = %(user)s AND person.is_active
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A person and the identity source that they signed in with; None for a password or a passkey."""
+
+    person: KnownPerson
+    source: str | None
+
+
+def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | None:
+    """Return who is signed in by a session, as a community knows them; None if nobody is."""
+    if not _KEY.fullmatch(session_key):
+        return None
+    with prepared() as cursor:
+        cursor.execute(_SIGNED_IN, {"session": session_key, "community": community_id, "at": at})
+        row = cursor.fetchone()
+        if row is None:
+            cursor.execute(_SESSION, [session_key, at])
+            stored = cursor.fetchone()
+            user_id = _of(_decoded, stored[0]).get(SESSION_KEY) if stored else None
+            if user_id is None:
+                return None
+            cursor.execute(_PERSON, {"user": int(user_id), "community": community_id})
+            row = (stored[0], *(cursor.fetchone() or (None, None)))
+    session_data, password, *columns = row
+    if password is None or not _of(_is_valid, session_data, password, user_id=columns[0]):
+        return None
+    return SignedIn(person_of(columns), _of(_source_of, session_data))
+
+
+# The next three follow from their arguments alone, which the database has just told. Remembering them saves
+# 0.15 ms of a page that costs 2.
+
+
+def _of(function: Any, session_data: str, *arguments: Any, **named: Any) -> Any:
+    """What a function makes of a session, remembered unless the session is long: it may hold a whole form."""
+    called = function if len(session_data) <= LONGEST_REMEMBERED else function.__wrapped__
+    return called(session_data, *arguments, **named)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _decoded(session_data: str) -> Mapping[str, Any]:
+    store: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore()
+    return store.decode(session_data)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _is_valid(session_data: str, password: str, *, user_id: int) -> bool:
+    """Whether Django would accept the session: of this user, by a way that is on, with their password."""
+    session = _of(_decoded, session_data)
+    return (
+        session.get(SESSION_KEY) == str(user_id)
+        and session.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS
+        and constant_time_compare(
+            session.get(HASH_SESSION_KEY) or "", User(password=password).get_session_auth_hash()
+        )
+    )
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _source_of(session_data: str) -> str | None:
+    """The identity source that a session began with; None for a password or a passkey."""
+    proofs = _of(_decoded, session_data).get(METHODS, [])
+    providers = [proof.get("provider") for proof in proofs if proof.get("method") == "socialaccount"]
+    return providers[-1] if providers else None

@@ -1,0 +1,107 @@
+"""What staff may do to other people's accounts in the admin, so that nobody gains more than they have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q, QuerySet
+
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.transactions import in_transaction
+from communities.models import Member, User
+from communities.services.people.members import subject_of
+from communities.services.trail import audit
+from communities.services.trail.audit import Values
+
+
+def communities_of_admin(user: User) -> QuerySet[Member, int]:
+    """The ids of the communities in which a user is an admin and present."""
+    own = Member.objects.filter(user=user, access=Member.Access.ADMIN, left_at__isnull=True)
+    return own.values_list("community_id", flat=True)
+
+
+def users_to_view(*, staff: User) -> QuerySet[User]:
+    """The users that staff may look at: the present members of the communities they administer."""
+    users: QuerySet[User] = User.objects.all()
+    if staff.is_superuser:
+        return users
+    theirs = Member.objects.filter(community_id__in=communities_of_admin(staff), left_at__isnull=True)
+    return users.filter(pk__in=theirs.values("user_id"))
+
+
+def permissions_of(user: User) -> QuerySet[Permission]:
+    """A user's permissions, also those that they would have if they were active."""
+    return Permission.objects.filter(Q(user=user) | Q(group__user=user)).distinct()
+
+
+def may_view_user(*, staff: User, user: User) -> bool:
+    """Whether staff who may view users may look at this one, a member of a community of theirs.
+
+    Superusers are for superusers.
+    """
+    if staff.is_superuser:
+        return True
+    return not user.is_superuser and users_to_view(staff=staff).filter(pk=user.pk).exists()
+
+
+def may_change_user(*, staff: User, user: User) -> bool:
+    """Whether staff who may change users may change this one, and set a password to sign in as them.
+
+    The account must not have permissions that they lack. All its memberships must be in communities that they
+    administer, because a new name, password or state takes effect in all of them.
+    """
+    if staff.is_superuser:
+        return True
+    elsewhere = user.memberships.exclude(community_id__in=communities_of_admin(staff))
+    is_theirs = may_view_user(staff=staff, user=user) and not elsewhere.exists()
+    return is_theirs and _has_all(staff, permissions_of(user))
+
+
+def may_change_group(*, staff: User, group: Group) -> bool:
+    """Whether staff who may change groups may change or delete this one: it must hold nothing they lack."""
+    return staff.is_superuser or _has_all(staff, group.permissions.all())
+
+
+def permissions_to_grant(*, staff: User, granted: QuerySet[Permission] | None) -> QuerySet[Permission]:
+    """The permissions that staff may leave or give: those `granted` already, and their own."""
+    every = Permission.objects.select_related("content_type")
+    if staff.is_superuser:
+        return every
+    own = Q(pk__in=permissions_of(staff).values("pk"))
+    return every.filter(own if granted is None else own | Q(pk__in=granted.values("pk")))
+
+
+def groups_to_grant(*, staff: User, granted: QuerySet[Group] | None) -> QuerySet[Group]:
+    """The groups that staff may leave a user in or add them to: those `granted` already, and their own."""
+    if staff.is_superuser:
+        return Group.objects.all()
+    own = Q(pk__in=staff.groups.values("pk"))
+    return Group.objects.filter(own if granted is None else own | Q(pk__in=granted.values("pk")))
+
+
+def _has_all(staff: User, permissions: QuerySet[Permission]) -> bool:
+    return not permissions.exclude(pk__in=permissions_of(staff).values("pk")).exists()
+
+
+@in_transaction
+def record_account_change(
+    *, staff: User, user: User, fields: Collection[str], before: Values, after: Values, at: datetime
+) -> None:
+    """Write an entry into the audit trail of each community whose member the user is or was.
+
+    `fields` are the names of all fields that changed. `before` and `after` hold the values that the
+    communities may read: whether the account is active and whether it is staff's.
+    """
+    for member in Member.objects.filter(user=user).select_related("community").order_by("pk"):
+        community_id = member.community_id
+        audit.record(
+            actor=Actor(staff.pk, "admin", community_id, member.community.tier),
+            action=Action.MEMBER_UPDATED,
+            on=subject_of(community_id=community_id, member_id=member.pk, user_id=user.pk),
+            at=at,
+            before=before,
+            after={**after, "account": sorted(fields)},
+        )

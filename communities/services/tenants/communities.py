@@ -1,0 +1,96 @@
+"""Communities themselves: made by superusers, described by their admins."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict
+from communities.ground.transactions import in_transaction
+from communities.models import Community, CommunitySettings
+from communities.services.people import memberships
+from communities.services.pictures import copies
+from communities.services.trail import audit
+
+# Snowflakes count milliseconds since then, followed by 22 bits that tell two of the same millisecond apart.
+SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
+SNOWFLAKE_BITS = 22
+MAX_ID = 2**63 - 1
+_MOST_DIGITS = len(str(MAX_ID))
+MAX_CREDITS = 2**31 - 1  # of the column
+
+
+def id_of(text: str) -> int | None:
+    """The id that a text is; None for other texts, and for digits of any number that no id has."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        return None
+    return number if 0 < (number := int(text)) <= MAX_ID else None
+
+
+def propose_id(*, at: datetime) -> int:
+    """A snowflake of this moment that no community has."""
+    milliseconds = int((at - SNOWFLAKE_EPOCH).total_seconds() * 1000)
+    while True:
+        proposed = (milliseconds << SNOWFLAKE_BITS) | secrets.randbits(SNOWFLAKE_BITS)
+        if not Community.objects.filter(pk=proposed).exists():
+            return proposed
+
+
+@in_transaction
+def create_community(
+    *, by_user_id: int, community_id: int, name: str, tier: str, bot_credits: int, at: datetime
+) -> Community:
+    """Create a community with default settings and its creator as an admin.
+
+    Raises Conflict if another one has this id.
+    """
+    fields = {"name": name, "tier": tier, "bot_credits": bot_credits}
+    community, is_new = Community.objects.get_or_create(
+        pk=community_id, defaults={**fields, "created_date": at}
+    )
+    if not is_new:
+        raise Conflict("This is the id of another community.")
+    CommunitySettings.objects.create(community=community)
+    actor = Actor(by_user_id, "admin", community.pk, tier)
+    audit.record(
+        actor=actor,
+        action=Action.COMMUNITY_CREATED,
+        on=audit.Subject(community.pk, "community", community.pk, name),
+        at=at,
+        after=fields,
+    )
+    memberships.add_founder(actor=actor, at=at)
+    return community
+
+
+@in_transaction
+def change_community(
+    *, actor: Actor, changes: Mapping[str, Any], credits_change: int = 0, at: datetime
+) -> Community:
+    """Change parts of a community: `name`, `icon_url`, `topics`, `tier`. The caller checks who may what.
+
+    `credits_change` is added to the credits that the community has now, because some may have been spent
+    since the caller read them. The result stays between 0 and MAX_CREDITS.
+    """
+    row = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
+    credits_after = min(max(row.bot_credits + credits_change, 0), MAX_CREDITS)
+    after = {**changes, **({"bot_credits": credits_after} if credits_change else {})}
+    before = {name: getattr(row, name) for name in after}
+    for name, value in after.items():
+        setattr(row, name, value)
+    if after:
+        row.save(update_fields=list(after))
+    copies.want(community_id=row.pk, addresses=[changes.get("icon_url")])
+    audit.record_change(
+        actor=actor,
+        action=Action.COMMUNITY_UPDATED,
+        on=audit.Subject(row.pk, "community", row.pk, row.name),
+        at=at,
+        before=before,
+        after=after,
+    )
+    return row

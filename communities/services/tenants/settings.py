@@ -1,0 +1,104 @@
+"""A community's settings, and its project counts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from communities import second_factors
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.statements import by_id, prepared
+from communities.ground.transactions import in_transaction
+from communities.models import AuditEntry, Community, CommunitySettings
+from communities.services.trail import audit
+
+# Settings that the first steps ask an admin to choose. A new community has the default of each.
+TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
+_COUNT_PROJECTS = """
+    UPDATE communities_community SET total_project_count = total_project_count + %s,
+        active_project_count = active_project_count + %s WHERE id = %s
+"""
+
+
+def get_settings(*, community_id: int) -> CommunitySettings:
+    """Return the community's settings, or the defaults if none were ever saved."""
+    own = by_id(CommunitySettings, community_id)
+    return CommunitySettings(community_id=community_id) if own is None else own
+
+
+@in_transaction
+def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> CommunitySettings:
+    """Change the given settings of the actor's community, and return all of them.
+
+    Raises OwnFactorMissing if the actor asks the staff for a second factor and has none.
+    """
+    community_id = actor.community_id
+    if not changes:
+        return get_settings(community_id=community_id)
+    row = _locked(community_id)
+    before = {name: getattr(row, name) for name in changes}
+    if changes.get(second_factors.FIELD) and not row.require_second_factor:
+        second_factors.require_own(user_id=actor.user_id)
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.save(update_fields=list(changes))
+    audit.record_change(
+        actor=actor,
+        action=Action.SETTINGS_UPDATED,
+        on=audit.Subject(community_id, "settings", community_id),
+        at=at,
+        before=before,
+        after=changes,
+    )
+    return row
+
+
+@in_transaction
+def keep_settings(*, actor: Actor, names: Collection[str], at: datetime) -> Collection[str]:
+    """Note that somebody chose these settings as they are, and return those that nobody had chosen before."""
+    own = get_settings(community_id=actor.community_id)
+    community = Community.objects.get(pk=actor.community_id)
+    kept = {name: getattr(own, name) for name in names if not is_chosen(name, community, own)}
+    if kept:
+        audit.record(
+            actor=actor,
+            action=Action.SETTINGS_UPDATED,
+            on=audit.Subject(community.pk, "settings", community.pk),
+            at=at,
+            before=kept,
+            after=kept,
+        )
+    return kept.keys()
+
+
+def is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
+    """Whether somebody has chosen this setting: it differs from the default, or an entry of the audit has it.
+
+    The set-up asks for the privacy of new projects, and for no language or time zone.
+    """
+    if name == "default_anonymous_mode" and community.user_setup_id is not None:
+        return True
+    if getattr(own, name) != getattr(CommunitySettings(), name):
+        return True
+    changes = AuditEntry.objects.filter(community_id=community.pk, action=Action.SETTINGS_UPDATED)
+    return changes.filter(after__has_key=name).exists()
+
+
+def _locked(community_id: int) -> CommunitySettings:
+    """The settings under a row lock, created if none were ever saved."""
+    own = CommunitySettings.objects.select_for_update(no_key=True).filter(pk=community_id)
+    row = own.first()
+    if row is None:
+        CommunitySettings.objects.bulk_create(
+            [CommunitySettings(community_id=community_id)], ignore_conflicts=True
+        )
+        row = own.get()
+    return row
+
+
+def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:
+    """Add to the counts of all projects ever created, and of those that are live or pending."""
+    with prepared() as cursor:
+        cursor.execute(_COUNT_PROJECTS, [total, active, community_id])

@@ -1,0 +1,279 @@
+"""A list page of the admin: columns, a search, filters as chips, an order, bulk actions, keyset paging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, QueryDict
+
+from communities.ground.sent_text import sent_text
+from communities.staff import keyset
+from communities.staff.day_range import DayRange
+
+M = TypeVar("M", bound=Model)
+PER_PAGE = 50
+MAX_SEARCH = 200  # characters
+LOOKED_THROUGH = 10_000  # rows of a Walk
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `cell` gives its text, or safe HTML, for a row."""
+
+    label: str
+    cell: Callable[[Any], object]
+    is_number: bool = False
+    is_title: bool = False  # the link to the row's page, and the heading of its card on a phone
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A choice among values, shown as chips. `apply` narrows the rows to a chosen value."""
+
+    name: str
+    label: str
+    choices: Sequence[tuple[str, str]]
+    apply: Callable[[QuerySet[Any], str], QuerySet[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A way to sort, by fields that an index covers; see `keyset`."""
+
+    label: str
+    fields: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkAction:
+    """Something to do with the ticked rows. It leads to a page that asks first, at this address."""
+
+    label: str
+    address: str
+    is_dangerous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """What an empty list says: what the thing is, and the first step if the user may take it."""
+
+    text: str
+    step: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The rows, in the orders of the list, among which a page looks for matches that no index finds.
+
+    A page looks through LOOKED_THROUGH of them, and offers to look through the next. `noun` names them.
+    """
+
+    rows: QuerySet[Any]
+    noun: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    label: str
+    query: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChipGroup:
+    label: str
+    chips: Sequence[Chip]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    label: str
+    content: object
+    is_number: bool
+    is_title: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    key: str
+    address: str
+    cells: Sequence[Cell]
+
+    @property
+    def title(self) -> object:
+        """The content of the title's cell, to name the row elsewhere."""
+        return next((each.content for each in self.cells if each.is_title), "")
+
+
+@dataclass(frozen=True)
+class Listing(Generic[M]):
+    """What a list can show. `searches` says what the search box looks into; without it there is none."""
+
+    columns: Sequence[Column]
+    orders: Mapping[str, Order]
+    empty: Empty
+    filters: Sequence[Filter] = ()
+    searches: str = ""
+    search: Callable[[QuerySet[Any], str], QuerySet[Any]] | None = None
+    actions: Sequence[BulkAction] = ()
+    address_of: Callable[[Any], str] = lambda row: ""
+    load: Callable[[Sequence[Any]], None] | None = None  # what the cells need of other tables, for all rows
+    parts: Sequence[Q] = ()  # see keyset.read_page
+    keys_first: bool = False  # the same, for searches
+    walk: Walk | None = None
+    rows_template: str = "admin/table.html"
+    keeps: Mapping[str, str] = field(default_factory=dict)  # parameters by which the caller narrowed the rows
+    days: DayRange | None = None
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A drawn page of a list, for `admin/listing.html`."""
+
+    listing: Listing[Any]
+    rows: Sequence[Row]
+    term: str
+    filters: Sequence[ChipGroup]
+    orders: Sequence[Chip]
+    next: str
+    previous: str
+    is_narrowed: bool
+    hidden: Sequence[tuple[str, str]]  # what the search form keeps of the address
+    looked_through: int  # rows of the list's walk, if the page ended with them; else 0
+    first: str
+    is_beyond_first: bool
+
+    @property
+    def hidden_beside_days(self) -> Sequence[tuple[str, str]]:
+        """What the form of the days keeps of the address."""
+        others = [(name, value) for name, value in self.hidden if name not in ("from", "to")]
+        return [*others, ("q", self.term)] if self.term else others
+
+
+def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
+    """Read the page that the address asks for. Parameters that the list does not know are ignored."""
+    query = request.GET
+    term, chosen = _asked(query, listing)
+    rows = narrowed(request, listing, rows)
+    names = list(listing.orders)
+    order = query.get("sort", "") if query.get("sort") in listing.orders else names[0]
+    page, is_cut_off = _read(query, listing, rows, listing.orders[order].fields, is_search=bool(term))
+    if listing.load:
+        listing.load(page.rows)
+    parameters = {
+        **_narrowing(listing, term, chosen),
+        **({"sort": order} if order != names[0] else {}),
+    }
+    return ListPage(
+        listing=listing,
+        rows=[_row(listing, each) for each in page.rows],
+        term=term,
+        filters=[_chips(each, chosen, parameters) for each in listing.filters],
+        orders=[_sort_chip(name, listing.orders[name], order, names[0], parameters) for name in names],
+        next=_with(parameters, after=page.next) if page.next else "",
+        previous=_with(parameters, before=page.previous) if page.previous else "",
+        is_narrowed=bool(_narrowing(listing, term, chosen)),
+        hidden=[(name, value) for name, value in parameters.items() if name != "q"],
+        looked_through=LOOKED_THROUGH if is_cut_off else 0,
+        first=_with(parameters),
+        is_beyond_first=bool(query.get("after") or query.get("before")),
+    )
+
+
+def _read(
+    query: QueryDict, listing: Listing[M], rows: QuerySet[M], order: keyset.Order, *, is_search: bool
+) -> tuple[keyset.Page[M], bool]:
+    """The page, and whether it ended with the rows that one page looks through."""
+    after, before = query.get("after", ""), query.get("before", "")
+    if listing.walk:
+        return keyset.look_through(
+            rows,
+            order,
+            among=listing.walk.rows,
+            most=LOOKED_THROUGH,
+            after=after,
+            before=before,
+            length=PER_PAGE,
+        )
+    page = keyset.read_page(
+        rows,
+        order,
+        after=after,
+        before=before,
+        length=PER_PAGE,
+        parts=listing.parts,
+        keys_first=listing.keys_first and is_search,
+    )
+    return page, False
+
+
+def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> QuerySet[M]:
+    """The rows that the search and the filters of the address leave: those of the list, on all its pages."""
+    term, chosen = _asked(request.GET, listing)
+    if term and listing.search:
+        rows = listing.search(rows, term)
+    if listing.days:
+        rows = listing.days.narrow(rows)
+    for each in listing.filters:
+        if each.name in chosen:
+            rows = each.apply(rows, chosen[each.name])
+    return rows
+
+
+def query_of(request: HttpRequest, listing: Listing[Any]) -> str:
+    """The search and the filters of the address as a query string; empty if there are none."""
+    parameters = _narrowing(listing, *_asked(request.GET, listing))
+    return _with(parameters) if parameters else ""
+
+
+def _asked(query: QueryDict, listing: Listing[Any]) -> tuple[str, dict[str, str]]:
+    """The term of the search and the chosen filters."""
+    term = sent_text(query.get("q", "").replace("\x00", ""))[:MAX_SEARCH] if listing.search else ""
+    chosen = {each.name: str(query[each.name]) for each in listing.filters if _is_choice(each, query)}
+    return term, chosen
+
+
+def _narrowing(listing: Listing[Any], term: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    days = listing.days.parameters if listing.days else {}
+    return {**listing.keeps, **days, **({"q": term} if term else {}), **chosen}
+
+
+def _is_choice(each: Filter, query: QueryDict) -> bool:
+    return query.get(each.name) in {value for value, _ in each.choices}
+
+
+def _row(listing: Listing[M], row: M) -> Row:
+    cells = [Cell(each.label, each.cell(row), each.is_number, each.is_title) for each in listing.columns]
+    return Row(str(row.pk), listing.address_of(row), cells)
+
+
+def _chips(each: Filter, chosen: Mapping[str, str], parameters: Mapping[str, str]) -> ChipGroup:
+    value_now = chosen.get(each.name)
+    others = {name: value for name, value in parameters.items() if name != each.name}
+    every = Chip("All", _with(others), value_now is None)
+    return ChipGroup(
+        each.label,
+        [
+            every,
+            *(
+                Chip(label, _with(others, **{each.name: value}), value == value_now)
+                for value, label in each.choices
+            ),
+        ],
+    )
+
+
+def _sort_chip(name: str, order: Order, chosen: str, default: str, parameters: Mapping[str, str]) -> Chip:
+    others = {key: value for key, value in parameters.items() if key != "sort"}
+    query = _with(others) if name == default else _with(others, sort=name)
+    return Chip(order.label, query, name == chosen)
+
+
+def _with(values: Mapping[str, str], **more: str | None) -> str:
+    query = QueryDict(mutable=True)
+    query.update({**values, **{name: value for name, value in more.items() if value is not None}})
+    return f"?{query.urlencode()}"

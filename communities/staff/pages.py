@@ -1,0 +1,47 @@
+"""Pages of the admin that belong to no model, each with its entry in the side bar. Apps add their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+
+from communities.staff import acting
+from communities.staff.nav import Nav
+
+View = Callable[[HttpRequest], HttpResponseBase]
+
+
+@dataclass(frozen=True, slots=True)
+class SitePage:
+    """A page at `/admin/<name>/`, for superusers alone."""
+
+    name: str
+    nav: Nav
+    view: View
+
+    def is_for(self, request: HttpRequest) -> bool:
+        """Whether the user may see it."""
+        return acting.user_of(request).is_superuser
+
+
+site_pages: list[SitePage] = []
+
+
+def superusers_page(name: str, nav: Nav) -> Callable[[View], View]:
+    """Add a page for superusers to the site. To others it looks absent. A decorator."""
+
+    def added(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest) -> HttpResponseBase:
+            if not acting.user_of(request).is_superuser:
+                raise Http404
+            return view(request)
+
+        site_pages.append(SitePage(name, nav, guarded))
+        return guarded
+
+    return added
