@@ -83,6 +83,14 @@ WRITES: dict[str, tuple[str, str, Any, Action | None]] = {
     "response.create": ("post", "/projects/{project}/responses", {"data": [PAST]}, Action.RESPONSES_IMPORTED),
     "response.destroy": ("delete", "/responses/{response}", None, Action.RESPONSE_DELETED),
     "analysis.create": ("post", "/projects/{project}/analysis", None, Action.ANALYSIS_REQUESTED),
+    "codebook.partial_update": (
+        *("patch", "/projects/{project}/blocks/{text}/codebook", {"themes": []}),
+        Action.CODEBOOK_UPDATED,
+    ),
+    "codebook.correct": (
+        *("put", "/responses/{written}/blocks/{text}/reading", {"themes": []}),
+        Action.READING_CORRECTED,
+    ),
     "conversation.create": ("post", "/projects/{project}/conversations", {}, None),
     "conversation.answer": (
         *("post", "/conversations/{response}/answers", {"block_id": "{text}", "value": WRITTEN}),
@@ -140,6 +148,7 @@ def scene(kept_rows: None) -> Scene:
         "block": str(choice["id"]),
         "text": str(text["id"]),
         "response": begun["id"],
+        "written": other["id"],
         "spoken": caller.post(f"/projects/{spoken['id']}/conversations", {}).json()["id"],
         "webhook": webhook["id"],
         "delivery": delivery["id"],

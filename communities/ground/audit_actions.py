@@ -65,4 +65,6 @@ class Action(TextChoices):
     RESPONSE_DELETION_UNDONE = "response.deletion_undone", "Deletion of a response undone"
     RESPONSES_IMPORTED = "responses.imported", "Responses imported"
     RESPONSES_EXPORTED = "responses.exported", "Responses exported"
+    CODEBOOK_UPDATED = "codebook.updated", "Themes of a question changed"
+    READING_CORRECTED = "reading.corrected", "Themes of an answer put right"
     ANALYSIS_REQUESTED = "analysis.requested", "Analysis requested"

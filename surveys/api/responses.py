@@ -22,6 +22,7 @@ from communities.gate.idempotency import Claim, is_settled, once
 from communities.gate.pagination import MAX_PAGE, PageOrAfterIn, PerPageIn
 from communities.ground.actors import Role
 from communities.ground.errors import Conflict
+from surveys.ai.provider import SENTIMENTS
 from surveys.api import field_filters, imports
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.imports import PreparedImport
@@ -109,6 +110,17 @@ class AnswerOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="The text shown for the option or the scale's point; null for others.",
     )
+    themes = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Titles of what the answer mentions, where an analysis has read it; else left out.",
+    )
+    sentiment = serializers.ChoiceField(
+        choices=SENTIMENTS,
+        allow_null=True,
+        required=False,
+        help_text="Beside `themes`; null if it could not be judged.",
+    )
 
 
 class ScoreOut(serializers.Serializer[Any]):
@@ -131,7 +143,8 @@ class ResponseOut(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField()
     submitted_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(
-        help_text="When something in the response last changed: an answer, its completion, who gave it."
+        help_text="When something in the response last changed: an answer, its completion, who gave it, or "
+        "what an analysis read in it. Renaming a theme does not count."
     )
     user_id = serializers.CharField(allow_null=True)
     platform_id = serializers.CharField(allow_null=True)

@@ -6,6 +6,7 @@ from django.urls import path
 
 import communities.gate.paths  # noqa: F401 - registers `<id:...>`
 from surveys.api.analysis import AnalysisViewSet
+from surveys.api.codebooks import CodebookViewSet
 from surveys.api.conversations import ConversationViewSet
 from surveys.api.exports import ExportViewSet
 from surveys.api.links import LinkViewSet
@@ -39,6 +40,16 @@ urlpatterns = [
         f"{_PROJECT}/script/blocks/<id:block_id>",
         ScriptViewSet.as_view({"patch": "patch_block", "put": "put_block"}),
         name="block",
+    ),
+    path(
+        f"{_PROJECT}/blocks/<id:block_id>/codebook",
+        CodebookViewSet.as_view({"get": "retrieve", "patch": "partial_update"}),
+        name="codebook",
+    ),
+    path(
+        f"{_RESPONSE}/blocks/<id:block_id>/reading",
+        CodebookViewSet.as_view({"put": "correct"}),
+        name="reading",
     ),
     path(f"{_PROJECT}/conversations", ConversationViewSet.as_view({"post": "create"}), name="conversations"),
     path(_CONVERSATION, ConversationViewSet.as_view({"get": "retrieve"}), name="conversation"),

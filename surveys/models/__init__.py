@@ -7,6 +7,7 @@ from surveys.models.generation import Generation
 from surveys.models.job import Job
 from surveys.models.personal_link import PersonalLink
 from surveys.models.project import Project, ProjectQuerySet
+from surveys.models.reading import Codebook, Reading, Theme
 from surveys.models.response_deletion import ResponseDeletion
 from surveys.models.results_count import ResultsCount
 from surveys.models.script import Block, Bucket, Option, buckets_in_order
@@ -18,6 +19,7 @@ __all__ = [
     "AnswerDraft",
     "Block",
     "Bucket",
+    "Codebook",
     "Completion",
     "Conversation",
     "DeletedResponse",
@@ -29,6 +31,7 @@ __all__ = [
     "Project",
     "ProjectQuerySet",
     "PublicMessage",
+    "Reading",
     "ResponseDeletion",
     "ResultsCount",
     "ScriptDraft",
@@ -36,5 +39,6 @@ __all__ = [
     "ShownFigures",
     "SummaryMessage",
     "Tally",
+    "Theme",
     "buckets_in_order",
 ]

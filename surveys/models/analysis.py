@@ -68,8 +68,7 @@ class Analysis(Job):
     @property
     def hundreds_read(self) -> int:
         """How many started hundreds of answers a model had read at the last checkpoint."""
-        found = (self.checkpoint or {}).get("found", {})
-        texts: int = sum(each["answer_count"] for each in found.values())
+        texts: int = (self.checkpoint or {}).get("read", 0)
         return -(-texts // TEXTS_PER_CREDIT_UNIT)
 
     @property

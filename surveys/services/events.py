@@ -95,6 +95,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         stored.blocks,
         stored.options,
         stored.texts,
+        None,  # an answer that was just given has not been read
     )
 
 

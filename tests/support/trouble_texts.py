@@ -116,6 +116,8 @@ def send(field: TextField, value: str, place: Mapping[str, str]) -> Outcome:
     """Send one value in a field of an otherwise valid request, and undo what it did. For `trouble_place`."""
     if "/script" in field.path:
         place = {**place, "project_id": place["draft_id"], "block_id": place["draft_block_id"]}
+    elif field.path.endswith("/codebook"):
+        place = {**place, "block_id": place["text_id"]}
     path, body = field.path, b"" if field.is_query else _body(field, value, place)
     if field.is_query:
         path += "?" + urlencode({field.steps[0].replace("field.name", "field.plan"): value})
@@ -162,6 +164,8 @@ def _body(field: TextField, value: str, place: Mapping[str, str]) -> dict[str, A
         if {"show_when", "precondition"} & {*field.steps}:
             body["script"]["blocks"].reverse()
     _put(body, field.steps, value)
+    if operation.endswith("/codebook") and field.steps[-1] == "description":
+        body["themes"][0]["title"] = "Price"
     return body
 
 

@@ -30,7 +30,12 @@ from surveys.services.exports.cells import (
     shortened,
 )
 from surveys.services.exports.missing import LABELS, Missing, missing_answers
-from surveys.services.representations.response import calculated_blocks, read_part, result_value
+from surveys.services.representations.response import (
+    calculated_blocks,
+    read_part,
+    result_value,
+    theme_titles,
+)
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts.cache import Catalogue
 from surveys.services.scripts.storage import StoredScript
@@ -59,9 +64,15 @@ _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
     WHERE project_id = %s AND is_listed AND state ? 'results' AND NOT result.value ? 'number'
 """
+_READ_QUESTIONS = """
+    SELECT k.block_id FROM surveys_codebook k
+    WHERE k.project_id = %s AND EXISTS (SELECT FROM surveys_reading r WHERE r.block_id = k.block_id)
+    ORDER BY k.block_id
+"""
 # Where a row of `responses.batches` holds these.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
+READINGS = 14
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -148,6 +159,33 @@ class DerivedColumn:
         return style.text(value) if isinstance(value, str) else NumberText(value)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadingColumn:
+    """A column of what was read in the answers to an open question: `themes.…` or `sentiment.…`.
+
+    `titles` are those of the themes by id; None for the column of the sentiment.
+    """
+
+    header: str
+    key: str
+    titles: Mapping[int, str] | None = None
+
+    @property
+    def place(self) -> int:
+        return READINGS
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.TEXT, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        """The titles, separated by semicolons, or the sentiment; empty where nothing was read."""
+        sentiment, themes = parts[READINGS].get(self.key, (None, ()))
+        if self.titles is None:
+            return None if sentiment is None else str(sentiment)
+        return style.text("; ".join(self.titles[pk] for pk in themes if pk in self.titles)) or None
+
+
 def response_table(
     project: Project,
     *,
@@ -160,7 +198,8 @@ def response_table(
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
-    At the end stands what was calculated and sent along; scores only for who may know the `solutions`. With
+    At the end stands what was calculated, sent along and read in texts; scores only for who may know the
+    `solutions`. With
     `codes`, a column `<header>.code` with the options' codes stands beside each column of labels; with
     `own_values`, values stand in place of labels. `marks_missing` tells skipped questions from those that
     were not shown; its rows need the course of the conversation. Headers are prompts, or names of blocks if
@@ -168,7 +207,10 @@ def response_table(
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived = list(_derived_columns(project, cached.script, solutions, style))
+    derived: list[DerivedColumn | ReadingColumn] = [
+        *_derived_columns(project, cached.script, solutions, style),
+        *_reading_columns(project, cached.catalogue, style),
+    ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
     labels = option_texts(cached.catalogue, own_values=own_values)
@@ -243,6 +285,18 @@ def _derived_columns(
         )
     for (name,) in fields:
         yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
+
+
+def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
+    """Two columns for each open question whose answers were read."""
+    rows = statements.fetch_rows(_READ_QUESTIONS, [project.pk])
+    titles = theme_titles(project.pk) if rows else {}
+    names = [(block_id, catalogue.names.get(block_id) or f"block {block_id}") for (block_id,) in rows]
+    times = Counter(name for _, name in names)
+    for block_id, name in names:
+        text = style.text(name if times[name] == 1 else f"{name} (block {block_id})")
+        yield ReadingColumn(f"themes.{text}", str(block_id), titles)
+        yield ReadingColumn(f"sentiment.{text}", str(block_id))
 
 
 def _described(

@@ -142,6 +142,20 @@ def record_analysis(project: Project, *, actor: Actor, covers: str, credits: int
     )
 
 
+def record_codebook(
+    project: Project, *, block_id: int, actor: Actor, at: datetime, action: Action = Action.CODEBOOK_UPDATED
+) -> None:
+    """Write an entry about changed themes of a question, or about corrected readings of its answers."""
+    audit.record(
+        actor=actor,
+        action=action,
+        on=subject_of(project),
+        at=at,
+        after={"block_id": block_id},
+        rounded_to=rounding_of(project),
+    )
+
+
 def record_export(project: Project, *, actor: Actor, format: str, at: datetime) -> None:
     """Write an entry about an export. It tells neither filters, which may name a person, nor how many."""
     audit.record(

@@ -409,6 +409,9 @@ def _delete_rows(project: Project, *, at: datetime) -> None:
     """
     of_project = "(SELECT id FROM surveys_block WHERE project_id = %s)"
     statements = (
+        f"DELETE FROM surveys_reading WHERE block_id IN {of_project}",
+        f"DELETE FROM surveys_theme WHERE block_id IN {of_project}",
+        "DELETE FROM surveys_codebook WHERE project_id = %s",
         "DELETE FROM surveys_conversation WHERE project_id = %s",
         f"DELETE FROM surveys_answer WHERE block_id IN {of_project}",
         "DELETE FROM surveys_completion WHERE project_id = %s",

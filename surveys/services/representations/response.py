@@ -12,7 +12,7 @@ import orjson
 from surveys.engine.language.names import SCORES
 from surveys.engine.language.values import json_number
 from surveys.engine.script import CALCULATED, Script
-from surveys.models import Project
+from surveys.models import Project, Theme
 from surveys.services.scripts import editing as scripts
 from surveys.services.scripts.cache import Catalogue
 
@@ -35,7 +35,8 @@ def response_serializer(
 
     A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
-    read from it), and three parallel arrays with the answers: block ids, option ids, texts.
+    read from it), three parallel arrays with the answers (block ids, option ids, texts), and what was read
+    in texts: by block id, the sentiment and the ids of the themes, as JSON.
 
     With `solutions` it includes scores and calculated results, which reveal the right answers. `catalogue` is
     that of the project, if the caller has read it already.
@@ -47,15 +48,22 @@ def response_serializer(
     buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
     calculated = calculated_blocks(catalogue.script) if solutions else {}
     names, labels = catalogue.names, catalogue.labels
+    titles: dict[int, str] = {}
 
-    def answer(block_id: int, option_id: int | None, value: str) -> dict[str, object]:
-        return {
+    def answer(
+        read: Mapping[str, Any], block_id: int, option_id: int | None, value: str
+    ) -> dict[str, object]:
+        told = {
             "block_id": block_id,
             "value": value,
             "option_id": option_id,
             "block_name": names.get(block_id),
             "label": points.get((block_id, value)) if option_id is None else labels.get(option_id),
         }
+        if str(block_id) in read:
+            sentiment, themes = read[str(block_id)]
+            told |= {"themes": [titles[key] for key in themes if key in titles], "sentiment": sentiment}
+        return told
 
     def serialize(row: Sequence[Any]) -> ResponseJson:
         (
@@ -73,8 +81,12 @@ def response_serializer(
             blocks,
             options,
             texts,
+            readings,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
+        read = read_part(readings) or {}
+        if any(key not in titles for _, themes in read.values() for key in themes):
+            titles.update(theme_titles(project.pk))
         return {
             "id": str(key),
             "project_id": project_id,
@@ -89,10 +101,17 @@ def response_serializer(
             "metadata": read_part(metadata),
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
-            "answers": [answer(*one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))],
+            "answers": [
+                answer(read, *one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
+            ],
         }
 
     return serialize
+
+
+def theme_titles(project_id: int) -> dict[int, str]:
+    """The titles of the themes of a project's questions, by id."""
+    return dict(Theme.objects.filter(block__project_id=project_id).values_list("pk", "title"))
 
 
 def calculated_blocks(script: Script) -> dict[str, str]:

@@ -32,6 +32,7 @@ HISTORY_BATCH = 500  # responses of one person in one statement
 FIRST_BATCH = 100
 MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
+BYTES_PER_THEME = 320  # at most: a title has 80 characters
 BYTES_PER_ANSWER = 100  # beside its value, label and the block's name
 MOST_WORDS = 1_000  # bytes of a label and a name, where several projects are read together
 # As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
@@ -39,9 +40,14 @@ MAX_PAGED_ROWS = 10_000
 _LIMIT = 10_001  # of what is counted to learn whether a filter matches few responses, or all but a few
 # Hand-written SQL: one statement reads a page with its answers as arrays. 100 responses of 10 answers take
 # 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL 2.7 ms.
-COLUMNS = """
+_HAS_READINGS = "EXISTS (SELECT FROM surveys_codebook k WHERE k.project_id = c.project_id)"
+COLUMNS = f"""
     c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
-    c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields', a.blocks, a.options, a.texts
+    c.updated_at, c.state -> 'scores', c.state -> 'results', c.state -> 'fields', a.blocks, a.options,
+    a.texts, CASE WHEN {_HAS_READINGS} THEN (
+        SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
+        FROM surveys_reading r WHERE r.conversation_id = c.id
+    ) END AS readings
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -231,6 +237,10 @@ def size_of_a_row(words: int) -> str:
             THEN coalesce(octet_length((c.state -> 'results')::text), 0)
                 + coalesce(octet_length((c.state -> 'fields')::text), 0)
             ELSE 0 END
+        + CASE WHEN {_HAS_READINGS} THEN (
+            SELECT coalesce(sum(50 + {BYTES_PER_THEME} * cardinality(r.themes)), 0)
+            FROM surveys_reading r WHERE r.conversation_id = c.id
+        ) ELSE 0 END
     )"""
 
 

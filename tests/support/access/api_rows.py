@@ -33,6 +33,7 @@ class Row:
 
 
 DRAFT = {"project_id": "draft_id"}
+QUESTION = {"block_id": "text_id"}
 TALK = {"conversation_id": "talking_id"}
 TABLE: dict[str, Row] = {
     "community.list": Row(EVERYBODY, 200),
@@ -100,6 +101,9 @@ TABLE: dict[str, Row] = {
     "response.destroy": Row(OWN_OR_ANY, 204),
     "analysis.create": Row(OWN_OR_ANY, 202),
     "analysis.retrieve": Row(EVERYBODY, 200),
+    "codebook.retrieve": Row(EVERYBODY, 200, None, QUESTION),
+    "codebook.partial_update": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
+    "codebook.correct": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
     "results.retrieve": Row(EVERYBODY, 200),
     "export.retrieve": Row(EVERYBODY, 200),
 }
@@ -117,6 +121,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
         action: [(PRIVATE, OWN_OR_ANY), (ANONYMOUS, OWN_OR_ANY)]
         for action in (
             "analysis.retrieve",
+            "codebook.retrieve",
             "results.retrieve",
             "response.list",
             "response.retrieve",
@@ -127,6 +132,7 @@ STATES: dict[str, list[tuple[Mapping[str, str], str]]] = {
 # Of a transparent project that is closed, everybody may read the responses.
 OF_CLOSED_ONES = {
     "analysis.retrieve",
+    "codebook.retrieve",
     "export.retrieve",
     "response.list",
     "results.retrieve",

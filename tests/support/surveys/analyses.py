@@ -6,7 +6,7 @@ In an answer `#slow` names the theme Slow, `+` and `-` its mood; all of it is th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,13 +17,13 @@ from communities.models import Community
 from surveys import ai
 from surveys.ai.provider import (
     AnalysisOverview,
-    BatchReading,
     ProposedScript,
     ProviderError,
     ScriptRequest,
     TextBatch,
     TextFigures,
     TextReading,
+    TextSample,
     TextTheme,
 )
 from surveys.models import Analysis, Project
@@ -42,32 +42,45 @@ class Killed(BaseException):
     """As if the process were gone: nothing of ours catches it."""
 
 
-def by_marks(batch: TextBatch) -> BatchReading:
-    """What a careful provider makes of a batch: known themes keep their titles."""
-    titles = {theme.title.casefold(): theme.title for theme in batch.known_themes}
-    new: dict[str, TextTheme] = {}
-    texts = []
+def tags_of(answer: str) -> list[str]:
+    return [tag.casefold() for tag in re.findall(r"#(\w+)", answer)]
+
+
+def by_marks(batch: TextBatch) -> list[TextReading | None]:
+    """What a careful provider reads in each answer, as indexes into the themes of the batch."""
+    places = {theme.title.casefold(): place for place, theme in enumerate(batch.themes)}
+    readings: list[TextReading | None] = []
     for answer in batch.answers:
-        tags = [tag.casefold() for tag in re.findall(r"#(\w+)", answer)]
-        for tag in tags:
-            if tag not in titles and len(new) < batch.max_new_themes:
-                titles[tag] = tag.capitalize()
-                new[tag] = TextTheme(titles[tag], f"About {tag}.")
-        mood = "positive" if "+" in answer else "negative" if "-" in answer else "neutral"
-        named = tuple(titles[tag] for tag in tags if tag in titles)
-        texts.append(TextReading(named, mood, answer))  # type: ignore[arg-type]
-    return BatchReading(tuple(new.values()), texts)
+        mood: Any = "positive" if "+" in answer else "negative" if "-" in answer else "neutral"
+        named = tuple(places[tag] for tag in tags_of(answer) if tag in places)
+        readings.append(TextReading(named, mood, answer))
+    return readings
+
+
+def named_by_marks(sample: TextSample) -> list[TextTheme]:
+    """The themes that a careful provider names: all marks that no known theme has, in their order."""
+    known = {theme.title.casefold() for theme in sample.known_themes}
+    tags = dict.fromkeys(tag for answer in sample.answers for tag in tags_of(answer) if tag not in known)
+    return [TextTheme(tag.capitalize(), f"About {tag}.") for tag in tags][: sample.max_new_themes]
+
+
+Reading = Callable[[TextBatch], Sequence[TextReading | None]]
+Naming = Callable[[TextSample], Sequence[TextTheme]]
 
 
 class Reads:
-    """Answers by `read`, which may also raise. It keeps what it was asked."""
+    """Reads by `read` and names by `name`, which may also raise. It keeps what it was asked.
+
+    Batches are kept in the order in which they were answered.
+    """
 
     name = "anthropic"
 
     def __init__(
-        self, read: Callable[[TextBatch], BatchReading] = by_marks, *, max_batch_size: int = 100
+        self, read: Reading = by_marks, *, name_by: Naming = named_by_marks, max_batch_size: int = 100
     ) -> None:
-        self.read, self.max_batch_size = read, max_batch_size
+        self.read, self.name_by, self.max_batch_size = read, name_by, max_batch_size
+        self.samples: list[TextSample] = []
         self.batches: list[TextBatch] = []
         self.counted: list[TextFigures] = []
         self.overviews: list[AnalysisOverview] = []
@@ -75,7 +88,11 @@ class Reads:
     def draft_script(self, request: ScriptRequest, correction: Any = None) -> ProposedScript:
         raise AssertionError("No script is asked for here.")
 
-    def read_texts(self, batch: TextBatch) -> BatchReading:
+    def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
+        self.samples.append(sample)
+        return self.name_by(sample)
+
+    def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         self.batches.append(batch)
         return self.read(batch)
 
@@ -89,7 +106,7 @@ class Reads:
 
     @property
     def was_asked(self) -> bool:
-        return bool(self.batches or self.counted or self.overviews)
+        return bool(self.samples or self.batches or self.counted or self.overviews)
 
 
 class Failing(Reads):
@@ -99,11 +116,11 @@ class Failing(Reads):
         super().__init__(max_batch_size=max_batch_size)
         self.faults = list(faults)
 
-    def read_texts(self, batch: TextBatch) -> BatchReading:
+    def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
         fault = self.faults.pop(0) if len(self.faults) > 1 else self.faults[0]
         if fault is not None:
             raise fault
-        return super().read_texts(batch)
+        return super().assign_themes(batch)
 
 
 @pytest.fixture(name="connect")
@@ -112,6 +129,7 @@ def connecting(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Any]
 
     def connect(provider: Any) -> Any:
         settings.AI_PROVIDER = "anthropic"
+        settings.AI_CALLS_AT_ONCE = 1
         monkeypatch.setattr(ai, "get_provider", lambda: provider)
         return provider
 

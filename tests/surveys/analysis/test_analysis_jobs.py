@@ -141,7 +141,7 @@ def test_a_provider_that_fails_gives_the_credits_back_and_says_why(connect: Any)
     assert heard(caller.community.pk) == [("analysis.failed", data)]
 
 
-@pytest.mark.parametrize("step", ["read_texts", "summarize_texts", "summarize_analysis"])
+@pytest.mark.parametrize("step", ["name_themes", "assign_themes", "summarize_texts", "summarize_analysis"])
 def test_it_fails_as_a_whole_at_whatever_step(step: str, connect: Any) -> None:
     def fails(*_: Any) -> Any:
         raise DOWN

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from threading import Barrier
 from typing import Any
 
 import pytest
 
-from surveys.ai.provider import BatchReading, TextBatch, TextReading, TextTheme
+from surveys.ai.provider import TextBatch, TextReading, TextTheme
+from surveys.models import Theme
+from surveys.services.ai_work import codebook
 from surveys.services.ai_work.analysis import texts as open_texts
-from surveys.services.ai_work.analysis.texts import QuestionThemes
 from tests.support.caller import CHOICE, TEXT, Caller
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
+    DOWN,
+    Failing,
     Reads,
     analysed,
     by_marks,
@@ -34,12 +37,20 @@ INJECTION = (
 )
 
 
-def said_by(reading: BatchReading | Callable[[TextBatch], BatchReading], *texts: str) -> Any:
-    """`open_text` of these answers, where the provider says this about them."""
-    themes = QuestionThemes()
-    batch = TextBatch("Why?", texts, themes.known, themes.room)
-    themes.add(texts, reading(batch) if callable(reading) else reading)
-    return themes.report(least=None)
+@pytest.fixture
+def said(connect: Any) -> Any:
+    """`open_text` of these answers, where the provider names these themes and reads this in the answers."""
+
+    def open_text(named: Sequence[TextTheme] | None, read: Any, *texts: str) -> dict[str, Any]:
+        readings = read if callable(read) else lambda _batch: read
+        naming = {} if named is None else {"name_by": lambda _sample: named}
+        connect(Reads(readings, **naming))
+        caller = rich()
+        project = survey(caller)
+        wrote(project, *texts)
+        return texts_of(analysed(caller, project))
+
+    return open_text
 
 
 # --- Read in batches ------------------------------------------------------------------------------
@@ -117,7 +128,7 @@ def test_questions_of_the_intro_are_not_read(connect: Any) -> None:
     assert answer["credits_used"] == 1
 
 
-def test_a_later_batch_is_given_the_themes_of_the_earlier(connect: Any) -> None:
+def test_every_batch_is_read_against_all_themes(connect: Any) -> None:
     provider = connect(Reads(max_batch_size=1))
     caller = rich()
     project = survey(caller)
@@ -125,9 +136,38 @@ def test_a_later_batch_is_given_the_themes_of_the_earlier(connect: Any) -> None:
 
     told = analysed(caller, project)
 
-    known = [[theme.title for theme in batch.known_themes] for batch in provider.batches]
-    assert known == [[], ["Slow"], ["Slow", "Dear"]]
+    assert [[theme.title for theme in batch.themes] for batch in provider.batches] == [["Slow", "Dear"]] * 3
     assert themes(told) == {"Slow": 2, "Dear": 2}
+
+
+def test_batches_are_read_at_the_same_time(connect: Any, settings: Any) -> None:
+    together = Barrier(3, timeout=20)
+
+    def read(batch: TextBatch) -> Any:
+        together.wait()
+        return by_marks(batch)
+
+    connect(Reads(read, max_batch_size=1))
+    settings.AI_CALLS_AT_ONCE = 3
+    caller = rich()
+    project = survey(caller)
+    wrote(project, "#slow", "#dear", "#slow", "#slow", "#dear", "#slow")
+
+    assert themes(analysed(caller, project)) == {"Slow": 4, "Dear": 2}
+
+
+def test_what_was_read_before_a_failure_is_kept(connect: Any) -> None:
+    connect(Failing(None, DOWN, max_batch_size=2))
+    caller = rich()
+    project = survey(caller)
+    wrote(project, *several("#slow", 5))
+    assert analysed(caller, project)["status"] == "failed"
+
+    provider = connect(Reads())
+    told = analysed(caller, project)
+
+    assert [list(batch.answers) for batch in provider.batches] == [["#slow 2", "#slow 3", "#slow 4"]]
+    assert (themes(told), told["credits_used"]) == ({"Slow": 5}, 1)
 
 
 def test_the_provider_puts_our_counts_into_words(connect: Any) -> None:
@@ -188,8 +228,8 @@ def test_the_local_provider_reads_for_nothing() -> None:
 # --- Held against the answers ---------------------------------------------------------------------
 
 
-def test_themes_are_counted_by_us_and_told_by_their_number() -> None:
-    told = said_by(by_marks, "#a #b +", "#b -", "#b -", "nothing", "#a +")
+def test_themes_are_counted_by_us_and_told_by_their_number(said: Any) -> None:
+    told = said(None, by_marks, "#a #b +", "#b -", "#b -", "nothing", "#a +")
 
     assert [
         (theme["title"], theme["count"], theme["percentage"], theme["sentiment"]) for theme in told["themes"]
@@ -200,16 +240,12 @@ def test_themes_are_counted_by_us_and_told_by_their_number() -> None:
     assert told["sentiment"] == {"positive": 2, "neutral": 1, "negative": 2}
 
 
-def test_answers_that_nobody_could_judge_are_counted_apart_from_the_sentiments() -> None:
-    queue, pizza = TextTheme("Queue", ""), TextTheme("Pizza", "")
-    texts = [
-        TextReading(themes=("Queue",), sentiment=None),
-        TextReading(themes=("Queue", "Pizza"), sentiment=None),
-        TextReading(themes=("Queue",), sentiment="positive"),
-    ]
+def test_answers_that_nobody_could_judge_are_counted_apart_from_the_sentiments(said: Any) -> None:
+    named = [TextTheme("Queue"), TextTheme("Pizza")]
+    read = [TextReading((0,), None), TextReading((0, 1), None), TextReading((0,), "positive")]
 
-    told = said_by(BatchReading([queue, pizza], texts), "eins", "zwei", "three")
-    unjudged = said_by(BatchReading([], texts[:2]), "eins", "zwei")
+    told = said(named, read, "eins", "zwei", "three")
+    unjudged = said([], read[:2], "eins", "zwei")
 
     assert told["sentiment"] == {"positive": 1, "neutral": 0, "negative": 0}
     assert (told["answer_count"], told["analysed_count"]) == (3, 3)
@@ -228,46 +264,50 @@ def test_the_local_provider_judges_no_language_that_it_cannot_read() -> None:
     told = texts_of(analysed(caller, project))
 
     assert (told["sentiment"], told["answer_count"], told["analysed_count"]) == (None, 3, 3)
-    assert "Their tone was not read, because they are not in English." in told["summary"]
+    assert "Their tone was not read" in told["summary"]
 
 
-def test_a_percentage_has_two_decimals() -> None:
-    told = said_by(by_marks, "#a", "#a", "#b")
+def test_a_percentage_has_two_decimals(said: Any) -> None:
+    told = said(None, by_marks, "#a", "#a", "#b")
 
     assert [theme["percentage"] for theme in told["themes"]] == [66.67, 33.33]
 
 
-def test_a_theme_that_nobody_named_counts_nothing() -> None:
-    told = said_by(
-        BatchReading((TextTheme("Slow"),), [TextReading(("Fast", "Slow", "slow", "SLOW"))]), "It is slow."
-    )
+def test_only_themes_of_the_codebook_count_and_each_once(said: Any) -> None:
+    told = said([TextTheme("Slow")], [TextReading((1, 0, 0, -1, 99))], "It is slow.")
 
     assert [(theme["title"], theme["count"]) for theme in told["themes"]] == [("Slow", 1)]
 
 
-def test_a_theme_without_an_answer_is_none() -> None:
-    told = said_by(
-        BatchReading((TextTheme("Slow"), TextTheme("Dear")), [TextReading(("Slow",))]), "It is slow."
-    )
+def test_an_answer_has_five_themes_at_most(said: Any) -> None:
+    named = [TextTheme(f"T{n}") for n in range(8)]
+
+    told = said(named, [TextReading(tuple(range(8)))], "All of it.")
+
+    assert [theme["title"] for theme in told["themes"]] == ["T0", "T1", "T2", "T3", "T4"]
+
+
+def test_a_theme_without_an_answer_is_not_told(said: Any) -> None:
+    told = said([TextTheme("Slow"), TextTheme("Dear")], [TextReading((0,))], "It is slow.")
 
     assert [theme["title"] for theme in told["themes"]] == ["Slow"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_a_wrong_number_of_texts_leaves_all_unread(count: int) -> None:
-    told = said_by(
-        BatchReading((TextTheme("Slow"),), [TextReading(("Slow",))] * count), "It is slow.", "It is dear."
-    )
+def test_a_wrong_number_of_readings_leaves_all_unread(count: int, said: Any) -> None:
+    told = said([TextTheme("Slow")], [TextReading((0,))] * count, "It is slow.", "It is dear.")
 
     assert (told["answer_count"], told["analysed_count"], told["themes"]) == (2, 0, [])
 
 
-def test_what_was_not_read_or_has_no_mood_is_not_analysed() -> None:
-    moody = TextReading(("Slow",), "furious")  # type: ignore[arg-type]
-    told = said_by(BatchReading((TextTheme("Slow"),), [None, moody, TextReading(("Slow",))]), "a", "b", "c")
+def test_what_was_not_read_is_not_analysed_and_an_unknown_mood_is_none(said: Any) -> None:
+    moody = TextReading((0,), "furious")  # type: ignore[arg-type]
 
-    assert (told["answer_count"], told["analysed_count"]) == (3, 1)
-    assert [(theme["count"], theme["percentage"]) for theme in told["themes"]] == [(1, 100.0)]
+    told = said([TextTheme("Slow")], [None, moody, TextReading((0,))], "a", "b", "c")
+
+    assert (told["answer_count"], told["analysed_count"]) == (3, 2)
+    assert [(theme["count"], theme["percentage"]) for theme in told["themes"]] == [(2, 100.0)]
+    assert told["sentiment"] == {"positive": 0, "neutral": 1, "negative": 0}
 
 
 @pytest.mark.parametrize(
@@ -284,18 +324,18 @@ def test_what_was_not_read_or_has_no_mood_is_not_analysed() -> None:
         (7, []),
     ],
 )
-def test_a_quote_is_a_part_of_that_very_answer_or_none(quote: Any, told: list[str]) -> None:
-    read = [TextReading(("Slow",), quote=quote), TextReading()]
+def test_a_quote_is_a_part_of_that_very_answer_or_none(quote: Any, told: list[str], said: Any) -> None:
+    read = [TextReading((0,), quote=quote), TextReading()]
 
-    found = said_by(BatchReading((TextTheme("Slow"),), read), "It is slow.", "It is dear.")
+    found = said([TextTheme("Slow")], read, "It is slow.", "It is dear.")
 
     assert found["themes"][0]["quotes"] == told
 
 
-def test_a_long_quote_is_cut_at_a_word_and_stays_a_part() -> None:
+def test_a_long_quote_is_cut_at_a_word_and_stays_a_part(said: Any) -> None:
     answer = "slow " * 100
 
-    found = said_by(BatchReading((TextTheme("Slow"),), [TextReading(("Slow",), quote=answer)]), answer)
+    found = said([TextTheme("Slow")], [TextReading((0,), quote=answer)], answer)
 
     (quote,) = found["themes"][0]["quotes"]
     assert (quote in answer, len(quote), quote.endswith("slow")) == (True, 199, True)
@@ -303,76 +343,65 @@ def test_a_long_quote_is_cut_at_a_word_and_stays_a_part() -> None:
     assert open_texts.verbatim_quote(unbroken, unbroken) == "x" * 200
 
 
-def test_three_quotes_a_theme_are_told_and_none_twice() -> None:
-    texts = ["#slow #dear", "#slow 1", "#slow 2", "#slow 3", "#slow 1", "#slow 4"]
-
-    told = said_by(by_marks, *texts)
-
-    assert [(theme["title"], theme["quotes"]) for theme in told["themes"]] == [
-        ("Slow", ["#slow #dear", "#slow 1", "#slow 2"]),
-        ("Dear", []),
+def test_three_quotes_a_theme_are_told_that_differ_and_none_twice(said: Any) -> None:
+    texts = [
+        "#slow #dear",
+        "#slow at the till",
+        "#slow at the till again",
+        "Nobody answers the telephone #slow",
+        "We waited until evening #slow",
+        "#slow at the till",
     ]
 
+    told = said(None, by_marks, *texts)
 
-def test_titles_are_kept_clean_and_compared_in_any_case() -> None:
+    slow, dear = told["themes"]
+    assert (slow["title"], slow["count"], dear["title"], dear["count"]) == ("Slow", 6, "Dear", 1)
+    assert len(slow["quotes"]) == 3
+    assert len([quote for quote in slow["quotes"] if "till" in quote]) <= 1
+    assert not {*slow["quotes"]} & {*dear["quotes"]}
+
+
+def test_titles_are_kept_clean_and_compared_in_any_case(said: Any) -> None:
     dirty = TextTheme(" Slow\n\x00 delivery\ud800" + "x" * 100, "Why\tso?\x07" + "y" * 400)
     again = TextTheme("SLOW   DELIVERY " + "x" * 100)
 
-    told = said_by(BatchReading((dirty, again, TextTheme(" ")), [TextReading((again.title,))]), "Slow.")
+    told = said([dirty, again, TextTheme(" ")], [TextReading((0,))], "Slow.")
 
     (theme,) = told["themes"]
     assert theme["title"] == ("Slow delivery " + "x" * 100)[:80]
     assert theme["description"] == ("Why so? " + "y" * 400)[:300]
 
 
-def test_at_most_twelve_themes_are_told_the_most_frequent() -> None:
-    themes = QuestionThemes()
-    for n in range(20):
-        texts = [f"#t{n}"] * (n + 1)
-        themes.add(texts, by_marks(TextBatch("Why?", texts, themes.known, themes.room)))
+def test_at_most_twelve_themes_are_told_the_most_frequent(said: Any) -> None:
+    named = [TextTheme(f"T{n}") for n in range(20)]
+    read = [TextReading((n,)) for n in range(20) for _ in range(1 + n // 8)]
 
-    told = themes.report(least=None)
+    told = said(named, read, *(f"answer {n}" for n in range(len(read))))
 
-    assert [theme["title"] for theme in told["themes"]] == [f"T{n}" for n in range(19, 7, -1)]
+    assert [theme["title"] for theme in told["themes"]] == [f"T{n}" for n in (*range(16, 20), *range(8, 16))]
 
 
-def test_no_more_new_themes_are_taken_than_there_was_room_for() -> None:
-    named = [TextTheme(f"T{n}") for n in range(30)]
-    read = [TextReading(tuple(theme.title for theme in named))]
+def test_a_question_has_no_more_themes_than_its_codebook_holds(said: Any) -> None:
+    said([TextTheme(f"T{n}") for n in range(30)], [TextReading((0,))], "a")
 
-    themes = QuestionThemes()
-    for _ in range(5):
-        themes.add(["a"], BatchReading(named, read))
-
-    assert (len(themes.known), themes.room) == (open_texts.MAX_TRACKED_THEMES, open_texts.MIN_NEW_THEMES)
-
-
-def test_themes_survive_a_checkpoint() -> None:
-    themes = QuestionThemes()
-    texts = ["#slow +", "#dear -", "nothing"]
-    themes.add(texts, by_marks(TextBatch("Why?", texts)))
-    themes.last, themes.summary = "0", "Slow."
-
-    restored = QuestionThemes.from_checkpoint(themes.to_checkpoint())
-
-    assert restored == themes
-    assert restored.report(least=None) == themes.report(least=None)
+    assert Theme.objects.count() == codebook.MAX_THEMES
 
 
 # --- Instructions among the answers ---------------------------------------------------------------
 
 
-def obedient(batch: TextBatch) -> BatchReading:
+def obedient(batch: TextBatch) -> list[TextReading | None]:
     """A model that does what an answer tells it to, as far as its schema allows."""
-    reading = by_marks(batch)
+    readings = by_marks(batch)
     if not any("Ignore all previous" in answer for answer in batch.answers):
-        return reading
-    praise = TextReading(("Perfect", "Perfect", "perfect"), "positive", "Everybody is happy, says the board")
-    texts = [
-        praise if "Ignore" in answer else text
-        for answer, text in zip(batch.answers, reading.texts, strict=True)
+        return readings
+    praise = TextReading((0, 7, 7), "positive", "Everybody is happy, says the board")
+    swayed = [
+        praise if "Ignore" in answer else reading
+        for answer, reading in zip(batch.answers, readings, strict=True)
     ]
-    return BatchReading((*reading.themes, TextTheme("Perfect")), [*texts, *[praise] * 1000])
+    return [*swayed, *[praise] * 1000]
 
 
 def test_instructions_in_an_answer_change_nothing_but_their_own_batch_at_worst(connect: Any) -> None:
@@ -390,19 +419,16 @@ def test_instructions_in_an_answer_change_nothing_but_their_own_batch_at_worst(c
 
 
 def test_an_answer_that_gives_orders_weighs_as_one_answer(connect: Any) -> None:
-    def swayed(batch: TextBatch) -> BatchReading:
-        reading = by_marks(batch)
-        texts = [
-            replace(text, themes=("Perfect",) * 50, sentiment="positive", quote="all positive")
-            if answer == INJECTION and text
-            else text
-            for answer, text in zip(batch.answers, reading.texts, strict=True)
+    def swayed(batch: TextBatch) -> list[TextReading | None]:
+        praise = TextReading((1,) * 50, "positive", "all positive")
+        return [
+            praise if answer == INJECTION else reading
+            for answer, reading in zip(batch.answers, by_marks(batch), strict=True)
         ]
-        return BatchReading((*reading.themes, TextTheme("Perfect")), texts)
 
     caller = rich()
     project = survey(caller)
-    connect(Reads(swayed))
+    connect(Reads(swayed, name_by=lambda _sample: [TextTheme("Slow"), TextTheme("Perfect")]))
     wrote(project, "#slow -", "#slow -", INJECTION)
 
     told = analysed(caller, project)

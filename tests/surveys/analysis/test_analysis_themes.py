@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from surveys.models import Analysis
+from surveys.ai.provider import TextTheme
+from surveys.models import Analysis, Answer, Project, Theme
+from surveys.services.ai_work import readings
+from tests.factories import ConversationFactory
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
     Reads,
     analysed,
     connecting,  # noqa: F401
     rich,
+    several,
     survey,
+    tags_of,
     texts_of,
     themes,
     wrote,
@@ -22,20 +28,87 @@ from tests.support.surveys.analyses import (
 pytestmark = pytest.mark.django_db
 
 
-def test_themes_keep_their_titles_in_the_next_analysis(connect: Any) -> None:
+def recounted(project: Project) -> dict[str, int]:
+    """How many answers mention each theme, by hand."""
+    answers = Answer.objects.filter(block__project=project, block__type="open_text")
+    tags = [tag for text in answers.values_list("value", flat=True) for tag in set(tags_of(text))]
+    return {tag.capitalize(): tags.count(tag) for tag in tags}
+
+
+def test_a_new_answer_costs_its_own_reading_alone(connect: Any) -> None:
+    connect(Reads())
     caller = rich()
     project = survey(caller)
-    connect(Reads())
-    wrote(project, "#Slow", "#dear")
+    wrote(project, "#Slow", "#dear", *several("#slow", 120))
     first = analysed(caller, project)
-    wrote(project, "#SLOW", "#new")
+    wrote(project, "#SLOW")
     provider = connect(Reads())
 
     second = analysed(caller, project)
 
-    assert [theme.title for theme in provider.batches[0].known_themes] == ["Slow", "Dear"]
-    assert provider.batches[0].known_themes[0].description == "About slow."
-    assert (themes(first), themes(second)) == ({"Slow": 1, "Dear": 1}, {"Slow": 2, "Dear": 1, "New": 1})
+    assert [list(batch.answers) for batch in provider.batches] == [["#SLOW"]]
+    assert [theme.title for theme in provider.batches[0].themes] == ["Slow", "Dear"]
+    assert provider.batches[0].themes[0].description == "About slow."
+    assert (first["credits_used"], second["credits_used"], provider.samples) == (2, 1, [])
+    assert themes(second) == recounted(project) == {"Slow": 122, "Dear": 1}
+
+
+def test_counts_equal_a_recount_across_batches_and_runs(connect: Any) -> None:
+    caller = rich()
+    project = survey(caller)
+    texts = [f"#a{n % 3} and #b{n % 2} {n}" for n in range(42)]
+    for n, text in enumerate(texts):
+        wrote(project, text)
+        if n % 13 == 0:
+            connect(Reads(max_batch_size=3))
+            told = analysed(caller, project)
+            assert themes(told) == recounted(project)
+
+    connect(Reads(max_batch_size=7))
+    told = analysed(caller, project)
+
+    assert themes(told) == recounted(project)
+    assert texts_of(told)["analysed_count"] == 42
+
+
+def test_what_fits_nothing_grows_the_codebook_and_all_are_read_against_the_new_themes(connect: Any) -> None:
+    caller = rich()
+    project = survey(caller)
+    connect(Reads(name_by=lambda _sample: [TextTheme("Slow")]))
+    wrote(project, *several("#slow #noise", 6))
+    assert themes(analysed(caller, project)) == {"Slow": 6}
+    wrote(project, *several("#noise", 4))
+    few = connect(Reads())
+    assert themes(analysed(caller, project)) == {"Slow": 6}
+    assert few.samples == []  # four are too few
+    wrote(project, "#noise")
+    provider = connect(Reads(max_batch_size=4))
+
+    told = analysed(caller, project)
+
+    (sample,) = provider.samples
+    assert [theme.title for theme in sample.known_themes] == ["Slow"]
+    assert set(sample.answers) == {*several("#noise", 4), "#noise"}
+    assert themes(told) == recounted(project) == {"Noise": 11, "Slow": 6}
+    against = [[theme.title for theme in batch.themes] for batch in provider.batches]
+    assert against == [["Slow"], ["Noise"], ["Noise"], ["Noise"]]
+    assert told["credits_used"] == 1
+
+
+def test_themes_are_not_looked_for_again_and_again(connect: Any) -> None:
+    caller = rich()
+    project = survey(caller)
+    connect(Reads(name_by=lambda _sample: []))
+    wrote(project, *several("of nothing", 8))
+    analysed(caller, project)
+    samples = []
+    for _ in range(3):
+        wrote(project, "of nothing")
+        provider = connect(Reads(name_by=lambda _sample: []))
+        analysed(caller, project)
+        samples.append([len(sample.answers) for sample in provider.samples])
+
+    assert samples == [[], [10], []]  # again once there are a quarter more
 
 
 def test_a_theme_that_nobody_had_for_a_while_comes_back_under_its_title(connect: Any) -> None:
@@ -49,56 +122,50 @@ def test_a_theme_that_nobody_had_for_a_while_comes_back_under_its_title(connect:
 
     without = analysed(caller, project)
     wrote(project, "#sLoW")
-    provider = connect(Reads())
     again = analysed(caller, project)
 
-    assert (themes(without), themes(again)) == ({"Dear": 1}, {"Dear": 1, "Slow": 1})
-    assert [theme.title for theme in provider.batches[0].known_themes] == ["Dear", "Slow"]
+    assert (themes(without), themes(again)) == ({"Dear": 1}, {"Slow": 1, "Dear": 1})
 
 
-def test_titles_outlive_an_analysis_that_had_nothing_to_read(connect: Any) -> None:
-    connect(Reads())
-    caller = rich()
-    project = survey(caller)
-    told = scenario.say(scenario.begin(project), "#Slow")
-    analysed(caller, project)
-    caller.delete(f"/responses/{told.conversation.pk}")
-    assert analysed(caller, project)["generated_by"] == "local"
-    wrote(project, "#slow again")
-
-    provider = connect(Reads())
-    analysed(caller, project)
-
-    assert [theme.title for theme in provider.batches[0].known_themes] == ["Slow"]
-
-
-def test_another_providers_titles_are_no_measure(connect: Any) -> None:
+def test_a_better_provider_names_themes_anew_and_keeps_what_staff_pinned(connect: Any) -> None:
     caller = rich()
     project = survey(caller)
     other = Reads()
     other.name = "local"
     connect(other)
-    wrote(project, "#Slow")
+    wrote(project, "#Slow #dear")
     analysed(caller, project)
+    Theme.objects.filter(title="Dear").update(is_pinned=True)
 
-    provider = connect(Reads())
+    provider = connect(Reads(name_by=lambda _sample: [TextTheme("Too slow")]))
     told = analysed(caller, project)  # though nothing has changed since
 
-    assert provider.batches[0].known_themes == []
-    assert told["generated_by"] == "anthropic"
+    assert [theme.title for theme in provider.samples[0].known_themes] == ["Dear"]
+    assert [theme.title for theme in provider.batches[0].themes] == ["Dear", "Too slow"]
+    assert (told["generated_by"], themes(told)) == ("anthropic", {"Dear": 1})
 
 
-def test_old_themes_leave_room_for_new_ones(connect: Any) -> None:
+def test_the_sample_covers_all_times(connect: Any) -> None:
+    provider = connect(Reads())
     caller = rich()
     project = survey(caller)
-    connect(Reads(max_batch_size=8))
-    wrote(project, *(f"#old{n}" for n in range(32)))
-    analysed(caller, project)
-    wrote(project, *["#new"] * 5)
+    wrote(project, "#t0")
+    first = Answer.objects.get()
+    conversations = ConversationFactory.create_batch(999, project=project)
+    ordered = sorted(conversations, key=lambda each: each.pk)
+    Answer.objects.bulk_create(
+        Answer(conversation=each, block_id=first.block_id, ordinal=0, value=f"answer {n}")
+        for n, each in enumerate(ordered, start=1)
+    )
+    answers = Answer.objects.order_by("conversation").values_list("value", flat=True)
 
-    told = analysed(caller, project)
+    sample = readings.sample(block_id=first.block_id)
 
-    assert (themes(told)["New"], len(themes(told))) == (5, 12)
+    assert len(sample) == readings.MAX_SAMPLE
+    places = sorted(list(answers).index(text) for text in sample)
+    assert max(b - a for a, b in pairwise(places)) <= 4
+    assert sample == readings.sample(block_id=first.block_id)
+    assert provider.samples == []
 
 
 def test_summaries_are_kept_clean(connect: Any) -> None:

@@ -12,13 +12,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from surveys.engine.statistics import DistributionEntry
-from surveys.models import Analysis, Conversation, Project, ResultsCount
+from surveys.models import Conversation, Project, ResultsCount
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.counting import derived as derived_counting
 from surveys.services.results import derived, figures, very_large
 from surveys.services.results.figures import Selection
 from surveys.services.scripts import cache as script_cache
-from tests.support.caller import CHOICE, TEXT, Caller, faults
+from tests.support.caller import Caller, faults
 from tests.support.instruments.respondent import Sitting, build, sit
 from tests.support.surveys import event_log, scenario
 from tests.support.surveys.analyses import Reads, connecting, give  # noqa: F401
@@ -486,71 +486,6 @@ def test_an_analysis_is_made_anew_once_scores_have_changed_without_an_answer() -
     assert first["scores"][0]["max_score"] == 2
     assert caller.post(path).status_code == 202
     assert told(caller, project, "?status=partial")[0][0]["max_score"] == 6
-
-
-def test_an_analysis_from_before_scores_were_counted_has_none(taken_by_five: Taken) -> None:
-    caller, project = taken_by_five
-    analysed(caller, project)
-    Analysis.objects.update(scores_as_json=None, variables_as_json=None)
-
-    newest = caller.get(f"/projects/{project['id']}/analysis").json()
-
-    assert (newest["scores"], newest["variables"]) == (None, [])
-
-
-def without_scores() -> None:
-    """As if analyses were made before scores were counted."""
-    Analysis.objects.update(scores_as_json=None, variables_as_json=None)
-
-
-def test_an_analysis_that_lacks_scores_alone_is_made_anew(taken_by_five: Taken) -> None:
-    caller, project = taken_by_five
-    path = f"/projects/{project['id']}/analysis?ai=false"
-    analysed(caller, project)
-    assert caller.post(path).status_code == 200
-
-    without_scores()
-
-    assert caller.post(path).status_code == 202
-    newest = analysed(caller, project)
-    assert (newest["scores"], newest["variables"]) == told(caller, project)
-    assert caller.post(path).status_code == 200
-
-
-def test_an_analysis_without_anything_to_score_lacks_nothing() -> None:
-    caller = Caller()
-    project = caller.make_open(CHOICE)
-    analysed(caller, project)
-
-    without_scores()
-
-    assert caller.post(f"/projects/{project['id']}/analysis?ai=false").status_code == 200
-
-
-@pytest.mark.parametrize("has_more", [False, True])
-def test_what_was_read_is_taken_over_free_of_charge_while_no_answer_has_come(
-    connect: Any, has_more: bool
-) -> None:
-    provider, caller = connect(Reads()), Caller()
-    give(caller.community, 9)
-    project = build(caller, script(points("One", 1, 2), {**TEXT, "name": "Why"}))
-    path = f"/projects/{project['id']}/analysis"
-    sit(caller, project, {"One": "b", "Why": "#slow -"})
-    first = read_texts(caller, project)
-    without_scores()
-    if has_more:
-        sit(caller, project, {"One": "a", "Why": "#slow -"})
-
-    second = read_texts(caller, project)
-
-    assert (first["credits_used"], second["credits_used"]) == (1, int(has_more))
-    assert (len(provider.batches), len(provider.overviews)) == ((2, 2) if has_more else (1, 1))
-    assert second["scores"] == told(caller, project)[0]
-    assert second["id"] != first["id"]
-    if not has_more:
-        assert (second["blocks"], second["summary"]) == (first["blocks"], first["summary"])
-        assert second["generated_by"] == "anthropic"
-    assert caller.post(path).status_code == 200
 
 
 def test_scores_of_very_many_responses_are_counted_by_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,15 +26,11 @@ from communities.ground.transactions import in_transaction
 from surveys.ai import provider_is_free
 from surveys.models import Analysis, Project
 from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
-from surveys.services.ai_work import paying
-from surveys.services.ai_work.analysis import texts as open_texts
+from surveys.services.ai_work import paying, readings
 from surveys.services.ai_work.analysis.worker import (
     RUN,
     fail,
     is_outdone,
-    lacking_scores_alone,
-    lacks_scores,
-    paid_texts,
     run,
 )
 from surveys.services.ground import access, anonymity, history, jobs
@@ -110,7 +106,7 @@ def ask(
         credits_used=cost,
         created_at=anonymity.rounded(project=locked, at=at),
     )
-    if with_ai and paid_texts(analysis):
+    if with_ai and readings.has_any(project_id=locked.pk):
         paying.pay(community_id=locked.community_id, credits=cost)
     analysis.save(force_insert=True)
     history.record_analysis(locked, actor=actor, covers=covers, credits=cost, at=at)
@@ -186,9 +182,9 @@ def is_current(done: Analysis, *, project: Project, changes: int) -> bool:
 
     `changes` is the project's current `figures.changes`.
     """
-    if has_changed(done, project=project, changes=changes) or lacks_scores(done, project=project):
+    if has_changed(done, project=project, changes=changes):
         return False
-    return not (is_outdone(done) and open_texts.count(project_id=project.pk, covers=done.covers))
+    return not (is_outdone(done) and readings.count_unread(project_id=project.pk, covers=done.covers))
 
 
 def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
@@ -197,19 +193,13 @@ def has_changed(done: Analysis, *, project: Project, changes: int) -> bool:
 
 
 def price(*, project: Project, covers: str) -> int:
-    """Credits that an analysis with AI takes now; 0 if the provider is free.
-
-    It is free too if it takes over what an analysis without scores has read.
-    """
+    """Credits that an analysis with AI takes now: for texts that are unread; 0 if the provider is free."""
     if provider_is_free():
         return 0
-    changes = figures.changes(project.pk)
-    if lacking_scores_alone(project=project, covers=covers, changes=changes) is not None:
-        return 0
-    texts = open_texts.count(project_id=project.pk, covers=covers)
+    texts = readings.count_unread(project_id=project.pk, covers=covers)
     return settings.CREDITS_FOR_100_TEXTS * -(-texts // TEXTS_PER_CREDIT_UNIT)
 
 
 def count_texts(*, project: Project, covers: str) -> int:
-    """How many answers to open questions an analysis reads."""
-    return open_texts.count(project_id=project.pk, covers=covers)
+    """How many answers to open questions an analysis would read."""
+    return readings.count_unread(project_id=project.pk, covers=covers)

@@ -1,0 +1,93 @@
+"""What was read in the answers to open questions: the themes of each question, and a row for each answer."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from surveys.models.conversation import Conversation
+from surveys.models.project import Project
+from surveys.models.script import Block
+
+
+class Codebook(models.Model):
+    """The themes of one open question. `version` moves with each change of what staff or a provider wrote.
+
+    `generated_by` is the provider that named the themes. `unfit` is how many answers fitted no theme when new
+    themes were last looked for.
+    """
+
+    block = models.OneToOneField(Block, models.CASCADE, primary_key=True, related_name="codebook")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    version = models.PositiveIntegerField(default=0)
+    generated_by = models.CharField(max_length=16, null=True, blank=True)  # noqa: DJ001
+    unfit = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"Codebook of block {self.pk}"
+
+
+class Theme(models.Model):
+    """Something that several answers to a question mention.
+
+    `since` is the version of the codebook in which the theme got its present meaning: an answer that was read
+    before is read against it again. `phrases` are a provider's own means to recognise it. Answers of a theme
+    that was merged are those of `merged_into`; its row stays for workers that read against it.
+    """
+
+    block = models.ForeignKey(Block, models.CASCADE, related_name="themes", db_index=False)
+    title = models.CharField(max_length=80)
+    description = models.CharField(max_length=300, default="", blank=True)
+    phrases = models.JSONField(default=list)
+    is_pinned = models.BooleanField(default=False, help_text="Staff keep it: no analysis replaces it.")
+    since = models.PositiveIntegerField()
+    merged_into = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="+", db_index=False
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "block",
+                Lower("title"),
+                condition=Q(merged_into__isnull=True),
+                name="theme_title_once_in_a_question",
+            ),
+        ]
+        indexes = [models.Index(fields=["block"], name="theme_of_block")]
+
+    def __str__(self) -> str:
+        return f"Theme {self.pk}"
+
+
+class Reading(models.Model):
+    """What was read in one answer to an open question.
+
+    A trigger deletes it with the answer, and when the text of the answer changes. `version` is that of the
+    codebook whose themes the answer was read against. `sentiment` is null if it could not be judged. `quote`
+    is a verbatim part of the answer. Staff have put it right if `is_corrected`.
+    """
+
+    pk = models.CompositePrimaryKey("conversation_id", "block_id")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="+", db_index=False)
+    block = models.ForeignKey(Block, models.CASCADE, related_name="+", db_index=False)
+    themes = ArrayField(models.BigIntegerField())
+    sentiment = models.CharField(max_length=8, null=True, blank=True)  # noqa: DJ001
+    quote = models.CharField(max_length=200, default="", blank=True)
+    version = models.PositiveIntegerField()
+    generated_by = models.CharField(max_length=16)
+    is_corrected = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(sentiment__isnull=True) | Q(sentiment__in=["positive", "neutral", "negative"]),
+                name="reading_sentiment_is_known",
+            ),
+        ]
+        indexes = [models.Index(fields=["block", "version"], name="reading_by_block")]
+
+    def __str__(self) -> str:
+        return f"Reading of the answer to block {self.block_id} in {self.conversation_id}"

@@ -1,0 +1,338 @@
+"""The codebook of an open question: themes named by a provider and changed by staff (rules 10.22 to 10.24).
+
+    read(project=…, block_id=…)                  the codebook for staff
+    change(project=…, block_id=…, themes=…)      renamed, added, pinned, removed and merged themes
+    correct(response_id=…, block_id=…, …)        what staff read in one answer
+    for_provider(block_id=…, …)                  the codebook to read against; a better provider begins anew
+    add(block_id=…, named=…, …)                  themes that a provider has named
+
+Each change raises the version. A theme with a new meaning gets it as `since`, so that the next analysis reads
+all answers against this theme, and only against it. A renamed, merged or removed theme needs no reading.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import CharField, Value
+from django.db.models.functions import Cast, Concat
+
+from communities.ground.actors import Actor
+from communities.ground.audit_actions import Action
+from communities.ground.errors import Conflict, NotFound, ViolationJson, refuse_all, violation
+from communities.ground.statements import fetch_rows
+from communities.ground.transactions import in_transaction
+from surveys.ai.provider import LOCAL, MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, TextTheme
+from surveys.models import Block, Codebook, Project, Theme
+from surveys.services.ai_work import readings
+from surveys.services.conversations import repository
+from surveys.services.ground import access, history
+from surveys.services.representations.response import ResponseJson
+from surveys.services.responses import service as responses
+
+MAX_THEMES = 24  # of a question, those of staff included
+MAX_PHRASES, MAX_PHRASE = 20, 80  # of a theme, and characters of each
+NO_QUESTION = "This project has no open question with this id whose answers are read."
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeChange:
+    """A theme as staff want it: with the id of a theme that is there, or None for a new one."""
+
+    title: str
+    description: str | None = None  # None: as it is
+    is_pinned: bool | None = None
+    id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Themes that become one with `into`."""
+
+    sources: Sequence[int]
+    into: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCodebook:
+    """A codebook with its themes, oldest first."""
+
+    version: int
+    themes: Sequence[Theme] = field(default_factory=tuple)
+
+
+def question(*, project: Project, block_id: int) -> Block:
+    """The open question of this project. Raises NotFound unless its answers are read."""
+    block = Block.objects.filter(project=project, pk=block_id, type="open_text").first()
+    if block is None or block.section == Block.Section.INTRO:
+        raise NotFound(NO_QUESTION)
+    return block
+
+
+def read(*, project: Project, block_id: int) -> ReadCodebook:
+    """The codebook of a question; version 0 and without themes before anything was read."""
+    block = question(project=project, block_id=block_id)
+    found = Codebook.objects.filter(pk=block.pk).first()
+    return ReadCodebook(found.version, live(block_id=block.pk)) if found else ReadCodebook(0)
+
+
+def _locked(project: Project, block_id: int) -> Codebook:
+    """The codebook of a question, locked; made if there is none. Raises NotFound if the question is gone."""
+    if (
+        not Block.objects.select_for_update(no_key=True)
+        .filter(pk=block_id)
+        .values_list("pk", flat=True)
+        .first()
+    ):
+        raise NotFound(NO_QUESTION)
+    Codebook.objects.bulk_create([Codebook(block_id=block_id, project=project)], ignore_conflicts=True)
+    return Codebook.objects.select_for_update().get(pk=block_id)
+
+
+def live(*, block_id: int) -> list[Theme]:
+    """The themes of a question in the order in which they came, without those merged into others."""
+    return list(Theme.objects.filter(block_id=block_id, merged_into__isnull=True).order_by("pk"))
+
+
+# --- Changes by staff -------------------------------------------------------------------------------------
+
+
+@in_transaction
+def change(
+    *,
+    project: Project,
+    block_id: int,
+    themes: Sequence[ThemeChange] | None,
+    merges: Sequence[Merge],
+    actor: Actor,
+    at: datetime,
+    versions_allowed: Set[int] | None = None,
+) -> ReadCodebook:
+    """Write the themes that a question shall have, and merge others into them.
+
+    With `themes`, those left out and not merged are removed; None leaves all. Raises Conflict if the codebook
+    has none of `versions_allowed` by now, and InvalidRequest for unknown ids, titles that occur twice, too
+    many themes and merges into themselves.
+    """
+    block = question(project=project, block_id=block_id)
+    book = _locked(project, block_id)
+    if versions_allowed is not None and book.version not in versions_allowed:
+        raise Conflict("The codebook was changed meanwhile. Read it again, then send your changes once more.")
+    there = {theme.pk: theme for theme in live(block_id=block.pk)}
+    _refuse_wrong(there, themes, merges)
+    book.version += 1
+    for merge in merges:
+        _merge(block.pk, [there.pop(pk) for pk in merge.sources], there[merge.into])
+    if themes is not None:
+        _write(book, there, themes)
+    book.save(update_fields=["version"])
+    repository.note_change(project_id=project.pk)  # a finished analysis is out of date
+    history.record_codebook(project, block_id=block.pk, actor=actor, at=at)
+    return ReadCodebook(book.version, live(block_id=block.pk))
+
+
+@in_transaction
+def correct(
+    *,
+    actor: Actor,
+    response_id: uuid.UUID,
+    block_id: int,
+    themes: Sequence[int],
+    sentiment: str | None,
+    at: datetime,
+) -> ResponseJson:
+    """Put right what was read in one answer, and return the response.
+
+    Raises NotFound if there is no such response or answer, or its question is not read, and InvalidRequest
+    for themes that the question does not have.
+    """
+    conversation = repository.lock(conversation_id=response_id)
+    if conversation is None or not conversation.is_listed:
+        raise NotFound(responses.NO_RESPONSE)
+    project = conversation.project
+    access.require_editor(actor=actor, project=project, missing=responses.NO_RESPONSE)
+    block = question(project=project, block_id=block_id)
+    _locked(project, block_id)
+    known = {theme.pk for theme in live(block_id=block.pk)}
+    unknown = [n for n, pk in enumerate(themes) if pk not in known or pk in themes[:n]]
+    if unknown:
+        refuse_all(_unknown(f"themes[{n}]") for n in unknown)
+    if not readings.correct(
+        project=project,
+        conversation_id=response_id,
+        block_id=block.pk,
+        themes=themes,
+        sentiment=sentiment,
+        at=at,
+    ):
+        raise NotFound("This response has no answer to this question.")
+    history.record_codebook(project, block_id=block.pk, actor=actor, at=at, action=Action.READING_CORRECTED)
+    return responses.get(response_id=response_id, actor=actor, at=at)
+
+
+def _refuse_wrong(
+    there: Mapping[int, Theme], themes: Sequence[ThemeChange] | None, merges: Sequence[Merge]
+) -> None:
+    violations: list[ViolationJson] = []
+    merged: set[int] = set()
+    for n, merge in enumerate(merges):
+        for m, pk in enumerate(merge.sources):
+            if pk not in there or pk in merged:
+                violations.append(_unknown(f"merge[{n}].from[{m}]"))
+            merged.add(pk)
+        if merge.into not in there or merge.into in merged:
+            violations.append(_unknown(f"merge[{n}].into"))
+    titles: dict[str, int] = {}
+    seen: set[int] = set()
+    for n, theme in enumerate(themes or ()):
+        if theme.id is not None and (theme.id not in there or theme.id in merged or theme.id in seen):
+            violations.append(_unknown(f"themes[{n}].id"))
+        seen.add(theme.id or 0)
+        if titles.setdefault(theme.title.lower(), n) != n:
+            violations.append(violation(f"themes[{n}].title", "duplicate", "Another theme has this title."))
+    if len(themes or ()) > MAX_THEMES:
+        violations.append(violation("themes", "too_many", f"A question has at most {MAX_THEMES} themes."))
+    if violations:
+        refuse_all(violations)
+
+
+def _unknown(field: str) -> ViolationJson:
+    return violation(field, "not_found", "must be a theme of this question, named once.")
+
+
+def _merge(block_id: int, sources: Sequence[Theme], into: Theme) -> None:
+    """Make the answers of some themes those of another one, each counted once."""
+    ids = [theme.pk for theme in sources]
+    fetch_rows(
+        """
+        UPDATE surveys_reading SET themes = ARRAY(
+            SELECT theme FROM (
+                SELECT CASE WHEN old = ANY(%(ids)s) THEN %(into)s ELSE old END AS theme, min(place) AS place
+                FROM unnest(themes) WITH ORDINALITY AS every(old, place) GROUP BY 1
+            ) once ORDER BY place
+        ) WHERE block_id = %(block)s AND themes && %(ids)s::bigint[] RETURNING block_id
+        """,
+        {"ids": ids, "into": into.pk, "block": block_id},
+    )
+    Theme.objects.filter(block_id=block_id, merged_into_id__in=ids).update(merged_into=into)
+    Theme.objects.filter(pk__in=ids).update(merged_into=into)
+    # What a provider recognised the sources by, it recognises the merged theme by.
+    phrases = [phrase for theme in (into, *sources) for phrase in (*theme.phrases, theme.title)]
+    into.phrases = list(dict.fromkeys(phrases))[:MAX_PHRASES]
+    into.save(update_fields=["phrases"])
+
+
+def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeChange]) -> None:
+    kept = {theme.id for theme in themes}
+    remove(block_id=book.pk, ids=[pk for pk in there if pk not in kept])
+    # Titles may change places: each leaves its place, for a text that no title can be, before others take it.
+    Theme.objects.filter(pk__in=[pk for pk in there if pk in kept]).update(
+        title=Concat(Value("\x1f"), Cast("pk", CharField()))
+    )
+    for wanted in themes:
+        theme = there.get(wanted.id or 0) or Theme(block_id=book.pk, since=book.version)
+        description = theme.description if wanted.description is None else wanted.description
+        if theme.description != description:
+            theme.since = book.version
+        theme.title, theme.description = wanted.title, description
+        theme.is_pinned = theme.is_pinned if wanted.is_pinned is None else wanted.is_pinned
+        theme.save()
+
+
+def remove(*, block_id: int, ids: Sequence[int]) -> None:
+    """Delete themes, with what was merged into them. Their answers stay read, without them."""
+    if not ids:
+        return
+    gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]
+    fetch_rows(
+        """
+        UPDATE surveys_reading SET themes = ARRAY(
+            SELECT theme FROM unnest(themes) WITH ORDINALITY AS every(theme, place)
+            WHERE theme <> ALL(%(ids)s) ORDER BY place
+        ) WHERE block_id = %(block)s AND themes && %(ids)s::bigint[] RETURNING block_id
+        """,
+        {"ids": gone, "block": block_id},
+    )
+    Theme.objects.filter(pk__in=gone).delete()
+
+
+# --- For an analysis --------------------------------------------------------------------------------------
+
+
+@in_transaction
+def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Codebook, list[Theme]]:
+    """The codebook of a question and its themes, to read answers against.
+
+    Themes that the local provider named go when another provider begins: it names them better. Pinned ones,
+    and corrections by staff, stay.
+    """
+    book = _locked(project, block_id)
+    themes = live(block_id=block_id)
+    if book.generated_by == LOCAL and provider != LOCAL:
+        remove(block_id=block_id, ids=[theme.pk for theme in themes if not theme.is_pinned])
+        book.version, book.unfit, book.generated_by = book.version + 1, 0, None
+        book.save()
+        themes = live(block_id=block_id)
+    return book, themes
+
+
+@in_transaction
+def add(
+    *, project: Project, block_id: int, named: Sequence[TextTheme], provider: str, unfit: int
+) -> list[Theme]:
+    """Add the themes that a provider has named, as far as there is room and none has their title.
+
+    Returns all themes. `unfit` is how many answers fitted none before.
+    """
+    book = _locked(project, block_id)
+    themes = live(block_id=block_id)
+    taken = {theme.title.lower() for theme in themes}
+    new: list[Theme] = []
+    for theme in named:
+        if theme.title.lower() not in taken and len(themes) + len(new) < MAX_THEMES:
+            taken.add(theme.title.lower())
+            new.append(_stored(theme, book))
+    if new:
+        book.version += 1
+        for added in new:
+            added.since = book.version
+        Theme.objects.bulk_create(new)
+    book.generated_by = book.generated_by or provider
+    book.unfit = unfit
+    book.save()
+    return live(block_id=block_id)
+
+
+def _stored(theme: TextTheme, book: Codebook) -> Theme:
+    return Theme(
+        block_id=book.pk,
+        title=theme.title[:MAX_THEME_TITLE],
+        description=theme.description[:MAX_THEME_DESCRIPTION],
+        phrases=[phrase[:MAX_PHRASE] for phrase in theme.phrases[:MAX_PHRASES]],
+        since=book.version,
+    )
+
+
+def as_text_themes(themes: Sequence[Theme]) -> list[TextTheme]:
+    """The themes as a provider takes them."""
+    return [TextTheme(theme.title, theme.description, tuple(theme.phrases)) for theme in themes]
+
+
+def as_json(book: ReadCodebook) -> dict[str, Any]:
+    """The codebook as the interface returns it."""
+    return {
+        "version": book.version,
+        "themes": [
+            {
+                "id": theme.pk,
+                "title": theme.title,
+                "description": theme.description,
+                "pinned": theme.is_pinned,
+            }
+            for theme in book.themes
+        ],
+    }

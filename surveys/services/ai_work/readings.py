@@ -1,0 +1,391 @@
+"""A row for each answer that was read: which answers lack one, storing, counting, correcting (rule 10.21).
+
+    question_ids(project_id=…)                  the open questions that are read
+    count_unread(project_id=…, covers=…)        how many answers an analysis would read
+    to_read(…)                                  the next of them, in the order of conversations
+    sample(…), sample_unfit(…)                  answers from which a provider names themes
+    store(…)                                    what a provider read in a batch
+    report(…)                                   counts, shares and quotes, by SQL over the rows
+
+An answer is unread if it has no row, or one by the local provider while a better one is at work. It is
+outdated if a theme of its question is newer than its row: then it is read against these themes alone.
+Staff's corrections are neither.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from communities.ground.statements import fetch_rows
+from communities.ground.transactions import again_after_deadlock, in_transaction
+from surveys.ai import provider_is_free
+from surveys.ai.provider import LOCAL, SENTIMENTS, TextExample, TextReading
+from surveys.models import Answer, Block, Codebook, Project, Theme
+from surveys.services.conversations import repository
+from surveys.services.ground import anonymity, feed_order
+
+MAX_READ = 2_000  # characters of one answer: a price for each text limits what a model reads for it
+MAX_SAMPLE = 300  # answers from which themes are named
+MAX_THEMES_OF_ANSWER = 5
+MAX_EXAMPLES = 20  # corrections that a provider is shown
+
+_COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
+# What is there without a row of use: `better` is whether a better provider than the local one is at work.
+_IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
+_NEWEST_THEME = """
+    coalesce((
+        SELECT max(t.since) FROM surveys_theme t WHERE t.block_id = b.id AND t.merged_into_id IS NULL
+    ), 0)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An answer to read. `version` is that of the codebook against which it was read before; 0 for never."""
+
+    conversation_id: uuid.UUID
+    text: str
+    version: int = 0
+
+
+# --- What is to be read -----------------------------------------------------------------------------------
+
+
+def question_ids(*, project_id: int) -> frozenset[int]:
+    """The open questions that are read, removed ones included. Those of the intro are not.
+
+    An intro gets to know the respondent, as by asking for a name: its answers hold no themes.
+    """
+    rows = Block.objects.filter(project_id=project_id, type="open_text").exclude(section=Block.Section.INTRO)
+    return frozenset(rows.values_list("pk", flat=True))
+
+
+def has_any(*, project_id: int) -> bool:
+    """Whether anybody has answered an open question that is read."""
+    asked = Answer.objects.filter(block__project_id=project_id, block__type="open_text")
+    return asked.exclude(block__section=Block.Section.INTRO).exists()
+
+
+def count_unread(*, project_id: int, covers: str) -> int:
+    """How many answers an analysis would read: those that are unread or outdated."""
+    joined = (
+        f"JOIN surveys_conversation c ON c.id = a.conversation_id {_COVERS[covers]}"
+        if covers in _COVERS
+        else ""
+    )
+    sql = f"""
+        SELECT count(*) FROM (
+            SELECT b.id, {_NEWEST_THEME} AS newest FROM surveys_block b
+            WHERE b.project_id = %(project)s AND b.type = 'open_text' AND b.section <> 'intro'
+        ) question
+        JOIN surveys_answer a ON a.block_id = question.id {joined}
+        LEFT JOIN surveys_reading r ON r.conversation_id = a.conversation_id AND r.block_id = a.block_id
+        WHERE r.version IS NULL OR NOT {_IS_READ} OR (r.version < question.newest AND NOT r.is_corrected)
+    """
+    return int(fetch_rows(sql, {"project": project_id, "better": not provider_is_free()})[0][0])
+
+
+def to_read(
+    *,
+    project_id: int,
+    block_id: int,
+    covers: str,
+    after: uuid.UUID | None,
+    length: int,
+    older_than: int | None,
+) -> list[Text]:
+    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook.
+
+    Costs the same at any depth: hand-written SQL looks up one answer for each conversation. With a plain join
+    PostgreSQL reads all answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
+    """
+    version, condition = "0", f"(r.version IS NULL OR NOT {_IS_READ})"
+    if older_than is not None:
+        version, condition = "r.version", f"r.version < {older_than} AND NOT r.is_corrected AND {_IS_READ}"
+    sql = f"""
+        SELECT c.id, left(a.value, {MAX_READ}), {version}
+        FROM surveys_conversation c CROSS JOIN LATERAL (
+            SELECT value FROM surveys_answer WHERE conversation_id = c.id AND block_id = %(block)s LIMIT 1
+        ) a
+        LEFT JOIN surveys_reading r ON r.conversation_id = c.id AND r.block_id = %(block)s
+        WHERE c.project_id = %(project)s AND c.id > %(after)s {_COVERS.get(covers, "")} AND {condition}
+        ORDER BY c.id LIMIT %(length)s
+    """
+    values = {
+        "block": block_id,
+        "project": project_id,
+        "after": after or uuid.UUID(int=0),
+        "length": length,
+        "better": not provider_is_free(),
+    }
+    return [Text(*row) for row in fetch_rows(sql, values)]
+
+
+def sample(*, block_id: int) -> list[str]:
+    """At most MAX_SAMPLE answers to a question, evenly over the order of their conversations.
+
+    Ids of conversations follow time, so answers of all times are in the sample. On anonymous projects ids are
+    random, and so is the sample. The same answers give the same sample.
+    """
+    return _evenly("surveys_answer a", "a.block_id = %(block)s AND a.ordinal = 0", block_id)
+
+
+def sample_unfit(*, block_id: int) -> list[str]:
+    """At most MAX_SAMPLE of the answers that fit no theme, chosen as in `sample`."""
+    rows = "surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)"
+    return _evenly(rows, "r.block_id = %(block)s AND r.themes = '{}'", block_id)
+
+
+def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
+    sql = f"""
+        SELECT left(value, {MAX_READ}) FROM (
+            SELECT a.value, row_number() OVER (ORDER BY a.conversation_id) - 1 AS place,
+                count(*) OVER () AS total
+            FROM {rows} WHERE {condition}
+        ) answer
+        WHERE total <= {MAX_SAMPLE}
+            OR place * {MAX_SAMPLE} / total <> (place - 1) * {MAX_SAMPLE} / total OR place = 0
+        ORDER BY place
+    """
+    return [text for (text,) in fetch_rows(sql, {"block": block_id})]
+
+
+def unfit_share(*, block_id: int) -> tuple[int, int]:
+    """How many answers to a question fit no theme, and how many have been read."""
+    sql = """
+        SELECT count(*) FILTER (WHERE themes = '{}' AND NOT is_corrected), count(*)
+        FROM surveys_reading WHERE block_id = %s
+    """
+    [(unfit, read)] = fetch_rows(sql, [block_id])
+    return unfit, read
+
+
+def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
+    """The latest answers that staff have put right, for a provider that reads against these themes."""
+    sql = f"""
+        SELECT left(a.value, {MAX_READ}), r.themes, r.sentiment
+        FROM surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)
+        WHERE r.block_id = %s AND r.is_corrected ORDER BY r.conversation_id DESC LIMIT {MAX_EXAMPLES}
+    """
+    places = {theme.pk: place for place, theme in enumerate(themes)}
+    return [
+        TextExample(text, tuple(places[pk] for pk in theme_ids if pk in places), sentiment)
+        for text, theme_ids, sentiment in fetch_rows(sql, [block_id])
+    ]
+
+
+# --- Storing ----------------------------------------------------------------------------------------------
+
+# A row whose answer was changed or deleted meanwhile is not written. Of themes that were read again, only
+# what was found now counts; earlier sentiments stay.
+_STORE = """
+    INSERT INTO surveys_reading AS r
+        (conversation_id, block_id, themes, sentiment, quote, version, generated_by, is_corrected)
+    SELECT read.id, %(block)s, read.themes::bigint[], read.sentiment, read.quote, %(version)s, %(by)s, FALSE
+    FROM jsonb_to_recordset(%(read)s::jsonb)
+        AS read(id uuid, text text, themes bigint[], sentiment text, quote text)
+    JOIN surveys_answer a ON a.conversation_id = read.id AND a.block_id = %(block)s AND a.ordinal = 0
+        AND left(a.value, {most}) = read.text
+    ON CONFLICT (conversation_id, block_id) DO UPDATE SET
+        themes = CASE WHEN %(again)s THEN (ARRAY(
+            SELECT kept FROM unnest(r.themes) AS kept WHERE kept <> ALL(%(against)s)
+        ) || excluded.themes)[:{themes}] ELSE excluded.themes END,
+        sentiment = CASE WHEN %(again)s THEN r.sentiment ELSE excluded.sentiment END,
+        quote = CASE WHEN excluded.quote = '' AND %(again)s THEN r.quote ELSE excluded.quote END,
+        version = excluded.version,
+        generated_by = excluded.generated_by
+    WHERE NOT r.is_corrected
+    RETURNING conversation_id
+"""
+
+
+@again_after_deadlock
+@in_transaction
+def store(
+    *,
+    project: Project,
+    block_id: int,
+    version: int,
+    against: Sequence[Theme],
+    texts: Sequence[Text],
+    readings: Sequence[TextReading | None],
+    quotes: Sequence[str],
+    generated_by: str,
+    at: datetime,
+) -> int:
+    """Store what a provider read in answers against some themes. Returns how many rows were written.
+
+    `version` is that of the codebook when the provider began. Themes that were merged meanwhile count as what
+    they were merged into, and those that were removed do not count. What each response tells has changed, so
+    `updated_at` moves.
+    """
+    if Codebook.objects.select_for_update(of=("self",)).filter(pk=block_id).first() is None:
+        return 0  # the question was deleted
+    current = {
+        pk: into or pk
+        for pk, into in Theme.objects.filter(block_id=block_id).values_list("pk", "merged_into_id")
+    }
+    rows = [
+        {
+            "id": str(text.conversation_id),
+            "text": text.text,
+            "themes": _current_ids(reading, against, current),
+            "sentiment": reading.sentiment if reading.sentiment in SENTIMENTS else None,
+            "quote": quote,
+        }
+        for text, reading, quote in zip(texts, map(_kept, texts, readings), quotes, strict=True)
+        if reading is not None
+    ]
+    ids = sorted(text.conversation_id for text in texts)
+    fetch_rows("SELECT id FROM surveys_conversation WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
+    stored = fetch_rows(
+        _STORE.format(most=MAX_READ, themes=MAX_THEMES_OF_ANSWER),
+        {
+            "block": block_id,
+            "version": version,
+            "by": generated_by,
+            "read": orjson.dumps(rows).decode(),
+            "again": bool(texts and texts[0].version),
+            "against": [theme.pk for theme in against],
+        },
+    )
+    _tell(project, [pk for (pk,) in stored], at=at)
+    return len(stored)
+
+
+@in_transaction
+def correct(
+    *,
+    project: Project,
+    conversation_id: uuid.UUID,
+    block_id: int,
+    themes: Sequence[int],
+    sentiment: str | None,
+    at: datetime,
+) -> bool:
+    """Put right what was read in one answer; no analysis changes it again. False if there is no such answer.
+
+    `themes` are ids of the question's themes. The caller has locked the conversation.
+    """
+    sql = """
+        INSERT INTO surveys_reading
+            (conversation_id, block_id, themes, sentiment, quote, version, generated_by, is_corrected)
+        SELECT a.conversation_id, a.block_id, %(themes)s::bigint[], %(sentiment)s, '', k.version, '', TRUE
+        FROM surveys_answer a JOIN surveys_codebook k ON k.block_id = a.block_id
+        WHERE a.conversation_id = %(id)s AND a.block_id = %(block)s AND a.ordinal = 0
+        ON CONFLICT (conversation_id, block_id) DO UPDATE SET themes = excluded.themes,
+            sentiment = excluded.sentiment, version = excluded.version, is_corrected = TRUE
+        RETURNING conversation_id
+    """
+    values = {
+        "id": conversation_id,
+        "block": block_id,
+        "themes": list(themes),
+        "sentiment": sentiment,
+    }
+    written = [pk for (pk,) in fetch_rows(sql, values)]
+    _tell(project, written, at=at)
+    repository.note_change(project_id=project.pk)  # a finished analysis is out of date
+    return bool(written)
+
+
+def _kept(text: Text, reading: TextReading | None) -> TextReading | None:
+    """The reading to store. An answer that could not be read again keeps what was read before."""
+    return TextReading() if reading is None and text.version else reading
+
+
+def _current_ids(reading: TextReading, against: Sequence[Theme], current: Mapping[int, int]) -> list[int]:
+    """The ids of the themes of a reading as they are now, each once."""
+    chosen = (against[place].pk for place in reading.themes if 0 <= place < len(against))
+    once = dict.fromkeys(current[pk] for pk in chosen if pk in current)
+    return list(once)[:MAX_THEMES_OF_ANSWER]
+
+
+def _tell(project: Project, ids: Sequence[uuid.UUID], *, at: datetime) -> None:
+    """Note that responses tell something new; anonymous ones are told once they are settled."""
+    is_anonymous = project.is_anonymous
+    position = (
+        f"CASE WHEN is_settled THEN {feed_order.NOW} ELSE changed_in END" if is_anonymous else feed_order.NOW
+    )
+    fetch_rows(
+        f"""
+        UPDATE surveys_conversation SET changed_in = {position}, updated_at = greatest(updated_at, %s)
+        WHERE id = ANY(%s) AND is_listed AND (NOT %s OR is_settled) RETURNING id
+        """,
+        [anonymity.rounded(project=project, at=at), list(ids), is_anonymous],
+    )
+
+
+# --- Counting ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CountedThemes:
+    """What the rows of a question say: answers by sentiment, and by theme and sentiment; None: not judged."""
+
+    answer_count: int
+    sentiments: Mapping[str | None, int]
+    themes: Mapping[int, Mapping[str | None, int]]
+
+    @property
+    def read_count(self) -> int:
+        return sum(self.sentiments.values())
+
+
+def counted(*, block_id: int, covers: str) -> CountedThemes:
+    """Count the readings of a question in one statement."""
+    joined = (
+        f"JOIN surveys_conversation c ON c.id = {{}}.conversation_id {_COVERS[covers]}"
+        if covers in _COVERS
+        else ""
+    )
+    sql = f"""
+        WITH read AS MATERIALIZED (
+            SELECT r.themes, r.sentiment FROM surveys_reading r {joined.format("r")}
+            WHERE r.block_id = %(block)s
+        )
+        SELECT 'answers', NULL::bigint, NULL, count(*) FROM surveys_answer a {joined.format("a")}
+            WHERE a.block_id = %(block)s AND a.ordinal = 0
+        UNION ALL SELECT 'read', NULL, sentiment, count(*) FROM read GROUP BY sentiment
+        UNION ALL SELECT 'theme', theme, sentiment, count(*) FROM read, unnest(themes) AS theme
+            GROUP BY theme, sentiment
+    """
+    answer_count = 0
+    sentiments: dict[str | None, int] = {}
+    themes: dict[int, dict[str | None, int]] = {}
+    for kind, theme, sentiment, count in fetch_rows(sql, {"block": block_id}):
+        if kind == "answers":
+            answer_count = count
+        elif kind == "read":
+            sentiments[sentiment] = count
+        else:
+            themes.setdefault(theme, {})[sentiment] = count
+    return CountedThemes(answer_count, sentiments, themes)
+
+
+QUOTES_TO_CHOOSE_FROM = 12
+
+
+def quotes(*, block_id: int, covers: str, themes: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    """Some quotes of each theme, in a random order that stays, for a choice of different ones."""
+    joined = (
+        f"JOIN surveys_conversation c ON c.id = r.conversation_id {_COVERS[covers]}"
+        if covers in _COVERS
+        else ""
+    )
+    sql = f"""
+        SELECT theme.id, found.quote FROM unnest(%(themes)s::bigint[]) AS theme(id), LATERAL (
+            SELECT r.quote FROM surveys_reading r {joined}
+            WHERE r.block_id = %(block)s AND r.themes @> ARRAY[theme.id] AND r.quote <> ''
+            ORDER BY md5(r.conversation_id::text) LIMIT {QUOTES_TO_CHOOSE_FROM}
+        ) found
+    """
+    found: dict[int, list[str]] = {}
+    for theme, quote in fetch_rows(sql, {"themes": list(themes), "block": block_id}):
+        found.setdefault(theme, []).append(quote)
+    return found
