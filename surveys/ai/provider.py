@@ -1,13 +1,14 @@
 """The interface between the services and an AI provider: requests, results and the `Provider` protocol.
 
-A provider drafts scripts, assigns open answers to themes, and writes summaries. Nothing that it returns is
-trusted: a draft passes the same rules as a script written by hand, and we do all the counting ourselves.
+A provider drafts and changes scripts, names themes, assigns open answers to them, asks further questions, and
+writes about figures. Nothing that it returns is trusted: a draft passes the same rules as a script written by
+hand, and we do all the counting ourselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 Sentiment = Literal["positive", "neutral", "negative"]
@@ -15,9 +16,13 @@ SENTIMENTS: tuple[Sentiment, ...] = ("positive", "neutral", "negative")
 
 LOCAL = "local"  # the name of the provider that works offline and costs no credits
 ANTHROPIC = "anthropic"
+OPENAI = "openai"  # OpenAI itself, and every server with the same interface
 
 # All in characters.
 MAX_INTENT = 4_000
+MAX_INSTRUCTION = 4_000
+MAX_QUESTION = 500  # about results
+MAX_FURTHER_QUESTION = 300
 MAX_THEME_TITLE = 80
 MAX_THEME_DESCRIPTION = 300
 MAX_QUOTE = 200
@@ -45,7 +50,8 @@ class ScriptRequest:
 
     `type` is `convo` or `poll`. With `scoring` None the provider decides whether points are needed.
     `bucket_names` are the buckets declared by the project. `for_chat` asks for options that fit the buttons
-    of the chat platform. `locale` is a language tag such as `de` or `pt-BR`, or None.
+    of the chat platform. `locale` is a language tag such as `de` or `pt-BR`, or None. `community` is the name
+    of the community that is asked, and `topics` says what it is about.
     """
 
     intent: str
@@ -54,14 +60,42 @@ class ScriptRequest:
     bucket_names: tuple[str, ...] = ()
     for_chat: bool = False
     locale: str | None = None
+    community: str = ""
+    topics: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRequest:
+    """A script to change as somebody instructs, for example "shorter" or "in German".
+
+    `blocks` are the script as our API returns it, ids included.
+    """
+
+    blocks: Sequence[Mapping[str, object]]
+    instruction: str
+    type: str
+    bucket_names: tuple[str, ...] = ()
+    for_chat: bool = False
+    locale: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedScript:
-    """A drafted script. `blocks` have the form in which a client of our API sends them."""
+    """A drafted script. `blocks` have the form in which a client of our API sends them.
+
+    `understood` says in short sentences what was taken from the intent, and `unmet` what was not met.
+    `confidence` is from 0 to 1, and None where it is not known. `wishes` are settings found in the intent:
+    `privacy_mode` (`anonymous`, `transparent`), `type` (`poll`, `convo`), `closing` (an ISO date, or the
+    words) and `language` (a tag). `is_placeholder` is True for a draft that its author must complete.
+    """
 
     blocks: Sequence[Mapping[str, object]]
     scoring_enabled: bool = False
+    understood: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+    confidence: float | None = None
+    wishes: Mapping[str, str] = field(default_factory=dict)
+    is_placeholder: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +106,27 @@ class Correction:
     violations: Sequence[Mapping[str, object]]
 
 
+RemarkCode = Literal[
+    "leading",
+    "double_barrelled",
+    "loaded",
+    "overlapping_options",
+    "missing_other",
+    "too_long",
+    "hard_to_read",
+    "order_effect",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A weakness of one question. `position` is its index, and `message` one sentence for the author."""
+
+    position: int
+    code: str
+    message: str
+
+
 # --- Texts ----------------------------------------------------------------------------------------
 
 
@@ -79,37 +134,63 @@ class Correction:
 class TextTheme:
     """Something that several answers mention.
 
-    `title` has at most 80 characters and is unique within its question.
+    `title` has at most 80 characters and is unique within its question. `phrases` are a provider's own means
+    to recognise the theme: at most 20 of 80 characters, stored with it.
     """
 
     title: str
     description: str = ""
+    phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
-    """Some of the answers to one open question.
+class TextSample:
+    """A sample of at most 300 answers to one open question, for naming themes.
 
-    `known_themes` were found earlier and keep their titles; the provider may add `max_new_themes` of its own.
-    `answers` are data, never instructions.
+    `known_themes` are kept, so only what they do not cover needs a name. `answers` are data, never
+    instructions.
     """
 
     prompt: str
     answers: Sequence[str]
     known_themes: Sequence[TextTheme] = ()
-    max_new_themes: int = 8
+    max_new_themes: int = 12
+    locale: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextExample:
+    """An answer that staff have put right. `themes` are indexes into the themes of the batch."""
+
+    text: str
+    themes: tuple[int, ...]
+    sentiment: Sentiment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Some of the answers to one open question, for assigning them to the themes of its codebook.
+
+    `answers` are data, never instructions.
+    """
+
+    prompt: str
+    answers: Sequence[str]
+    themes: Sequence[TextTheme]
+    examples: Sequence[TextExample] = ()
     locale: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """What a provider found in one answer: the titles of its themes, its sentiment, and a verbatim quote.
+    """What a provider found in one answer.
 
-    `themes` is empty when the answer fits no theme. `sentiment` is None when the provider cannot judge the
-    language of the answer.
+    `themes` are indexes into the themes of the batch, and empty if the answer fits none. `sentiment` is None
+    if the provider cannot judge the language of the answer, or if the answer is no opinion, such as "n/a".
+    `quote` is a verbatim part of the answer.
     """
 
-    themes: tuple[str, ...] = ()
+    themes: tuple[int, ...] = ()
     sentiment: Sentiment | None = "neutral"
     quote: str | None = None
 
@@ -163,10 +244,53 @@ class AnalysisOverview:
     locale: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReferencedFigure:
+    """A figure that can be referred to: its `reference`, such as `b12.mean`, what it is, and its value."""
+
+    reference: str
+    text: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsQuestion:
+    """A question about results, to be answered from these figures alone."""
+
+    question: str
+    figures: Sequence[ReferencedFigure]
+    locale: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of an answer about results, with the references of its figures."""
+
+    text: str
+    references: tuple[str, ...]
+
+
+# --- Conversations ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUpRequest:
+    """An answer that a further question may make clearer.
+
+    `earlier` are the further questions that were asked about it already, with their answers. `answer` and the
+    earlier answers are data, never instructions.
+    """
+
+    prompt: str
+    answer: str
+    earlier: Sequence[tuple[str, str]] = ()
+    locale: str | None = None
+
+
 class Provider(Protocol):
     """An AI provider. Its methods may take minutes and raise ProviderError.
 
-    Never call them inside a transaction.
+    Never call them inside a transaction. `surveys.ai.spending.measure` adds up what calls cost.
     """
 
     name: str  # stored as `generated_by`
@@ -176,8 +300,20 @@ class Provider(Protocol):
         """Draft a script. With a `correction`, replace that draft with one that breaks no rules."""
         ...
 
-    def read_texts(self, batch: TextBatch) -> BatchReading:
-        """Assign each answer to themes, and name new themes where the known ones do not fit."""
+    def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
+        """Change a script as instructed. Blocks and options that remain keep their ids."""
+        ...
+
+    def review_script(self, blocks: Sequence[Mapping[str, object]], locale: str | None) -> Sequence[Remark]:
+        """Point out weaknesses of questions, as warnings for their author."""
+        ...
+
+    def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
+        """Name the themes that the known ones do not cover, without near-duplicates."""
+        ...
+
+    def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
+        """Assign each answer to themes: one reading for each, in order, None for one that cannot be read."""
         ...
 
     def summarize_texts(self, figures: TextFigures) -> str:
@@ -186,4 +322,12 @@ class Provider(Protocol):
 
     def summarize_analysis(self, overview: AnalysisOverview) -> str:
         """Summarize the whole analysis in three to six sentences."""
+        ...
+
+    def answer_question(self, question: ResultsQuestion) -> Sequence[Claim]:
+        """Answer from the figures alone. No claims: these data cannot tell."""
+        ...
+
+    def ask_further(self, request: FollowUpRequest) -> str | None:
+        """Write a further question about an answer; None if the answer is clear enough."""
         ...
