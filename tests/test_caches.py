@@ -58,7 +58,7 @@ IN_PLACE = {
     "config/templating.py:cache(...)": FILES,
     "surveys/admin/project_forms.py:ProjectForm.paths": EMPTY,
     "surveys/ai/__init__.py:_provider": "By the names of the two providers.",
-    "surveys/ai/claude/prompts.py:_template": FILES,
+    "surveys/ai/models/prompts.py:_template": FILES,
     "surveys/ai/local/drafts/library.py:_by_id": ONCE,
     "surveys/ai/local/drafts/library.py:all_templates": ONCE,
     "surveys/ai/local/drafts/library.py:further_questions": ONCE,
