@@ -44,7 +44,7 @@ class ProviderClient(ModelClient):
 
     provider = ANTHROPIC
     request_id_header = "request-id"
-    errors = (anthropic.APIStatusError, anthropic.APIConnectionError)
+    errors = (anthropic.APIStatusError, anthropic.APIConnectionError, httpx2.TransportError)
     stop_reasons = frozenset(
         {
             "end_turn",

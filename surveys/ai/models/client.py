@@ -66,7 +66,7 @@ class ModelClient(ABC):
 
     provider: ClassVar[str]
     request_id_header: ClassVar[str]
-    errors: ClassVar[tuple[type[Exception], ...]]  # of the SDK, for attempts that fail
+    errors: ClassVar[tuple[type[Exception], ...]]  # of the SDK and the transport, for attempts that fail
     stop_reasons: ClassVar[frozenset[str]]  # those that may be written to the log
 
     def __init__(
@@ -124,7 +124,7 @@ class ModelClient(ABC):
             call.attempts += 1
             try:
                 return self._attempt(request, call, seconds=min(request.seconds, deadline - self._clock()))
-            except (*self.errors, httpx2.TransportError) as error:
+            except self.errors as error:
                 call.request_id = safe_identifier(getattr(error, "request_id", None))
                 failure = self._failure_of(error)
             pause = self._next_pause(request, call, failure, deadline=deadline)
