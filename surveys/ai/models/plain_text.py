@@ -38,6 +38,7 @@ _ORDERS = re.compile(
     r"|\b(?:ignor|esque)\w*\b.{0,20}\b(?:todas|suas|as)\b.{0,20}\binstru[çc][õo]es anteriores",
     re.IGNORECASE | re.DOTALL,
 )
+_GAP = re.compile(r"[ \t]{2,}")
 _HIDDEN = {"Cf", "Co", "Cn"}  # marks of direction, characters of no width, private ones
 _JOINERS = "\u200c\u200d"  # they hold emojis and some scripts together
 
@@ -61,6 +62,6 @@ def is_suspicious(text: str) -> bool:
 
 def _plain(text: str) -> str:
     visible = "".join(char for char in text if char in _JOINERS or unicodedata.category(char) not in _HIDDEN)
-    for pattern, kept in ((_TAG, ""), (_LINKED, r"\1"), (_MARKS, "")):
+    for pattern, kept in ((_TAG, ""), (_LINKED, r"\1"), (_MARKS, ""), (_GAP, " ")):
         visible = pattern.sub(kept, visible)
     return visible.replace("<", "‹").replace(">", "›").strip()
