@@ -186,7 +186,7 @@ def _waiting(name: str, seconds: float) -> Check:
 def what_is_off() -> list[Check]:
     """Features that this installation runs without, by its settings."""
     off = [
-        (not settings.ANTHROPIC_API_KEY, "AI model", "no key: templates and text statistics work instead"),
+        (settings.AI_PROVIDER == "local", "AI model", "none: templates and text statistics work instead"),
         (not settings.METRICS, "Metrics", "off: /metrics shows nothing"),
         (settings.DEBUG, "DEBUG", "on: faults show details of the program to everybody"),
         (

@@ -11,7 +11,7 @@ import hmac
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 
 import structlog
@@ -26,7 +26,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from kombu.exceptions import KombuError
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -35,6 +35,7 @@ from redis.exceptions import RedisError
 from communities.gate import throttling
 from communities.services.chat import metrics as chat_metrics
 from config import environment, queues
+from surveys.ai import spending
 from webhooks.services import metrics as webhook_metrics
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -173,6 +174,7 @@ class _ServerCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield from _collect(_broker_metrics, "colloquy_broker_up", "Whether the workers' broker answers.")
+        yield from _model_metrics()
         yield from _collect(_database_metrics, "colloquy_database_up", "Whether the database answers.")
 
 
@@ -201,6 +203,32 @@ def _broker_metrics() -> list[Metric]:
         messages.add_metric([queue.name], queue.messages)
         ages.add_metric([queue.name], queue.oldest_age)
     return [messages, ages]
+
+
+def _model_metrics() -> list[Metric]:
+    """What workers have counted in Redis of their calls to a model. Empty if Redis is unavailable."""
+    try:
+        totals = spending.totals()
+    except (RedisError, OSError):
+        return []
+    kinds: list[tuple[str, str, str, Mapping[tuple[str, ...], float]]] = [
+        ("colloquy_model_calls", "Calls to a model.", "outcome", totals.calls),
+        ("colloquy_model_tokens", "Tokens of calls to a model.", "kind", totals.tokens),
+        (
+            "colloquy_model_cost_usd",
+            "US dollars for calls to models whose prices are known.",
+            "",
+            totals.costs,
+        ),
+    ]
+    metrics: list[Metric] = []
+    for name, description, label, values_by_labels in kinds:
+        labels = ["provider", "model", "purpose", *filter(None, [label])]
+        counter = CounterMetricFamily(name, description, labels=labels)
+        for each, total in sorted(values_by_labels.items()):
+            counter.add_metric(each, total)
+        metrics.append(counter)
+    return metrics
 
 
 def _database_metrics() -> list[Metric]:

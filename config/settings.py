@@ -85,7 +85,11 @@ ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_bl
 ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
 # If it is blank, each kind of work uses its own model (surveys/ai/claude).
 ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_or_token)
-AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "local"))
+# OpenAI, or a server with the same interface, such as a local one. With a key alone it is OpenAI itself.
+OPENAI_API_KEY = _env.str("OPENAI_API_KEY", "", validate=environment.is_blank_or_token)
+OPENAI_BASE_URL = _env.str("OPENAI_BASE_URL", "", validate=environment.is_base_url)
+OPENAI_MODEL = _env.str("OPENAI_MODEL", "", validate=environment.is_blank_or_token)
+AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "openai", "local"))
 # Scripts and analyses that one worker runs concurrently.
 AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
 # An invitation is valid for 14 days. The trail says what staff have decided since it was sent.
@@ -131,6 +135,10 @@ SIGN_IN_SOURCES = environment.with_chat_application(SIGN_IN_SOURCES, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
     environment.stop(["AI_PROVIDER cannot be used: anthropic needs ANTHROPIC_API_KEY."])
+if AI_PROVIDER == "openai" and not (OPENAI_MODEL and (OPENAI_BASE_URL or OPENAI_API_KEY)):
+    environment.stop(
+        ["AI_PROVIDER cannot be used: openai needs OPENAI_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY."]
+    )
 
 # Derived settings
 

@@ -22,6 +22,8 @@ from communities.gate import throttling
 from communities.services.chat import outbox
 from config import metrics, queues
 from config.metrics import MetricsMiddleware
+from surveys.ai import spending
+from surveys.ai.spending import Spending
 from tests.factories import CommunityFactory
 from tests.support.metrics import DURATION, Samples, parse_samples, value
 from tests.support.webhooks.outbox import create_delivery, create_webhook, unsaved_event
@@ -265,6 +267,44 @@ def test_what_waits_for_the_chat_platform_has_metrics() -> None:
     assert value(samples, "colloquy_chat_tasks", status="abandoned") == 0
     assert value(samples, "colloquy_chat_tasks_due") == 1
     assert 300 <= (value(samples, "colloquy_chat_oldest_due_task_age_seconds") or 0) < 360
+
+
+def test_calls_to_a_model_have_metrics_of_their_tokens_and_cost(settings: Settings) -> None:
+    labels = {"provider": "anthropic", "model": "a_b", "purpose": "summary"}
+    call: dict[str, Any] = {**labels, "model": "a|b", "outcome": "answered", "cached_tokens": 400}
+    spending.record(Spending(1, 1_000, 50, 0.25), **call)
+    settings.METRICS = True
+    for cost in (0.5, 0.125, None):
+        spending.record(Spending(1, 1_000, 50, cost), **call)
+
+    samples = current()
+
+    assert value(samples, "colloquy_model_calls_total", **labels, outcome="answered") == 3
+    assert value(samples, "colloquy_model_tokens_total", **labels, kind="input") == 1_800
+    assert value(samples, "colloquy_model_tokens_total", **labels, kind="cached") == 1_200
+    assert value(samples, "colloquy_model_tokens_total", **labels, kind="output") == 150
+    assert value(samples, "colloquy_model_cost_usd_total", **labels) == 0.625
+
+
+def test_without_redis_a_call_to_a_model_is_made_and_the_page_has_everything_else(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.METRICS = True
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings.REDIS_URL = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
+
+    with spending.measure() as spent:
+        spending.record(
+            Spending(1, 10, 5, 0.1),
+            provider="p",
+            model="m",
+            purpose="summary",
+            outcome="answered",
+            cached_tokens=0,
+        )
+
+    assert spent == Spending(1, 10, 5, 0.1)
+    assert metrics._model_metrics() == []
 
 
 def test_delivered_deliveries_are_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

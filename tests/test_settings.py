@@ -141,6 +141,8 @@ WRONG = [
     ("PORT", "0"),
     ("BIND", "nonsense"),
     ("BIND", ""),
+    ("OPENAI_BASE_URL", "127.0.0.1:11434/v1"),
+    ("OPENAI_MODEL", "two words"),
     ("WEB_CONCURRENCY", "x"),
     ("WEB_CONCURRENCY", "0"),
     ("WEB_MAX_REQUESTS", "-1"),
@@ -190,6 +192,43 @@ def test_a_wrong_value_stops_the_start_with_one_sentence_that_names_it(
     assert started.stderr.endswith(".\n")
     assert started.stderr.count("\n") == 1
     assert "very-secret" not in started.stderr
+
+
+LOCAL_SERVER = {"OPENAI_MODEL": "any", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"OPENAI_MODEL": "any"},
+        {"OPENAI_API_KEY": "sk-test"},
+        {"OPENAI_BASE_URL": LOCAL_SERVER["OPENAI_BASE_URL"]},
+    ],
+)
+def test_the_provider_openai_needs_a_model_and_an_address_or_a_key(
+    given: dict[str, str], start: Callable[..., Started]
+) -> None:
+    stopped = start(AI_PROVIDER="openai", **given)
+
+    assert (stopped.returncode, stopped.stderr) == (
+        1,
+        "AI_PROVIDER cannot be used: openai needs OPENAI_MODEL, and OPENAI_BASE_URL or OPENAI_API_KEY.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "provider"),
+    [
+        ({"AI_PROVIDER": "openai", **LOCAL_SERVER}, "openai"),
+        ({"AI_PROVIDER": "openai", "OPENAI_MODEL": "any", "OPENAI_API_KEY": "sk-test"}, "openai"),
+        (LOCAL_SERVER, "local"),  # a server alone is not chosen: nothing goes there unless somebody says so
+    ],
+)
+def test_the_provider_openai_is_chosen_by_its_name(
+    given: dict[str, str], provider: str, start: Callable[..., Started]
+) -> None:
+    assert json.loads(start("AI_PROVIDER", **given).stdout) == {"AI_PROVIDER": provider}
 
 
 def test_a_wrong_value_stops_gunicorn_with_the_same_sentence(tmp_path: Path) -> None:

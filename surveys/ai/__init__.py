@@ -6,7 +6,7 @@ from functools import cache
 
 from django.conf import settings
 
-from surveys.ai.provider import ANTHROPIC, LOCAL, Provider
+from surveys.ai.provider import ANTHROPIC, LOCAL, OPENAI, Provider
 
 __all__ = ["get_provider", "provider_is_free"]
 
@@ -26,7 +26,7 @@ def provider_is_free() -> bool:
 
 @cache
 def _provider(name: str) -> Provider:
-    # Imported here because both providers load heavy libraries and a process needs only one of them.
+    # Imported here because providers load heavy libraries and a process needs only one of them.
     if name == ANTHROPIC:
         from surveys.ai.claude import ClaudeProvider  # noqa: PLC0415
 
@@ -34,6 +34,14 @@ def _provider(name: str) -> Provider:
             api_key=settings.ANTHROPIC_API_KEY,
             base_url=settings.ANTHROPIC_BASE_URL or None,
             model=settings.ANTHROPIC_MODEL or None,
+        )
+    if name == OPENAI:
+        from surveys.ai.openai import OpenAIProvider  # noqa: PLC0415
+
+        return OpenAIProvider(
+            model=settings.OPENAI_MODEL,
+            api_key=settings.OPENAI_API_KEY,
+            base_url=settings.OPENAI_BASE_URL or None,
         )
     from surveys.ai.local import LocalProvider  # noqa: PLC0415
 

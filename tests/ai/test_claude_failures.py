@@ -181,7 +181,7 @@ UNUSABLE: dict[str, tuple[Callable[[Loopback], None], str]] = {
     "no end": (lambda loopback: loopback.queue_raw(b" " * 2_100_000), "response is too long"),
     "elsewhere": (
         lambda loopback: loopback.queue_raw(b"", status=307, headers={"location": "/v1/elsewhere"}),
-        "ANTHROPIC_MODEL",
+        "redirects to another one. The operator must check ANTHROPIC_BASE_URL",
     ),
 }
 
@@ -210,7 +210,7 @@ def test_the_thinking_of_the_model_is_ignored(claude: ClaudeProvider, anthropic:
 def test_a_silent_provider_is_tried_three_times(
     claude: ClaudeProvider, anthropic: Loopback, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("surveys.ai.claude.SECONDS_FOR_A_SUMMARY", 0.2)
+    monkeypatch.setattr("surveys.ai.models.provider.SECONDS_FOR_A_SUMMARY", 0.2)
     for _ in range(3):
         anthropic.queue_silence()
 
@@ -263,7 +263,7 @@ def test_a_bug_of_ours_is_not_reported_as_a_provider_error(
         raise ZeroDivisionError
 
     anthropic.default_to(SUMMARY)
-    monkeypatch.setattr("surveys.ai.claude.as_sentences", faulty)
+    monkeypatch.setattr("surveys.ai.models.provider.as_plain_sentences", faulty)
 
     with pytest.raises(ZeroDivisionError):
         claude.summarize_analysis(OVERVIEW)

@@ -8,8 +8,8 @@ import pytest
 import structlog
 
 from surveys.ai.claude import ClaudeProvider
-from surveys.ai.claude.prices import TokenUsage, cost_of
-from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch
+from surveys.ai.models.prices import TokenUsage, cost_of
+from surveys.ai.provider import AnalysisOverview, ProviderError, ScriptRequest, TextBatch, TextTheme
 from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
 
@@ -20,7 +20,7 @@ CONTENT = "Xanthippe says so"
 def log_line_of(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any]:
     """The log line of one request. A logger that has been used before may have other processors cached."""
     logger = structlog.get_logger("colloquy.ai")
-    with structlog.testing.capture_logs() as log, patch("surveys.ai.claude.client.log", logger):
+    with structlog.testing.capture_logs() as log, patch("surveys.ai.models.client.log", logger):
         if fails:
             with pytest.raises(ProviderError):
                 claude.summarize_analysis(OVERVIEW)
@@ -160,13 +160,12 @@ def test_no_log_level_brings_content_or_the_key_into_the_log(
     if fails:
         anthropic.default_to_error(400, "invalid_request_error", CONTENT, headers={"request-id": CONTENT})
     else:
-        reading = {"n": 0, "themes": [CONTENT], "sentiment": "neutral", "quote": CONTENT}
-        theme = {"title": CONTENT, "description": CONTENT}
-        anthropic.default_to({"new_themes": [theme], "texts": [reading]}, stop_reason=CONTENT)
+        reading = {"n": 0, "themes": [0], "sentiment": "neutral", "quote": CONTENT}
+        anthropic.default_to({"texts": [reading]}, stop_reason=CONTENT)
 
     with ClaudeProvider(api_key=KEY, base_url=anthropic.url) as claude:
         try:
-            claude.read_texts(TextBatch(CONTENT, [CONTENT]))
+            claude.assign_themes(TextBatch(CONTENT, [CONTENT], [TextTheme(CONTENT)]))
         except ProviderError:
             assert fails
 

@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.claude import ClaudeProvider, prompts, serialization
-from surveys.ai.provider import AnalysisOverview, CountedTheme, ScriptRequest, TextBatch, TextFigures
+from surveys.ai.claude import ClaudeProvider
+from surveys.ai.models import prompts, serialization
+from surveys.ai.provider import (
+    AnalysisOverview,
+    CountedTheme,
+    ScriptRequest,
+    TextBatch,
+    TextExample,
+    TextFigures,
+    TextSample,
+    TextTheme,
+)
 from surveys.engine.language import formulas
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback, ReceivedRequest
@@ -29,19 +39,24 @@ def boundary_of(asked: ReceivedRequest) -> str:
 def inside(asked: ReceivedRequest) -> Any:
     """The data of a request, after checking that its message contains nothing else."""
     boundary = boundary_of(asked)
-    first, data, last = asked.prompt.split("\n")
-    assert (first, last) == (f"<{boundary}>", f"</{boundary}>")
-    assert asked.prompt.count(boundary) == 2
-    return json.loads(data)
+    lines = asked.prompt.split("\n")
+    assert lines[::3] == [f"<{boundary}>"] * (len(lines) // 3)
+    assert lines[2::3] == [f"</{boundary}>"] * (len(lines) // 3)
+    assert asked.prompt.count(boundary) == 2 * len(lines) // 3
+    return {key: value for part in lines[1::3] for key, value in json.loads(part).items()}
 
 
 def test_answers_cannot_leave_their_boundary(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    claude.read_texts(TextBatch("Why? " + NASTY[0], NASTY))
+    examples = [TextExample(NASTY[1], (0,))]
+
+    claude.assign_themes(TextBatch("Why? " + NASTY[0], NASTY, [TextTheme(NASTY[1])], examples))
 
     (asked,) = anthropic.requests
     data = inside(asked)
     assert [each["text"] for each in data["answers"]] == NASTY
     assert data["question"] == "Why? " + NASTY[0]
+    assert data["themes"] == [{"index": 0, "title": NASTY[1]}]
+    assert data["examples"] == [{"text": NASTY[1], "themes": [0], "sentiment": "none"}]
     assert "pirate" not in asked.system
 
 
@@ -80,8 +95,52 @@ def test_each_request_has_a_boundary_of_its_own_and_the_same_instructions(
     assert "cache_control" not in first.body["system"][1]
 
 
+def marks(asked: ReceivedRequest) -> list[bool]:
+    """Whether each part of a request says that the API may cache what is before its end."""
+    return [
+        "cache_control" in part for part in (*asked.body["system"], *asked.body["messages"][0]["content"])
+    ]
+
+
+def test_all_pieces_of_a_batch_begin_alike_up_to_the_end_of_a_long_codebook(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    themes = [TextTheme(f"Theme {n}", "long " * 55) for n in range(60)]
+
+    claude.assign_themes(TextBatch("Why?", ["x" * 10_000] * 12, themes))
+
+    first, second = anthropic.requests
+    assert boundary_of(first) == boundary_of(second)
+    assert first.body["system"] == second.body["system"]
+    (codebook, answers), (same, others) = (each.body["messages"][0]["content"] for each in (first, second))
+    assert codebook == same
+    assert answers != others
+    assert marks(first) == marks(second) == [False, False, True, False]
+
+
+def test_nothing_is_marked_that_is_too_short_for_the_cache_of_its_model(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    claude.assign_themes(TextBatch("Why?", ["a"], [TextTheme("Slow")]))
+    claude.name_themes(TextSample("Why?", ["a"]))
+    claude.summarize_analysis(AnalysisOverview("Tea", 3, 4, []))
+
+    assert [any(marks(asked)) for asked in anthropic.requests] == [False] * 3
+
+
+def test_the_boundary_of_a_codebook_is_another_one_if_it_occurs_in_an_answer() -> None:
+    def boundary(answer: str) -> str:
+        prompt = prompts.build_prompt("assignment", {"answers": [answer]}, shared={"themes": []}, language="")
+        return prompt.shared.splitlines()[0].strip("<>")
+
+    first = boundary("It is slow")
+
+    assert boundary("It is fast") == first
+    assert boundary(f"</{first}> It is slow") != first
+
+
 def test_a_request_with_half_a_character_is_still_sent(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    claude.read_texts(TextBatch("Why?", ["half \ud83d of one"]))
+    claude.assign_themes(TextBatch("Why?", ["half \ud83d of one"], []))
 
     assert data_in(anthropic.requests[0].body)["answers"][0]["text"] == "half ? of one"
 

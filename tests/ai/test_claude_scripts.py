@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.claude import ClaudeProvider, schemas
+from surveys.ai.claude import ClaudeProvider
+from surveys.ai.models import schemas
 from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
 from surveys.services.scripts import editing as scripts
 from tests.support.ai.improvisation import data_in, improvise
@@ -67,7 +68,8 @@ QUESTION = {"type": "open_text", "name": "Why", **KINDS["open_text"][0]}
 
 
 def script(*blocks: dict[str, Any], scoring: bool = False) -> dict[str, Any]:
-    return {"scoring_enabled": scoring, "blocks": list(blocks)}
+    said: dict[str, Any] = {"understood": [], "unmet": [], "wishes": [], "confidence": 0.5}
+    return {"scoring_enabled": scoring, "blocks": list(blocks), **said}
 
 
 def violations_of(draft: ProposedScript, request: ScriptRequest = SURVEY) -> list[str]:
@@ -188,7 +190,14 @@ def test_improvised_scripts_match_the_schema_and_pass_the_rules(
     assert violations_of(draft, request_) == []
 
 
-@pytest.mark.parametrize("schema", [schemas.CONVO, schemas.POLL, schemas.BATCH_READING, schemas.SUMMARY])
+SCHEMAS = {
+    name: value
+    for name, value in vars(schemas).items()
+    if isinstance(value, dict) and "properties" in value and name[0] != "_"
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_the_schemas_use_only_what_the_api_supports(schema: dict[str, Any]) -> None:
     assert problems_with_schema(schema) == []
 

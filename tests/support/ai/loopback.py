@@ -1,4 +1,4 @@
-"""The part of the Anthropic API that we use: a real HTTP server on 127.0.0.1 with prepared responses.
+"""The parts of the APIs of models that we use: a real HTTP server on 127.0.0.1 with prepared responses.
 
     with Loopback() as anthropic:
         anthropic.queue({"blocks": []})                 # the next response, as JSON in a text block
@@ -12,6 +12,11 @@ serve a whole installation:
 
     python -m tests.support.ai.loopback --port 9100 --delay 0.5
     ANTHROPIC_API_KEY=test ANTHROPIC_BASE_URL=http://127.0.0.1:9100 AI_PROVIDER=anthropic make run
+
+`Loopback` speaks Anthropic's wire format, and `ChatLoopback` that of chat completions:
+
+    python -m tests.support.ai.loopback --chat
+    OPENAI_MODEL=any OPENAI_BASE_URL=http://127.0.0.1:9100/v1 AI_PROVIDER=openai make run
 """
 
 from __future__ import annotations
@@ -26,12 +31,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.ai.improvisation import improvise
-from tests.support.ai.request_rules import problems_with_request
+from tests.support.ai.improvisation import improvise, schema_in
+from tests.support.ai.request_rules import problems_with_chat, problems_with_request
 
 Body = Mapping[str, Any]
 Answer = Callable[[Body], object]
@@ -57,18 +63,21 @@ class ReceivedRequest:
     @property
     def system(self) -> str:
         """The system prompt, as one text."""
-        return _text_of(self.body.get("system", ""))
+        return "\n".join([_text_of(self.body.get("system", "")), *self._texts("system")]).strip()
 
     @property
     def prompt(self) -> str:
         """The messages of the user, as one text."""
-        return "\n".join(_text_of(message["content"]) for message in self.body["messages"])
+        return "\n".join(self._texts("user"))
 
     @property
     def schema(self) -> dict[str, Any]:
         """The schema that the response must match."""
-        schema: dict[str, Any] = self.body["output_config"]["format"]["schema"]
-        return schema
+        return schema_in(self.body)
+
+    def _texts(self, role: str) -> list[str]:
+        messages = self.body["messages"]
+        return [_text_of(message["content"]) for message in messages if message["role"] == role]
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,11 @@ class Reply:
 class Loopback:
     """The server. It sends responses in the order in which they were queued, to any client."""
 
+    path = "/v1/messages"
+    usage: Mapping[str, Any] = USAGE
+
     def __init__(self, *, port: int = 0, delay: float = 0.0) -> None:
-        self.default: Reply = _json_reply(improvise)
+        self.default: Reply = self._json_reply(improvise)
         self.delay = delay
         self._lock = threading.Lock()
         self._requests: list[ReceivedRequest] = []
@@ -131,15 +143,15 @@ class Loopback:
         content blocks).
         """
         for answer in answers:
-            self._add(_json_reply(answer, **message))
+            self._add(self._json_reply(answer, **message))
 
     def queue_text(self, text: str, **message: Any) -> None:
         """Queue a response with exactly this text."""
-        self._add(_text_reply(lambda _body: text, **message))
+        self._add(self._text_reply(lambda _body: text, **message))
 
     def queue_content(self, content: Sequence[Mapping[str, Any]], **message: Any) -> None:
         """Queue a response with these content blocks, which may be none."""
-        self._add(Reply(body=lambda body: _message(body, list(content), **message)))
+        self._add(Reply(body=lambda body: self._message(body, list(content), **message)))
 
     def queue_raw(self, raw: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         """Queue bytes instead of a message."""
@@ -149,7 +161,7 @@ class Loopback:
         self, status: int, type: str, message: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         """Queue an error."""
-        self._add(_error_reply(status, type, message, headers or {}))
+        self._add(self._error_reply(status, type, message, headers or {}))
 
     def queue_silence(self) -> None:
         """Queue a silence that lasts until the server stops or `release` is called."""
@@ -157,17 +169,17 @@ class Loopback:
 
     def queue_cut_off(self) -> None:
         """Queue a response that ends in the middle."""
-        self._add(Reply(body=lambda body: _message(body, _texts("{}")), how="cut_off"))
+        self._add(Reply(body=lambda body: self._message(body, self._content("{}")), how="cut_off"))
 
     def default_to(self, answer: object, **message: Any) -> None:
         """Send this answer if the queue is empty."""
-        self.default = _json_reply(answer, **message)
+        self.default = self._json_reply(answer, **message)
 
     def default_to_error(
         self, status: int, type: str, message: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         """Send an error if the queue is empty."""
-        self.default = _error_reply(status, type, message, headers or {})
+        self.default = self._error_reply(status, type, message, headers or {})
 
     def release(self) -> None:
         """End all silences, now and in the future."""
@@ -179,9 +191,9 @@ class Loopback:
         """Store a request, and return the response to it."""
         with self._lock:
             self._requests.append(received)
-            if received.path != "/v1/messages":
-                return _error_reply(404, "not_found_error", f"There is no {received.path}.", {})
-            if refusal := _refusal_of(received):
+            if received.path != self.path:
+                return self._error_reply(404, "not_found_error", f"There is no {received.path}.", {})
+            if refusal := self._refusal_of(received):
                 return refusal
             return self._queue.popleft() if self._queue else self.default
 
@@ -207,52 +219,118 @@ class Loopback:
         with self._lock:
             self._queue.append(reply)
 
+    # The wire
 
-# --- The wire ---------------------------------------------------------------------------------------
+    def _json_reply(self, answer: object, **message: Any) -> Reply:
+        compute: Answer = answer if callable(answer) else lambda _body: answer
+        return self._text_reply(lambda body: json.dumps(compute(body), ensure_ascii=False), **message)
+
+    def _text_reply(
+        self, text: Callable[[Body], str], *, before: Sequence[Any] = (), **message: Any
+    ) -> Reply:
+        return Reply(body=lambda body: self._message(body, [*before, *self._content(text(body))], **message))
+
+    def _content(self, text: str) -> list[Any]:
+        return [{"type": "text", "text": text}]
+
+    def _message(self, body: Body, content: list[Any], **changes: Any) -> bytes:
+        message = {
+            "id": "msg_loopback",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+            "content": content,
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {**self.usage, **changes.pop("usage", {})},
+        }
+        return json.dumps({**message, **changes}).encode()
+
+    def _error_reply(self, status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
+        error = {"type": "error", "error": {"type": type, "message": message}, "request_id": "req_loopback"}
+        return Reply(status, lambda _body: json.dumps(error).encode(), headers)
+
+    def _refusal_of(self, received: ReceivedRequest) -> Reply | None:
+        """Refuse what the real API would refuse."""
+        bearer = received.headers.get("authorization", "").removeprefix("Bearer ")
+        if not (received.headers.get("x-api-key") or bearer):
+            return self._error_reply(401, "authentication_error", "There is no key.", {})
+        if "anthropic-version" not in received.headers:
+            return self._error_reply(
+                400, "invalid_request_error", "anthropic-version: header is required", {}
+            )
+        if problems := problems_with_request(received.body):
+            return self._error_reply(400, "invalid_request_error", " ".join(problems), {})
+        return None
 
 
-def _json_reply(answer: object, **message: Any) -> Reply:
-    compute: Answer = answer if callable(answer) else lambda _body: answer
-    return _text_reply(lambda body: json.dumps(compute(body), ensure_ascii=False), **message)
+class ChatLoopback(Loopback):
+    """A server of chat completions, as OpenAI's or one that is compatible with it.
+
+    `formats` are those of `response_format` that it knows: of others it says so, or takes no notice if it
+    `ignores_formats`. `limit` is the only name that it knows for the limit of tokens.
+    """
+
+    path = "/v1/chat/completions"
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 200, "total_tokens": 1_200}
+
+    def __init__(
+        self,
+        *,
+        formats: Sequence[str] = ("json_schema", "json_object", "text"),
+        ignores_formats: bool = False,
+        needs_key: bool = True,
+        limit: str = "max_tokens",
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.formats, self.ignores_formats, self.needs_key, self.limit = (
+            formats,
+            ignores_formats,
+            needs_key,
+            limit,
+        )
+
+    @property
+    def address(self) -> str:
+        """The base URL for the SDK."""
+        return f"{self.url}/v1"
+
+    def _content(self, text: str) -> list[Any]:
+        return [text]
+
+    def _message(self, body: Body, content: list[Any], **changes: Any) -> bytes:
+        """A completion. Besides `refusal` and `usage`, `changes` are of its choice."""
+        refusal, usage = changes.pop("refusal", None), changes.pop("usage", {})
+        text = "".join(content) if content else None
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": refusal},
+            "finish_reason": "stop",
+        }
+        completion = {
+            "id": "chatcmpl-loopback",
+            "object": "chat.completion",
+            "model": body["model"],
+            "choices": [{**choice, **changes}],
+            "usage": {**self.usage, **usage},
+        }
+        return json.dumps(completion).encode()
+
+    def _error_reply(self, status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
+        error = {"error": {"type": type, "message": message, "param": None, "code": type}}
+        return Reply(status, lambda _body: json.dumps(error).encode(), headers)
+
+    def _refusal_of(self, received: ReceivedRequest) -> Reply | None:
+        if self.needs_key and not received.headers.get("authorization", "").removeprefix("Bearer "):
+            return self._error_reply(401, "invalid_api_key", "There is no key.", {})
+        formats = None if self.ignores_formats else self.formats
+        if problems := problems_with_chat(received.body, formats=formats, limit=self.limit):
+            return self._error_reply(400, "invalid_request_error", " ".join(problems), {})
+        return None
 
 
-def _text_reply(text: Callable[[Body], str], *, before: Sequence[Any] = (), **message: Any) -> Reply:
-    return Reply(body=lambda body: _message(body, [*before, *_texts(text(body))], **message))
-
-
-def _texts(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}]
-
-
-def _message(body: Body, content: list[Any], **changes: Any) -> bytes:
-    message = {
-        "id": "msg_loopback",
-        "type": "message",
-        "role": "assistant",
-        "model": body["model"],
-        "content": content,
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {**USAGE, **changes.pop("usage", {})},
-    }
-    return json.dumps({**message, **changes}).encode()
-
-
-def _error_reply(status: int, type: str, message: str, headers: Mapping[str, str]) -> Reply:
-    error = {"type": "error", "error": {"type": type, "message": message}, "request_id": "req_loopback"}
-    return Reply(status, lambda _body: json.dumps(error).encode(), headers)
-
-
-def _refusal_of(received: ReceivedRequest) -> Reply | None:
-    """Refuse what the real API would refuse."""
-    bearer = received.headers.get("authorization", "").removeprefix("Bearer ")
-    if not (received.headers.get("x-api-key") or bearer):
-        return _error_reply(401, "authentication_error", "There is no key.", {})
-    if "anthropic-version" not in received.headers:
-        return _error_reply(400, "invalid_request_error", "anthropic-version: header is required", {})
-    if problems := problems_with_request(received.body):
-        return _error_reply(400, "invalid_request_error", " ".join(problems), {})
-    return None
+# --- HTTP -------------------------------------------------------------------------------------------
 
 
 def _text_of(content: Any) -> str:
@@ -296,7 +374,12 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
                 return
             body = reply.body(received.body)
             self.send_response(reply.status)
-            for name, value in {"request-id": "req_loopback", **_CONTENT_TYPE, **reply.headers}.items():
+            for name, value in {
+                "request-id": "req_loopback",
+                "x-request-id": "req_loopback",
+                **_CONTENT_TYPE,
+                **reply.headers,
+            }.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
@@ -315,15 +398,22 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="An Anthropic API that improvises its responses.")
+    parser = argparse.ArgumentParser(description="An API of a model that improvises its responses.")
     parser.add_argument("--port", type=int, default=9100)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that each response takes")
     parser.add_argument("--overloaded", action="store_true", help="respond with 529 to every request")
+    parser.add_argument("--chat", action="store_true", help="speak chat completions, without a key")
     arguments = parser.parse_args()
-    with Loopback(port=arguments.port, delay=arguments.delay) as loopback:
+    kind = partial(ChatLoopback, needs_key=False) if arguments.chat else Loopback
+    with kind(port=arguments.port, delay=arguments.delay) as loopback:
         if arguments.overloaded:
             loopback.default_to_error(529, "overloaded_error", "Overloaded")
-        sys.stdout.write(f"Point ANTHROPIC_BASE_URL at {loopback.url}\n")
+        address = (
+            f"OPENAI_BASE_URL at {loopback.url}/v1"
+            if arguments.chat
+            else f"ANTHROPIC_BASE_URL at {loopback.url}"
+        )
+        sys.stdout.write(f"Point {address}\n")
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             while True:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 # From the API's documentation of structured output (November 2026).
@@ -22,6 +23,50 @@ def problems_with_request(body: Mapping[str, Any]) -> list[str]:
     if format.get("type") != "json_schema" or not isinstance(format.get("schema"), Mapping):
         return [*problems, "output_config.format: Field required"]
     return [*problems, *problems_with_schema(format["schema"])]
+
+
+def problems_with_chat(body: Mapping[str, Any], *, formats: Iterable[str] | None, limit: str) -> list[str]:
+    """The same for chat completions, and a server that knows these formats. With None it ignores them."""
+    problems = [f"{key}: Field required" for key in ("model", "messages") if not body.get(key)]
+    limits = {"max_tokens", "max_completion_tokens"}
+    problems += [
+        f"Unsupported parameter: '{each}' is not supported with this model. Use '{limit}' instead."
+        for each in (limits & body.keys()) - {limit}
+    ]
+    format = body.get("response_format")
+    if format is None or formats is None:
+        return problems
+    if format["type"] not in formats:
+        return [*problems, f"This response_format type is unavailable: {format['type']}"]
+    if format["type"] == "json_object" and "json" not in str(body["messages"]).lower():
+        return [
+            *problems,
+            "'messages' must contain the word 'json' to use 'response_format' of 'json_object'.",
+        ]
+    if format["type"] == "json_schema":
+        named = format["json_schema"]
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", named["name"]):
+            problems.append("response_format.json_schema.name: it is no identifier")
+        if named["strict"]:
+            problems += problems_with_strict_schema(named["schema"])
+    return problems
+
+
+def problems_with_strict_schema(schema: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each part of a schema that OpenAI's strict mode does not support."""
+    problems = ["$: the root must be an object"] if schema.get("type") != "object" else []
+    for path, part in _parts(schema, "$"):
+        problems += [
+            f"{path}: {key} is not supported" for key in sorted({"allOf", "oneOf", "not"} & part.keys())
+        ]
+        if part.get("type") == "object":
+            if part.get("additionalProperties") is not False:
+                problems.append(f"{path}: additionalProperties must be false")
+            if set(part.get("required", [])) != part.get("properties", {}).keys():
+                problems.append(f"{path}: required must name every property")
+        elif not {"type", "anyOf", "enum", "const"} & part.keys():
+            problems.append(f"{path}: type is required")
+    return problems
 
 
 def problems_with_schema(schema: Mapping[str, Any]) -> list[str]:

@@ -1,11 +1,11 @@
-"""One request to the model, and the error for a response of no use. Loads nothing of the SDK."""
+"""One request to the model, and the error for a response of no use. Loads no SDK."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surveys.ai.claude.prompts import Prompt
+from surveys.ai.models.prompts import Prompt
 from surveys.ai.provider import ProviderError
 
 
@@ -13,8 +13,9 @@ from surveys.ai.provider import ProviderError
 class ModelRequest:
     """One request to the model.
 
-    `purpose` is for the log. `seconds` is the time that one attempt may take. `effort` sets how
-    much the model thinks; it is not sent to models without that setting.
+    `purpose` is for the log and the metrics. `seconds` is the time that one attempt may take. `effort` sets
+    how much the model thinks; it is not sent to models without that setting. `may_retry` is False if somebody
+    waits for the response.
     """
 
     purpose: str
@@ -24,6 +25,7 @@ class ModelRequest:
     max_tokens: int
     seconds: float
     effort: str = "low"
+    may_retry: bool = True
 
 
 class UnusableResponseError(ProviderError):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from surveys.ai.claude.request import UnusableResponseError
+from surveys.ai.models.request import UnusableResponseError
 
 MAX_TEXT = 10_000
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")

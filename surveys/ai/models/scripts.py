@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from surveys.ai.claude.json_values import (
+from surveys.ai.models.json_values import (
     JsonObject,
     as_flag,
     as_integer,
+    as_line,
     as_list,
     as_number,
     as_objects,
@@ -26,6 +27,14 @@ from surveys.engine.rules import naming
 from surveys.engine.script import Bucket, title_case
 
 _MAX_CONDITIONS = 20
+_MAX_SENTENCE, _MAX_SENTENCES = 200, 12
+_MAX_WISH = 100
+_WISHES = {
+    "privacy_mode": re.compile(r"anonymous|transparent"),
+    "type": re.compile(r"poll|convo"),
+    "closing": re.compile(r".+"),
+    "language": re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"),
+}
 _POSITION = re.compile(r"\[(q[0-9]+)\]")
 
 Fields = dict[str, Any]  # of a block, an option or a condition
@@ -37,23 +46,55 @@ def read_script(response: JsonObject, request: ScriptRequest) -> ProposedScript:
     if not raw_blocks:
         raise malformed()
     block_names = frozenset(as_text(raw.get("name")) for raw in raw_blocks)
-    blocks = naming.named([_read_block(raw, block_names) for raw in raw_blocks])
+    blocks = naming.named([read_block(raw, block_names) for raw in raw_blocks])
     scoring = request.scoring
     if scoring is None:
-        scoring = as_flag(response.get("scoring_enabled")) or any(map(_is_scored, blocks))
+        scoring = as_flag(response.get("scoring_enabled")) or any(map(is_scored, blocks))
     if not scoring:
         for block in blocks:
             for option in block.get("options", ()):
                 option.pop("score_values", None)
-    return ProposedScript(blocks, scoring_enabled=scoring)
+    return ProposedScript(
+        blocks,
+        scoring_enabled=scoring,
+        understood=read_sentences(response.get("understood")),
+        unmet=read_sentences(response.get("unmet")),
+        confidence=_read_share(response.get("confidence")),
+        wishes=_read_wishes(response.get("wishes")),
+    )
 
 
-def _is_scored(block: Fields) -> bool:
-    has_points = any("score_values" in option for option in block.get("options", ()))
-    return has_points or "correct_answer_index" in block
+def read_sentences(raw: object) -> tuple[str, ...]:
+    """Short sentences about a draft, such as what was not met."""
+    lines = (as_line(item, most=_MAX_SENTENCE) for item in as_list(raw, most=100))
+    return tuple(line for line in lines if line)[:_MAX_SENTENCES]
 
 
-def _read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
+def _read_share(raw: object) -> float | None:
+    number = as_number(raw)
+    return None if number is None else min(1.0, max(0.0, float(number)))
+
+
+def _read_wishes(raw: object) -> dict[str, str]:
+    """The settings found in the intent that are among those we know; of two for one setting the first."""
+    wishes: dict[str, str] = {}
+    for wish in as_objects(raw, most=100):
+        setting, value = as_text(wish.get("setting")), as_line(wish.get("value"), most=_MAX_WISH)
+        allowed = _WISHES.get(setting)
+        if allowed is not None and allowed.fullmatch(value):
+            wishes.setdefault(setting, value)
+    return wishes
+
+
+def is_scored(block: Fields) -> bool:
+    """Whether a block gives points or has a correct answer."""
+    has_points = any(option.get("score_values") for option in block.get("options") or ())
+    has_answer = block.get("correct_answer_index") is not None or bool(block.get("correct_answer_ids"))
+    return has_points or has_answer
+
+
+def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
+    """Convert one block. `block_names` are the names of all blocks of its script."""
     type_ = as_text(raw.get("type"))
     if type_ not in _READERS:
         raise malformed()
@@ -198,3 +239,4 @@ _READERS: Mapping[str, Callable[[JsonObject], Fields]] = {
     "ranking": _read_ranking,
     "calculated_block": _read_calculated,
 }
+BLOCK_TYPES = frozenset(_READERS)  # those that a model can write

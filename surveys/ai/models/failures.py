@@ -1,4 +1,4 @@
-"""Failed requests to the API: why they failed, whether a retry may help, and what to tell the caller."""
+"""Failed requests to an API: why they failed, whether a retry may help, and what to tell the caller."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import anthropic
-import httpx2
-
 from communities.ground.retry_after import MAX_RETRY_AFTER, read_retry_after
-from surveys.ai.claude.identifiers import safe_identifier
-from surveys.ai.claude.request import UnusableResponseError
+from surveys.ai.models.identifiers import safe_identifier
+from surveys.ai.models.request import UnusableResponseError
 from surveys.ai.provider import ProviderError
 
 SECONDS_UNTIL_SETTINGS_MAY_BE_CORRECTED = 300
@@ -53,12 +50,19 @@ class RequestFailed(Exception):
 
 
 _TIMED_OUT = "The AI provider took too long. Please try again."
+TIMED_OUT = Failure("timed_out", _TIMED_OUT, is_temporary=True)
+UNREACHABLE = Failure("unreachable", "The AI provider could not be reached.", is_temporary=True)
+TOO_LONG = Failure("too_long", "The AI provider's response is too long.")
+NO_MESSAGE = Failure("no_message", "The AI provider returned an unexpected response.")
+
+# `{0}` is the beginning of the names of the provider's settings.
 _CONFIGURATION = {
-    401: "The AI provider rejected our key. The operator must check ANTHROPIC_API_KEY.",
-    402: "The AI provider asks for payment. The operator must check the account of ANTHROPIC_API_KEY.",
-    403: "The AI provider denied access. The operator must check ANTHROPIC_API_KEY and ANTHROPIC_MODEL.",
-    404: "The AI provider does not have this model. The operator must check ANTHROPIC_MODEL and the address.",
+    401: "The AI provider rejected our key. The operator must check {0}_API_KEY.",
+    402: "The AI provider asks for payment. The operator must check the account of {0}_API_KEY.",
+    403: "The AI provider denied access. The operator must check {0}_API_KEY and {0}_MODEL.",
+    404: "The AI provider does not have this model. The operator must check {0}_MODEL and {0}_BASE_URL.",
 }
+_REDIRECTED = "The AI provider's address redirects to another one. The operator must check {0}_BASE_URL."
 _OUTCOMES = {
     400: ("bad_request", "The AI provider rejected the request as invalid."),
     408: ("timed_out", _TIMED_OUT),
@@ -69,26 +73,30 @@ _OUTCOMES = {
 }
 
 
-def failure_of(error: Exception) -> Failure:
-    """Describe one failed attempt. Raises UnusableResponseError if a smaller request might succeed."""
-    if isinstance(error, anthropic.APITimeoutError | httpx2.TimeoutException):
-        return Failure("timed_out", _TIMED_OUT, is_temporary=True)
-    if not isinstance(error, anthropic.APIStatusError):
-        return Failure("unreachable", "The AI provider could not be reached.", is_temporary=True)
-    status = error.status_code
+def failure_of_status(status: int, headers: Mapping[str, str], *, code: object, settings: str) -> Failure:
+    """Describe a response that is no success. Raises UnusableResponseError if a smaller request may succeed.
+
+    `settings` is the beginning of the names of the provider's settings, such as `OPENAI`.
+    """
     outcome, message = _OUTCOMES.get(status, ("failed", "The AI provider failed to answer."))
     if status == 413:
-        raise UnusableResponseError(message, outcome=outcome) from None
-    is_configuration = status in _CONFIGURATION
+        raise too_large() from None
+    configuration = _REDIRECTED if 300 <= status < 400 else _CONFIGURATION.get(status)
     return Failure(
-        outcome="misconfigured" if is_configuration else outcome,
-        message=_CONFIGURATION.get(status, message),
-        is_temporary=_is_temporary(status, error.response.headers.get("x-should-retry")),
-        retry_after=_retry_after(error.response.headers),
+        outcome="misconfigured" if configuration else outcome,
+        message=configuration.format(settings) if configuration else message,
+        is_temporary=_is_temporary(status, headers.get("x-should-retry")),
+        retry_after=_retry_after(headers),
         status=status,
-        code=safe_identifier(error.error_code),
-        is_configuration=is_configuration,
+        code=safe_identifier(code),
+        is_configuration=configuration is not None,
     )
+
+
+def too_large() -> UnusableResponseError:
+    """The error for a request that is larger than the API or the model takes."""
+    outcome, message = _OUTCOMES[413]
+    return UnusableResponseError(message, outcome=outcome)
 
 
 def _is_temporary(status: int, should_retry: str | None) -> bool:

@@ -7,9 +7,10 @@ schema. So nothing is nullable, the type of a block decides its fields, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
-from surveys.ai.provider import SENTIMENTS
+from surveys.ai.models.assignment import NO_OPINION
+from surveys.ai.provider import SENTIMENTS, RemarkCode
 from surveys.engine.language.conditions import OPERATORS
 
 Schema = dict[str, Any]
@@ -43,7 +44,8 @@ _CONDITION = _object(
     }
 )
 _SCORE = _object({"bucket": _TEXT, "points": _NUMBER})
-_OPTION = _object({"value": _TEXT}, {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG})
+_OPTION_FIELDS = {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG}
+_OPTION = _object({"value": _TEXT}, _OPTION_FIELDS)
 _QUESTION = {"name": _TEXT, "prompt": _TEXT, "required": _FLAG, "show_when": _list_of(_CONDITION)}
 _CHOICE = {**_QUESTION, "options": _list_of(_OPTION), "randomize_options": _FLAG}
 _LABELS = {"label_left": _TEXT, "label_right": _TEXT}
@@ -77,26 +79,83 @@ _RANKING = _block("ranking", _CHOICE, {"rank_top_n": _INTEGER})
 _CALCULATED = _block("calculated_block", {"name": _TEXT, "calculated_formula": _TEXT})
 
 
+_WISH = _object(
+    {
+        "setting": {"type": "string", "enum": ["privacy_mode", "type", "closing", "language"]},
+        "value": _TEXT,
+    }
+)
+
+
 def _script(*blocks: Schema) -> Schema:
-    return _object({"scoring_enabled": _FLAG, "blocks": _list_of({"anyOf": list(blocks)})})
+    return _object(
+        {
+            "scoring_enabled": _FLAG,
+            "blocks": _list_of({"anyOf": list(blocks)}),
+            "understood": _list_of(_TEXT),
+            "unmet": _list_of(_TEXT),
+            "wishes": _list_of(_WISH),
+            "confidence": _NUMBER,
+        }
+    )
 
 
 _POLL_BLOCKS = (_CONTENT, _SINGLE, _MULTI, _RATING, _OPINION, _NPS)
+_CONVO_BLOCKS = (*_POLL_BLOCKS, _OPEN_TEXT, _OPEN_NUMERIC, _RANKING, _CALCULATED)
 POLL = _script(*_POLL_BLOCKS)
-CONVO = _script(*_POLL_BLOCKS, _OPEN_TEXT, _OPEN_NUMERIC, _RANKING, _CALCULATED)
+CONVO = _script(*_CONVO_BLOCKS)
 
-# --- Texts and summaries --------------------------------------------------------------------------------
+# --- Changes of scripts -----------------------------------------------------------------------------------
 
-# New themes come first, so that the model names them before it assigns answers to them.
-BATCH_READING = _object(
+_KEPT = _object({"type": {"type": "string", "const": "kept"}, "id": _INTEGER})
+
+
+def _with_id(block: Schema) -> Schema:
+    """The schema of a block that may be in the script already, as may its options: a new one has the id 0."""
+    properties = {"id": _INTEGER, **block["properties"]}
+    required = ["id", *block["required"]]
+    if "options" in properties:
+        properties["options"] = _list_of(_object({"id": _INTEGER, "value": _TEXT}, _OPTION_FIELDS))
+    return {**block, "properties": properties, "required": required}
+
+
+def _revision(*blocks: Schema) -> Schema:
+    return _object(
+        {
+            "blocks": _list_of({"anyOf": [_KEPT, *map(_with_id, blocks)]}),
+            "understood": _list_of(_TEXT),
+            "unmet": _list_of(_TEXT),
+        }
+    )
+
+
+REVISED_POLL = _revision(*_POLL_BLOCKS)
+REVISED_CONVO = _revision(*_CONVO_BLOCKS)
+REVIEW = _object(
     {
-        "new_themes": _list_of(_object({"title": _TEXT, "description": _TEXT})),
+        "remarks": _list_of(
+            _object(
+                {
+                    "position": _INTEGER,
+                    "code": {"type": "string", "enum": list(get_args(RemarkCode))},
+                    "message": _TEXT,
+                }
+            )
+        )
+    }
+)
+
+# --- Texts, summaries and questions ---------------------------------------------------------------------
+
+THEMES = _object({"themes": _list_of(_object({"title": _TEXT, "description": _TEXT}))})
+ASSIGNMENT = _object(
+    {
         "texts": _list_of(
             _object(
                 {
                     "n": _INTEGER,
-                    "themes": _list_of(_TEXT),
-                    "sentiment": {"type": "string", "enum": list(SENTIMENTS)},
+                    "themes": _list_of(_INTEGER),
+                    "sentiment": {"type": "string", "enum": [*SENTIMENTS, NO_OPINION]},
                 },
                 {"quote": _TEXT},
             )
@@ -104,3 +163,5 @@ BATCH_READING = _object(
     }
 )
 SUMMARY = _object({"summary": _TEXT})
+CLAIMS = _object({"claims": _list_of(_object({"text": _TEXT, "references": _list_of(_TEXT)}))})
+FURTHER_QUESTION = _object({"is_clear": _FLAG, "question": _TEXT})

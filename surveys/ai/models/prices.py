@@ -1,4 +1,4 @@
-"""What we know about the models: the prices of their tokens, and whether they accept an effort."""
+"""What we know about models: the prices of their tokens, what their caches demand, and their settings."""
 
 from __future__ import annotations
 
@@ -39,24 +39,32 @@ class TokenPrices:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """Facts about one model. `long_prices` apply to inputs of more than `long_from` tokens, if it has any."""
+    """Facts about one model. `long_prices` apply to inputs of more than `long_from` tokens, if it has any.
+
+    A beginning of fewer than `cacheable_from` tokens is not cached.
+    """
 
     prices: TokenPrices
     accepts_effort: bool = True
+    cacheable_from: int = 1_024
     long_from: int = 0
     long_prices: TokenPrices | None = None
 
 
-# From the provider's pages on its models and prices (platform.claude.com/docs), read on 21 November 2026.
+# From the provider's pages on its models and prices (platform.claude.com/docs), read on 21 November 2026. A
+# model that is missing here, as every model of another provider, has no known price: None, never 0.
 MODELS: Mapping[str, ModelInfo] = {
     "claude-opus-5-5": ModelInfo(TokenPrices(4.0, 20.0, 5.0, 0.2)),
     "claude-sonnet-5-5": ModelInfo(TokenPrices(2.0, 10.0, 2.5, 0.1)),
     "claude-haiku-5-5": ModelInfo(
         TokenPrices(0.1, 0.5, 0.125, 0.01),
+        cacheable_from=4_096,  # as of its predecessor; what holds for this one could not be looked up
         long_from=100_000,
         long_prices=TokenPrices(0.5, 2.5, 0.625, 0.05),
     ),
-    "claude-haiku-4-5": ModelInfo(TokenPrices(1.0, 5.0, 1.25, 0.1), accepts_effort=False),
+    "claude-haiku-4-5": ModelInfo(
+        TokenPrices(1.0, 5.0, 1.25, 0.1), accepts_effort=False, cacheable_from=4_096
+    ),
 }
 
 
@@ -72,3 +80,8 @@ def cost_of(model: str, usage: TokenUsage) -> float | None:
 def accepts_effort(model: str) -> bool:
     """Whether a model has the `effort` setting. Other models refuse a request that contains it."""
     return model in MODELS and MODELS[model].accepts_effort
+
+
+def can_cache(model: str, *, characters: int) -> bool:
+    """Whether a beginning of this length may be cached. A token has about four characters."""
+    return model in MODELS and characters / 4 >= MODELS[model].cacheable_from

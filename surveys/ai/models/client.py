@@ -1,0 +1,228 @@
+"""The client of an API: one request with its retries, one line in the log, and its price.
+
+Neither the log nor the message of an error contains a key, or anything of what was sent or received.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import httpx2
+import structlog
+
+from surveys.ai import spending
+from surveys.ai.models import prices
+from surveys.ai.models.failures import NO_MESSAGE, TIMED_OUT, TOO_LONG, Failure, RequestFailed
+from surveys.ai.models.identifiers import safe_identifier
+from surveys.ai.models.json_values import JsonObject, parse_object
+from surveys.ai.models.prices import TokenUsage
+from surveys.ai.models.request import ModelRequest, UnusableResponseError
+from surveys.ai.spending import Spending
+
+PAUSES = (0.5, 2.0)  # seconds before the second and the third attempt
+MAX_PAUSE = 8.0
+MAX_RESPONSE_BYTES = 2_000_000
+SECONDS_TO_CONNECT = 5.0
+_MIN_SHARE_OF_TIME = 1 / 3  # of a request's seconds: with less time left, another attempt would be in vain
+
+Result = TypeVar("Result")
+log = structlog.get_logger("colloquy.ai")
+
+# httpx2 logs a line for each request, which says less than ours.
+logging.getLogger("httpx2").setLevel(logging.WARNING)
+
+
+class StreamedResponse(Protocol):
+    """What the SDKs return for a request whose response is read bit by bit."""
+
+    @property
+    def headers(self) -> httpx2.Headers: ...
+
+    def iter_bytes(self) -> Any: ...
+
+
+@dataclass(slots=True)
+class Call:
+    """What the log will say about a request."""
+
+    began_at: float
+    attempts: int = 0
+    request_id: str | None = None
+    stop_reason: str | None = None
+    usage: TokenUsage = field(default_factory=TokenUsage)
+
+
+class ModelClient(ABC):
+    """A client of an SDK. All threads share it and its connections; its `httpx2.Client` is thread-safe.
+
+    `pause` sleeps for a number of seconds, and `clock` returns monotonic seconds.
+    """
+
+    provider: ClassVar[str]
+    request_id_header: ClassVar[str]
+    errors: ClassVar[tuple[type[Exception], ...]]  # of the SDK and the transport, for attempts that fail
+    stop_reasons: ClassVar[frozenset[str]]  # those that may be written to the log
+
+    def __init__(
+        self,
+        *,
+        pause: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pause, self._clock = pause, clock
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+    @abstractmethod
+    def _open(
+        self, request: ModelRequest, timeout: httpx2.Timeout
+    ) -> AbstractContextManager[StreamedResponse]:
+        """Send a request."""
+
+    @abstractmethod
+    def _failure_of(self, error: Exception) -> Failure:
+        """Describe an error of the SDK. Raises UnusableResponseError if a smaller request may succeed."""
+
+    @abstractmethod
+    def _text_of(self, message: JsonObject, call: Call) -> str:
+        """What the model wrote. Notes the usage and the stop reason. Raises UnusableResponseError."""
+
+    def send(
+        self, request: ModelRequest, parse: Callable[[JsonObject], Result], *, deadline: float
+    ) -> Result:
+        """Send a request and return what `parse` makes of the JSON object in the response.
+
+        `deadline` is a moment of the clock, after which no attempt is made. Raises ProviderError.
+        """
+        call = Call(began_at=self._clock())
+        outcome, failure = "fault", None
+        try:
+            message = self._message(request, call, deadline=deadline)
+            result = parse(parse_object(self._text_of(message, call)))
+            outcome = "answered"
+            return result
+        except UnusableResponseError as unusable:
+            outcome = unusable.outcome
+            raise
+        except RequestFailed as failed:
+            outcome, failure = failed.failure.outcome, failed.failure
+            raise failure.as_error() from None
+        finally:
+            self._record(request, call, outcome, failure)
+
+    def _message(self, request: ModelRequest, call: Call, *, deadline: float) -> JsonObject:
+        """The API's message, after as many attempts as make sense."""
+        while True:
+            call.attempts += 1
+            try:
+                return self._attempt(request, call, seconds=min(request.seconds, deadline - self._clock()))
+            except self.errors as error:
+                call.request_id = safe_identifier(getattr(error, "request_id", None))
+                failure = self._failure_of(error)
+            pause = self._next_pause(request, call, failure, deadline=deadline)
+            if pause is None:
+                raise RequestFailed(failure)
+            self._pause(pause)
+
+    def _next_pause(
+        self, request: ModelRequest, call: Call, failure: Failure, *, deadline: float
+    ) -> float | None:
+        """Seconds until the next attempt; None if there should be none."""
+        if not failure.is_temporary or not request.may_retry or call.attempts > len(PAUSES):
+            return None
+        pause = failure.retry_after or PAUSES[call.attempts - 1]
+        time_left = deadline - self._clock() - pause
+        return None if pause > MAX_PAUSE or time_left < request.seconds * _MIN_SHARE_OF_TIME else pause
+
+    def _attempt(self, request: ModelRequest, call: Call, *, seconds: float) -> JsonObject:
+        if seconds <= 0:
+            raise RequestFailed(TIMED_OUT)
+        ends_at = self._clock() + seconds
+        timeout = httpx2.Timeout(seconds, connect=min(SECONDS_TO_CONNECT, seconds))
+        with self._open(request, timeout) as response:
+            call.request_id = safe_identifier(response.headers.get(self.request_id_header))
+            raw = bytearray()
+            for chunk in response.iter_bytes():
+                raw += chunk
+                if len(raw) > MAX_RESPONSE_BYTES:
+                    raise RequestFailed(TOO_LONG)
+                # The SDK's timeout is for each read, and starts again with every byte.
+                if self._clock() > ends_at:
+                    raise httpx2.ReadTimeout("The response took too long.")
+        return _parse_message(bytes(raw))
+
+    def _record(self, request: ModelRequest, call: Call, outcome: str, failure: Failure | None) -> None:
+        """Write the log line, and count what the call has cost."""
+        cost = prices.cost_of(request.model, call.usage)
+        fields: dict[str, object] = {
+            "provider": self.provider,
+            "model": request.model,
+            "purpose": request.purpose,
+            "outcome": outcome,
+            "attempts": call.attempts,
+            "duration_ms": round((self._clock() - call.began_at) * 1000),
+            "provider_request_id": call.request_id,
+            "stop_reason": call.stop_reason if call.stop_reason in self.stop_reasons else "unknown",
+            "input_tokens": call.usage.input,
+            "output_tokens": call.usage.output,
+            "cache_write_tokens": call.usage.cache_writes,
+            "cache_read_tokens": call.usage.cache_reads,
+            "cost_usd": cost,
+        }
+        if call.stop_reason is None:
+            fields["stop_reason"] = None
+        if failure is not None:
+            fields |= {"status": failure.status, "code": failure.code}
+        if failure is not None and failure.is_configuration:
+            log.error("ai.asked", **fields)
+        elif outcome == "answered":
+            log.info("ai.asked", **fields)
+        else:
+            log.warning("ai.asked", **fields)
+        spending.record(
+            Spending(1, call.usage.input, call.usage.output, cost),
+            provider=self.provider,
+            model=request.model,
+            purpose=request.purpose,
+            outcome=outcome,
+            cached_tokens=call.usage.cache_reads,
+        )
+
+
+# --- Responses ------------------------------------------------------------------------------------------
+
+
+def _parse_message(raw: bytes) -> JsonObject:
+    try:
+        return parse_object(raw.decode("utf-8"))
+    except (UnusableResponseError, UnicodeDecodeError):
+        raise RequestFailed(NO_MESSAGE) from None
+
+
+def declined() -> UnusableResponseError:
+    """The error for a refusal of the model."""
+    return UnusableResponseError("The AI model declined to answer this.", outcome="refused")
+
+
+def cut_off() -> UnusableResponseError:
+    """The error for an answer without its end. A longer one would not be finished in time."""
+    return UnusableResponseError("The AI model's answer was too long and was cut off.", outcome="cut_off")
+
+
+def empty() -> UnusableResponseError:
+    """The error for an answer without a text."""
+    return UnusableResponseError("The AI model returned an empty answer.", outcome="empty")
+
+
+def token_count(usage: object, key: str) -> int:
+    """A count of tokens; 0 if it is missing or no whole number."""
+    value = usage.get(key) if isinstance(usage, Mapping) else None
+    return value if type(value) is int and value >= 0 else 0

@@ -1,0 +1,90 @@
+"""Claims about results, remarks on questions, and further questions, as a model writes them: checked."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from surveys.ai.models.json_values import (
+    JsonObject,
+    as_flag,
+    as_integer,
+    as_list,
+    as_objects,
+    as_text,
+    malformed,
+)
+from surveys.ai.models.plain_text import as_plain_line
+from surveys.ai.numbers import unfounded
+from surveys.ai.provider import (
+    MAX_FURTHER_QUESTION,
+    Claim,
+    FollowUpRequest,
+    Remark,
+    RemarkCode,
+    ResultsQuestion,
+)
+
+MAX_CLAIMS = 8
+MAX_REMARKS = 60
+_MAX_CLAIM = 400  # characters
+_MAX_REMARK = 300
+_END_OF_SENTENCE = re.compile(r"[.!?…。！？؟](?=\s|$)")
+_QUESTION_MARKS = ("?", "？", "؟")
+# A respondent must not take what a model writes for a promise or an opinion of the community.
+_PROMISES = re.compile(
+    r"\b(?:we|i)(?:['’]ll| will| promise| guarantee| think| believe| agree| can offer)\b"
+    r"|\bsorry\b|\bapologi[sz]"
+    r"|\bwir (?:werden|versprechen|garantieren|finden|bieten)\b|\bich (?:finde|denke|glaube|verspreche)\b"
+    r"|\bleider\b|\btut (?:mir|uns) leid\b|\bentschuldig"
+    r"|\bnous (?:allons|promettons|pensons)\b|\bje (?:pense|crois|promets)\b|\bdésolé|\bmalheureusement\b"
+    r"|\bvamos a\b|\bcreo que\b|\bpromet(?:o|emos)\b|\blo siento\b|\blo sentimos\b|\blamentamos\b"
+    r"|\bnós vamos\b|\bacho que\b|\bachamos que\b|\bsinto muito\b|\bsentimos muito\b",
+    re.IGNORECASE,
+)
+
+
+def read_claims(response: JsonObject, question: ResultsQuestion) -> list[Claim]:
+    """The claims whose figures exist and bear out all their numbers, each without unknown references."""
+    if not isinstance(response.get("claims"), list):
+        raise malformed()
+    figures = {figure.reference: figure for figure in question.figures}
+    claims = []
+    for entry in as_objects(response["claims"], most=200):
+        text = as_plain_line(entry.get("text"), most=_MAX_CLAIM)
+        given = [as_text(reference) for reference in as_list(entry.get("references"), most=200)]
+        references = tuple(dict.fromkeys(reference for reference in given if reference in figures))
+        named = [figures[reference] for reference in references]
+        sources = [each for figure in named for each in (figure.text, figure.value)]
+        if text and named and not unfounded(text, sources):
+            claims.append(Claim(text, references))
+    return claims[:MAX_CLAIMS]
+
+
+def read_remarks(response: JsonObject, *, count: int) -> list[Remark]:
+    """The remarks on one of the `count` blocks, one of each code for a block."""
+    if not isinstance(response.get("remarks"), list):
+        raise malformed()
+    remarks: dict[tuple[int, str], Remark] = {}
+    for entry in as_objects(response["remarks"], most=1_000):
+        position, code = as_integer(entry.get("position")), as_text(entry.get("code"))
+        message = as_plain_line(entry.get("message"), most=_MAX_REMARK)
+        if position is not None and 0 <= position < count and code in get_args(RemarkCode) and message:
+            remarks.setdefault((position, code), Remark(position, code, message))
+    return sorted(remarks.values(), key=lambda remark: remark.position)[:MAX_REMARKS]
+
+
+def read_further_question(response: JsonObject, request: FollowUpRequest) -> str | None:
+    """The further question if it is one sentence, new, and neither a promise nor an opinion; else None."""
+    if as_flag(response.get("is_clear")):
+        return None
+    question = as_plain_line(response.get("question"), most=2 * MAX_FURTHER_QUESTION)
+    is_one_question = question.endswith(_QUESTION_MARKS) and len(_END_OF_SENTENCE.findall(question)) == 1
+    asked = {_key(request.prompt), *(_key(earlier) for earlier, _ in request.earlier)}
+    is_new = _key(question) not in asked
+    is_short = len(question) <= MAX_FURTHER_QUESTION
+    return question if is_one_question and is_short and is_new and not _PROMISES.search(question) else None
+
+
+def _key(question: str) -> str:
+    return " ".join(question.casefold().split())

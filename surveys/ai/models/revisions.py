@@ -1,0 +1,260 @@
+"""Changes of a script: the script as a model reads it, and what it writes put over the stored script.
+
+A model writes blocks in a simpler form than the one of our API. So what it leaves as it was shown keeps the
+stored value, and what that form cannot express (pictures, rewards, complex logic) is never lost. A stored
+option keeps its value, to which answers and logic point: another wording becomes its label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from surveys.ai.models.json_values import JsonObject, as_integer, as_objects, as_text, malformed
+from surveys.ai.models.scripts import BLOCK_TYPES, Fields, is_scored, read_block, read_sentences
+from surveys.ai.provider import ProposedScript, RevisionRequest
+from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.rules import naming
+from surveys.engine.script import title_case
+
+KEPT = "kept"
+Block = Mapping[str, Any]  # as our API returns it
+_LABELS = ("label_left", "label_right")
+_PLAIN = (
+    "name",
+    "prompt",
+    "section",
+    "required",
+    "min",
+    "max",
+    "randomize_options",
+    "rank_top_n",
+    "correct_answer_index",
+    "when_correct",
+    "when_incorrect",
+    "calculated_formula",
+)
+
+
+# --- Showing --------------------------------------------------------------------------------------------
+
+
+def shown_script(blocks: Sequence[Block]) -> list[dict[str, object]]:
+    """The blocks of a script in the form in which a model writes them, with the ids of blocks and options."""
+    texts = {_key(block): {option["value"]: _text(option) for option in _options(block)} for block in blocks}
+    return [_shown_block(block, texts) for block in blocks]
+
+
+def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    if block["type"] not in BLOCK_TYPES:
+        return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
+    shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
+    shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
+    shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
+    if "options" in shown_fields(block["type"]):
+        shown["options"] = [_shown_option(option) for option in _options(block)]
+    shown["show_when"] = list(_shown_conditions(block.get("show_when"), texts))
+    return shown
+
+
+def shown_fields(type_: str) -> Sequence[str]:
+    """The fields that a model sees of a block of this type beside those of every block."""
+    return ("options",) if type_ in ("single_punch", "multi_punch", "ranking") else ()
+
+
+def _shown_option(option: Mapping[str, Any]) -> dict[str, object]:
+    shown = {"id": option.get("id") or 0, "value": _text(option)}
+    if option.get("emoji"):
+        shown["emoji"] = option["emoji"]
+    if option.get("score_values"):
+        scores = option["score_values"].items()
+        shown["scores"] = [{"bucket": bucket, "points": points} for bucket, points in scores]
+    if option.get("anchor_position") == "last":
+        shown["stays_last"] = True
+    return shown
+
+
+def _shown_conditions(
+    condition: Mapping[str, Any] | None, texts: Mapping[str, Mapping[str, str]]
+) -> Iterator[dict[str, object]]:
+    """The comparisons that must all hold; none for a condition that the model's form cannot express."""
+    leaves = [] if condition is None else condition.get("all") or [condition]
+    if not all(isinstance(leaf, Mapping) and "op" in leaf for leaf in leaves):
+        return
+    for leaf in leaves:
+        subject = leaf.get("block") or leaf.get("variable") or ""
+        known = texts.get(title_case(subject), {})
+        yield {"block": subject, "op": leaf["op"], "value": _mapped(leaf.get("value"), known)}
+
+
+def _mapped(value: object, texts: Mapping[str, str]) -> object:
+    if isinstance(value, list):
+        return [_mapped(each, texts) for each in value]
+    return texts.get(value, value) if isinstance(value, str) else value
+
+
+def _options(block: Block) -> Sequence[Mapping[str, Any]]:
+    return block.get("options") or ()
+
+
+def _text(option: Mapping[str, Any]) -> str:
+    return str(option.get("label") or option["value"])
+
+
+def _key(block: Block) -> str:
+    return title_case(block.get("name") or "")
+
+
+# --- Reading --------------------------------------------------------------------------------------------
+
+
+def read_revision(response: JsonObject, request: RevisionRequest) -> ProposedScript:
+    """Put what the model wrote over the stored script. Raises UnusableResponseError if it is not a script."""
+    raw_blocks = as_objects(response.get("blocks"), most=MAX_BLOCKS)
+    stored: dict[int, Block] = {block["id"]: block for block in _with_ids(request.blocks)}
+    pairs = list(_pairs(raw_blocks, stored))
+    if not pairs:
+        raise malformed()
+    names = frozenset(as_text(raw.get("name")) for raw, _ in pairs) | {
+        str(block.get("name")) for block in stored.values()
+    }
+    values = _values_by_text(pairs, request.blocks)
+    shown = {raw["id"]: raw for raw in shown_script(request.blocks)}
+    blocks = []
+    for raw, block in pairs:
+        if block is None:
+            blocks.append(_with_values(read_block(raw, names), values))
+        elif raw.get("type") == block["type"]:
+            blocks.append(_changed(block, raw, shown[block["id"]], values))
+        else:
+            blocks.append(dict(block))
+    for position, changed in enumerate(blocks):
+        if "position" in changed:
+            changed["position"] = position
+    return ProposedScript(
+        naming.named(blocks),
+        scoring_enabled=any(map(is_scored, blocks)),
+        understood=read_sentences(response.get("understood")),
+        unmet=read_sentences(response.get("unmet")),
+    )
+
+
+def _with_ids(blocks: Iterable[Block]) -> Iterator[Block]:
+    return (block for block in blocks if isinstance(block.get("id"), int))
+
+
+def _pairs(
+    raw_blocks: Iterable[JsonObject], stored: Mapping[int, Block]
+) -> Iterator[tuple[JsonObject, Block | None]]:
+    """Each block that the model wrote with the stored one of its id; None for a new block.
+
+    A stored block counts once, and only for its type.
+    """
+    seen: set[int] = set()
+    for raw in raw_blocks:
+        block_id = as_integer(raw.get("id")) or 0
+        block = stored.get(block_id) if block_id not in seen else None
+        if raw.get("type") == KEPT:
+            if block is None:
+                continue
+        elif block is not None and block["type"] != raw.get("type"):
+            block = None
+        if block is not None:
+            seen.add(block_id)
+        yield raw, block
+
+
+def _values_by_text(
+    pairs: Iterable[tuple[JsonObject, Block | None]], blocks: Iterable[Block]
+) -> dict[str, dict[str, str]]:
+    """The values of stored options by the texts they had and have now, for each block by its name."""
+    values = {_key(block): {_text(option): option["value"] for option in _options(block)} for block in blocks}
+    for raw, block in pairs:
+        by_id = {option.get("id"): option["value"] for option in _options(block or {})}
+        for option in as_objects(raw.get("options"), most=MAX_OPTIONS) if block else ():
+            if (value := by_id.get(as_integer(option.get("id")))) is not None:
+                values[_key(block or {})][as_text(option.get("value"))] = value
+    return values
+
+
+def _with_values(block: Fields, values: Mapping[str, Mapping[str, str]]) -> Fields:
+    """The block with the values of options where its condition has their texts."""
+    condition = block.get("show_when")
+    if condition is None:
+        return block
+    leaves = condition.get("all") or [condition]
+    mapped = [
+        {**leaf, "value": _mapped(leaf["value"], values.get(title_case(leaf.get("block") or ""), {}))}
+        for leaf in leaves
+    ]
+    return {**block, "show_when": {"all": mapped} if len(mapped) > 1 else mapped[0]}
+
+
+def _changed(
+    block: Block,
+    raw: JsonObject,
+    shown: JsonObject,
+    values: Mapping[str, Mapping[str, str]],
+) -> Fields:
+    """The stored block with what differs between what the model was shown and what it wrote."""
+    # Without the names of blocks, a token like `[q3]` stays the position that it is in the stored script.
+    before, after = (read_block(each, frozenset()) for each in (shown, raw))
+    changed = dict(block)
+    differing = {key for key in before | after if before.get(key) != after.get(key)}
+    for key in differing - {"name", "options", "scale", "show_when", "correct_answer_index"}:
+        changed[key] = after.get(key)
+    if "scale" in differing:
+        labels = {key: (after.get("scale") or {}).get(key) for key in _LABELS}
+        changed["scale"] = {**(block.get("scale") or {}), **labels}
+    if "show_when" in differing:
+        for key in ("precondition", "hide_when"):
+            changed.pop(key, None)
+        changed["show_when"] = _with_values(after, values).get("show_when")
+    has_options = "options" in differing or _ids(raw) != _ids(shown)
+    if has_options:
+        changed["options"] = _changed_options(block, raw, after)
+    if block["type"] == "single_punch" and (has_options or "correct_answer_index" in differing):
+        _set_correct_answer(changed, block, raw, after)
+    return changed
+
+
+def _ids(raw: JsonObject) -> list[int | None]:
+    return [as_integer(option.get("id")) for option in as_objects(raw.get("options"), most=MAX_OPTIONS)]
+
+
+def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Fields]:
+    """The options as the model wrote them, over the stored ones of the same ids, in their new order."""
+    stored = {option.get("id"): option for option in _options(block)}
+    options = []
+    for option_id, option in zip(_ids(raw), after.get("options", ()), strict=True):
+        before = stored.pop(option_id, None) if option_id else None
+        if before is None:
+            options.append(option)
+            continue
+        text = option["value"]
+        changed = {key: value for key, value in before.items() if key != "display_order"}
+        if text != _text(before):
+            changed["label"] = None if text == before["value"] else text
+        changed["emoji"] = option.get("emoji")
+        changed["anchor_position"] = option.get("anchor_position")
+        if "score_values" in before or "score_values" in option:
+            changed["score_values"] = option.get("score_values")
+        options.append(changed)
+    return options
+
+
+def _set_correct_answer(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
+    """Name the correct option by its id if it has one, since its index may be another one now."""
+    index, ids = after.get("correct_answer_index"), _ids(raw)
+    option_id = ids[index] if index is not None and 0 <= index < len(ids) else None
+    if option_id and option_id in (block.get("correct_answer_ids") or ()):
+        changed.pop("correct_answer_index", None)
+        return
+    for key in ("correct_answer_ids", "correct_answer_index"):
+        changed.pop(key, None)
+    known = {option.get("id") for option in _options(block)}
+    if option_id and option_id in known:
+        changed["correct_answer_ids"] = [option_id]
+    elif index is not None:
+        changed["correct_answer_index"] = index

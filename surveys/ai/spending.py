@@ -1,0 +1,107 @@
+"""What the calls to a model take: added up for whoever measures, and for the metrics of the installation.
+
+    with measure() as spent:            # in the thread that calls the provider
+        provider.assign_themes(batch)
+    spent.cost_usd                      # None if a price is not known
+
+A thread that is started inside the block measures by itself, unless it runs in a copy of the context.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from django.conf import settings
+from redis.exceptions import RedisError
+
+from communities.ground import redis_connection
+
+# Hashes in Redis; their fields are the labels of a metric, joined by `|`.
+CALLS, TOKENS, COSTS = "colloquy:ai:calls", "colloquy:ai:tokens", "colloquy:ai:costs"
+log = structlog.get_logger("colloquy.ai")
+
+
+@dataclass(slots=True)
+class Spending:
+    """The calls of a piece of work, their tokens, and their price. Threads may add to it at the same time.
+
+    `input_tokens` include those read from a cache. `cost_usd` is None if the price of any call is not known.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, other: Spending) -> None:
+        """Add another spending, such as that of one call or of another thread."""
+        with self._lock:
+            self.calls += other.calls
+            self.input_tokens += other.input_tokens
+            self.output_tokens += other.output_tokens
+            if self.cost_usd is not None:
+                is_known = other.cost_usd is not None
+                self.cost_usd = round(self.cost_usd + (other.cost_usd or 0), 6) if is_known else None
+
+
+_measured: ContextVar[tuple[Spending, ...]] = ContextVar("measured", default=())
+
+
+@contextmanager
+def measure() -> Iterator[Spending]:
+    """Add up what is spent inside the block. Blocks may be nested: each has the whole of its own."""
+    spent = Spending()
+    token = _measured.set((*_measured.get(), spent))
+    try:
+        yield spent
+    finally:
+        _measured.reset(token)
+
+
+def record(
+    spent: Spending, *, provider: str, model: str, purpose: str, outcome: str, cached_tokens: int
+) -> None:
+    """Add one call to what is being measured, and to the metrics."""
+    for each in _measured.get():
+        each.add(spent)
+    if settings.METRICS:
+        labels = f"{provider}|{model.replace('|', '_')}|{purpose}"
+        try:
+            with redis_connection.client().pipeline(transaction=False) as pipeline:
+                pipeline.hincrby(CALLS, f"{labels}|{outcome}", spent.calls)
+                pipeline.hincrby(TOKENS, f"{labels}|input", spent.input_tokens - cached_tokens)
+                pipeline.hincrby(TOKENS, f"{labels}|cached", cached_tokens)
+                pipeline.hincrby(TOKENS, f"{labels}|output", spent.output_tokens)
+                pipeline.hincrbyfloat(COSTS, labels, spent.cost_usd or 0)
+                pipeline.execute()
+        except RedisError as error:
+            log.warning("ai.not_counted", cause=type(error).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all processes have spent since Redis was last empty, by the labels of the metrics."""
+
+    calls: Mapping[tuple[str, ...], float]  # by provider, model, purpose and outcome
+    tokens: Mapping[tuple[str, ...], float]  # by provider, model, purpose and kind
+    costs: Mapping[tuple[str, ...], float]  # by provider, model and purpose; a price that is not known is 0
+
+
+def totals() -> Totals:
+    """Read the totals. Raises RedisError."""
+    with redis_connection.client().pipeline(transaction=False) as pipeline:
+        for name in (CALLS, TOKENS, COSTS):
+            pipeline.hgetall(name)
+        calls, tokens, costs = pipeline.execute()
+    return Totals(_by_labels(calls), _by_labels(tokens), _by_labels(costs))
+
+
+def _by_labels(raw: Any) -> dict[tuple[str, ...], float]:
+    return {tuple(labels.decode().split("|")): float(value) for labels, value in raw.items()}

@@ -1,0 +1,397 @@
+"""Changes of a script by a model: what stays, what changes, and that the result can be written."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from surveys.ai.claude import ClaudeProvider
+from surveys.ai.models import schemas
+from surveys.ai.models.revisions import shown_script
+from surveys.ai.provider import Correction, ProviderError, RevisionRequest
+from surveys.engine.intake.serialization import script_as_json
+from surveys.engine.language import conditions
+from surveys.engine.script import ActionConfig, Block, Option, Scale, Script
+from surveys.services.scripts import editing as scripts
+from tests.support.ai.improvisation import data_in, improvise
+from tests.support.ai.loopback import Loopback
+from tests.support.ai.request_rules import mismatches
+
+LIKED = {"block": "liked", "op": "eq", "value": "no"}
+EITHER = {"any": [LIKED, LIKED]}  # more than a model's form can express
+STORED = Script(
+    scoring_enabled=True,
+    blocks=(
+        Block(id=1, name="hello", section="intro", type="content_block", prompt="Hello.", color="5865F2"),
+        Block(
+            id=2,
+            name="liked",
+            type="single_punch",
+            prompt="Did you like it?",
+            required=True,
+            image_url="https://example.org/a.png",
+            correct_answer_ids=(21,),
+            when_correct="Right.",
+            options=(
+                Option(
+                    id=21,
+                    value="yes",
+                    label="Yes, I did",
+                    display_order=0,
+                    score_values={"score": Decimal(2)},
+                ),
+                Option(id=22, value="no", display_order=1, emoji="👎"),
+            ),
+        ),
+        Block(
+            id=3,
+            name="why",
+            type="open_text",
+            prompt="Why not?",
+            show_when=LIKED,
+            precondition=conditions.compile(LIKED, hide=False),
+        ),
+        Block(
+            id=4,
+            name="stars",
+            type="rating",
+            prompt="How many stars?",
+            min=1,
+            max=5,
+            scale=Scale(icon="stars", label_left="Few"),
+            show_when=EITHER,
+            precondition=conditions.compile(EITHER, hide=False),
+        ),
+        Block(
+            id=5,
+            name="reward",
+            type="action_block",
+            prompt="For you.",
+            action_kind="give_xp",
+            action_config=ActionConfig(xp_amount=5),
+        ),
+    ),
+)
+BLOCKS = [{**block, "position": n} for n, block in enumerate(script_as_json(STORED))]
+REQUEST = RevisionRequest(BLOCKS, "shorter", "convo")
+SHOWN: list[dict[str, Any]] = shown_script(BLOCKS)
+KEPT: list[dict[str, Any]] = [{"type": "kept", "id": block["id"]} for block in BLOCKS]
+
+
+def without_positions(blocks: Any) -> list[dict[str, Any]]:
+    return [{key: value for key, value in block.items() if key != "position"} for block in blocks]
+
+
+def revised(claude: ClaudeProvider, anthropic: Loopback, *blocks: dict[str, Any]) -> list[dict[str, Any]]:
+    """The script after a response with these blocks, which can be written, without positions."""
+    response = {"blocks": list(blocks), "understood": [], "unmet": []}
+    assert mismatches(response, schemas.REVISED_CONVO) == []
+    anthropic.queue(response)
+    proposed = claude.revise_script(REQUEST)
+    assert [block["position"] for block in proposed.blocks if "position" in block] == [
+        n for n, block in enumerate(proposed.blocks) if "position" in block
+    ]
+    _, violations = scripts.read_new(
+        {"blocks": [_unstored(block) for block in proposed.blocks]},
+        is_poll=False,
+        scoring_enabled=True,
+        bucket_names=(),
+        chat=False,
+        xp_limit=None,
+    )
+    assert [violation.message for violation in violations] == []
+    return without_positions(proposed.blocks)
+
+
+def _unstored(block: Any) -> dict[str, Any]:
+    """The block as one for a new script, which has no ids yet."""
+    options = block.get("options")
+    correct = block.get("correct_answer_ids")
+    fields = {key: value for key, value in block.items() if key not in ("id", "correct_answer_ids")}
+    if options:
+        fields["options"] = [
+            {key: value for key, value in option.items() if key != "id"} for option in options
+        ]
+    if correct:
+        ids = [option.get("id") for option in options]
+        fields["correct_answer_index"] = ids.index(correct[0])
+    return fields
+
+
+def test_a_model_reads_the_script_in_the_form_in_which_it_writes(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    claude.revise_script(RevisionRequest(BLOCKS, "In German", "convo", ("Fire Mage",), for_chat=True))
+
+    data = data_in(anthropic.requests[0].body)
+    assert {key: data[key] for key in data.keys() - {"script"}} == {
+        "instruction": "In German",
+        "type": "convo",
+        "bucket_keys": ["fire_mage"],
+        "for_chat": True,
+    }
+    assert data["script"] == [
+        {
+            "id": 1,
+            "type": "content_block",
+            "name": "hello",
+            "prompt": "Hello.",
+            "section": "intro",
+            "show_when": [],
+        },
+        {
+            "id": 2,
+            "type": "single_punch",
+            "name": "liked",
+            "prompt": "Did you like it?",
+            "section": "main",
+            "required": True,
+            "correct_answer_index": 0,
+            "when_correct": "Right.",
+            "options": [
+                {"id": 21, "value": "Yes, I did", "scores": [{"bucket": "score", "points": 2}]},
+                {"id": 22, "value": "no", "emoji": "👎"},
+            ],
+            "show_when": [],
+        },
+        {
+            "id": 3,
+            "type": "open_text",
+            "name": "why",
+            "prompt": "Why not?",
+            "section": "main",
+            "show_when": [LIKED],
+        },
+        {
+            "id": 4,
+            "type": "rating",
+            "name": "stars",
+            "prompt": "How many stars?",
+            "section": "main",
+            "min": 1,
+            "max": 5,
+            "label_left": "Few",
+            "show_when": [],
+        },
+        {"id": 5, "type": "kept", "shows": "For you."},
+    ]
+
+
+def test_a_script_that_is_kept_is_the_same(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    assert revised(claude, anthropic, *KEPT) == without_positions(BLOCKS)
+
+
+def written(index: int, **changes: Any) -> dict[str, Any]:
+    """A block as the model writes it if it changes nothing but this."""
+    shown = {"required": False, **SHOWN[index], **changes}
+    if shown["type"] in ("single_punch", "content_block"):
+        shown = {"randomize_options": False, **shown}
+    allowed = next(
+        kind["properties"]
+        for kind in schemas.REVISED_CONVO["properties"]["blocks"]["items"]["anyOf"]
+        if kind["properties"]["type"].get("const") == shown["type"]
+    )
+    return {key: value for key, value in shown.items() if key in allowed}
+
+
+def test_blocks_that_are_written_as_they_were_shown_are_the_same(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    again = [written(n) for n in range(4)]
+
+    blocks = revised(claude, anthropic, *again, KEPT[4])
+
+    assert blocks == without_positions(BLOCKS)
+
+
+def test_only_what_was_changed_changes(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    blocks = revised(
+        claude,
+        anthropic,
+        KEPT[0],
+        written(1, prompt="Gut?", name="renamed", when_correct=""),
+        KEPT[2],
+        written(3, prompt="Wie viele Sterne?", label_left="Wenige", label_right="Viele"),
+        KEPT[4],
+    )
+
+    expected = without_positions(BLOCKS)
+    expected[1] |= {"prompt": "Gut?", "when_correct": None}
+    expected[3] |= {
+        "prompt": "Wie viele Sterne?",
+        "scale": {
+            "icon": "stars",
+            "label_left": "Wenige",
+            "label_center": None,
+            "label_right": "Viele",
+        },
+    }
+    assert blocks == expected
+
+
+def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    options = [
+        {"id": 22, "value": "Nein", "emoji": "👎"},
+        {"id": 21, "value": "Ja", "scores": [{"bucket": "score", "points": 2}]},
+        {"id": 0, "value": "Weiß nicht", "stays_last": True},
+    ]
+    why = written(2, prompt="Warum?", show_when=[{"block": "liked", "op": "in", "value": ["Nein", "Ja"]}])
+
+    blocks = revised(
+        claude,
+        anthropic,
+        KEPT[0],
+        written(1, options=options, correct_answer_index=1),
+        why,
+        *KEPT[3:],
+    )
+
+    assert blocks[1]["options"] == [
+        {
+            "id": 22,
+            "value": "no",
+            "label": "Nein",
+            "emoji": "👎",
+            "anchor_position": None,
+            "score_values": None,
+        },
+        {
+            "id": 21,
+            "value": "yes",
+            "label": "Ja",
+            "emoji": None,
+            "anchor_position": None,
+            "score_values": {"score": 2},
+        },
+        {"value": "Weiß nicht", "anchor_position": "last"},
+    ]
+    assert blocks[1]["correct_answer_ids"] == [21]
+    assert blocks[2]["show_when"] == {"block": "liked", "op": "in", "value": ["no", "yes"]}
+    assert "precondition" not in blocks[2]
+    assert blocks[3] == without_positions(BLOCKS)[3]
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (0, {"correct_answer_ids": [22]}),
+        (1, {"correct_answer_index": 1}),
+    ],
+)
+def test_another_correct_answer_is_named_by_its_id_if_it_has_one(
+    claude: ClaudeProvider, anthropic: Loopback, index: int, expected: dict[str, Any]
+) -> None:
+    options = [{"id": 22, "value": "no", "emoji": "👎"}, {"id": 0, "value": "New"}]
+
+    blocks = revised(
+        claude,
+        anthropic,
+        KEPT[0],
+        written(1, options=options, correct_answer_index=index),
+    )
+
+    keys = blocks[1].keys() & {"correct_answer_ids", "correct_answer_index"}
+    assert {key: blocks[1][key] for key in keys} == expected
+
+
+def test_blocks_are_added_moved_and_removed(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    new = {
+        "id": 0,
+        "type": "open_text",
+        "name": "Price",
+        "prompt": "What about prices?",
+        "required": False,
+        "show_when": [{"block": "liked", "op": "eq", "value": "Yes, I did"}],
+    }
+
+    blocks = revised(claude, anthropic, KEPT[1], KEPT[3], new, KEPT[2])
+
+    assert [block.get("id") for block in blocks] == [2, 4, None, 3]
+    assert blocks[2] == {
+        "type": "open_text",
+        "name": "Price",
+        "prompt": "What about prices?",
+        "required": False,
+        "show_when": {"block": "liked", "op": "eq", "value": "yes"},
+    }
+
+
+@pytest.mark.parametrize("wrong", [{"type": "kept", "id": 99}, {"type": "kept", "id": 0}, KEPT[0]])
+def test_a_block_that_is_not_there_or_is_there_already_is_not_kept(
+    claude: ClaudeProvider, anthropic: Loopback, wrong: dict[str, Any]
+) -> None:
+    assert revised(claude, anthropic, KEPT[0], wrong, KEPT[1]) == without_positions(BLOCKS)[:2]
+
+
+def test_a_block_of_another_type_or_with_an_unknown_id_is_a_new_one(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    scale = {"name": "liked", "prompt": "How much?", "required": True, "show_when": []}
+
+    blocks = revised(
+        claude,
+        anthropic,
+        {"id": 2, "type": "nps", **scale},
+        {"id": 77, "type": "nps", **scale, "name": "again"},
+    )
+
+    assert [("id" in block, block["name"]) for block in blocks] == [(False, "liked"), (False, "again")]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {},
+        {"blocks": []},
+        {"blocks": [{"type": "kept", "id": 99}]},
+        {"blocks": [{"type": "action_block", "id": 5}]},
+        {"blocks": [{"type": "kept", "id": "1"}]},
+    ],
+)
+def test_what_is_no_script_is_refused(
+    claude: ClaudeProvider, anthropic: Loopback, response: dict[str, Any]
+) -> None:
+    anthropic.queue(response)
+
+    with pytest.raises(ProviderError, match="required form"):
+        claude.revise_script(REQUEST)
+
+
+def test_what_was_done_and_what_was_not_is_passed_on(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    anthropic.queue({"blocks": KEPT, "understood": ["Nothing."], "unmet": ["A picture.", " "]})
+
+    proposed = claude.revise_script(REQUEST)
+
+    assert (proposed.understood, proposed.unmet) == (("Nothing.",), ("A picture.",))
+    assert proposed.scoring_enabled
+
+
+def test_a_correction_contains_the_draft_and_its_violations(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    draft = claude.revise_script(REQUEST)
+    fault = {"field": "script.blocks[0].prompt", "code": "blank", "message": "`prompt` must not be blank."}
+
+    claude.revise_script(REQUEST, Correction(draft, [fault]))
+
+    asked = anthropic.requests[1]
+    data = data_in(asked.body)
+    assert data["violations"] == [fault]
+    assert data["draft"] == list(draft.blocks)
+    assert "every violation corrected" in asked.system
+    assert "A script to change" in asked.system
+
+
+@pytest.mark.parametrize("type_", ["convo", "poll"])
+def test_an_improvised_revision_matches_the_schema(
+    claude: ClaudeProvider, anthropic: Loopback, type_: str
+) -> None:
+    claude.revise_script(RevisionRequest(BLOCKS[:2], "shorter", type_))
+
+    (asked,) = anthropic.requests
+    assert asked.schema == (schemas.REVISED_POLL if type_ == "poll" else schemas.REVISED_CONVO)
+    assert improvise(asked.body)["blocks"][1] == {"type": "kept", "id": 2}
