@@ -50,14 +50,20 @@ class Spending:
                 is_known = other.cost_usd is not None
                 self.cost_usd = round(self.cost_usd + (other.cost_usd or 0), 6) if is_known else None
 
+    def as_json(self) -> dict[str, float | None]:
+        """What it says now, to be stored."""
+        with self._lock:
+            names = ("calls", "input_tokens", "output_tokens", "cost_usd")
+            return {name: getattr(self, name) for name in names}
+
 
 _measured: ContextVar[tuple[Spending, ...]] = ContextVar("measured", default=())
 
 
 @contextmanager
-def measure() -> Iterator[Spending]:
-    """Add up what is spent inside the block. Blocks may be nested: each has the whole of its own."""
-    spent = Spending()
+def measure(spent: Spending | None = None) -> Iterator[Spending]:
+    """Add up what is spent inside the block, to `spent` if given. Nested blocks each have the whole of theirs."""
+    spent = spent or Spending()
     token = _measured.set((*_measured.get(), spent))
     try:
         yield spent

@@ -82,5 +82,10 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(models.F('block'), django.db.models.functions.text.Lower('title'), condition=models.Q(('merged_into__isnull', True)), name='theme_title_once_in_a_question')],
             },
         ),
+        migrations.AddField(
+            model_name='analysis',
+            name='spending',
+            field=models.JSONField(blank=True, help_text='Calls to a model, their tokens, and their cost in dollars.', null=True),
+        ),
         migrations.RunSQL(READINGS_GO_WITH_ANSWERS, "DROP FUNCTION surveys_forget_reading() CASCADE"),
     ]

@@ -48,6 +48,10 @@ class Analysis(Job):
         null=True, blank=True, help_text="The `variables` of the API, as JSON."
     )
 
+    spending = models.JSONField(
+        null=True, blank=True, help_text="Calls to a model, their tokens, and their cost in dollars."
+    )
+
     class Meta:
         verbose_name_plural = "analyses"
         constraints = [

@@ -37,25 +37,27 @@ def anthropic() -> Iterator[Loopback]:
         yield loopback
 
 
+NAMED = {"themes": [{"title": "Long queue", "description": "Waiting took long."}]}
+
+
 def _reading(body: Any) -> dict[str, Any]:
     """Every answer that tells of it is about the queue; the quotes are true, made up, or somebody else's."""
-    answers = data_in(body)["answers"]
     texts = [
         {
             "n": each["n"],
-            "themes": ["Long queue"] if "queue" in each["text"] else ["Delight"],
+            "themes": [0] if "queue" in each["text"] else [],
             "sentiment": "negative" if "queue" in each["text"] else "positive",
             "quote": "everybody is delighted" if each["n"] else each["text"],
         }
-        for each in answers
+        for each in data_in(body)["answers"]
     ]
-    return {"new_themes": [{"title": "Long queue", "description": "Waiting took long."}], "texts": texts}
+    return {"texts": texts}
 
 
 def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopback) -> None:
     settings.AI_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "sk-ant-test"
     settings.ANTHROPIC_BASE_URL = anthropic.url
-    anthropic.queue(_reading, {"summary": "Many waited."}, {"summary": "Four answered."})
+    anthropic.queue(NAMED, _reading, {"summary": "Many waited."}, {"summary": "Four answered."})
     caller = Caller()
     give(caller.community, 2)
     listener(caller.community.pk, "analysis.completed", "analysis.failed")
@@ -82,10 +84,11 @@ def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopbac
     assert heard(caller.community.pk) == [
         ("analysis.completed", {"project_id": str(project.pk), "analysis": told})
     ]
-    assert len(anthropic.requests) == 3
-    assert data_in(anthropic.requests[0].body)["answers"][2]["text"] == INJECTION
-    assert INJECTION not in anthropic.requests[0].system
-    assert not [asked for asked in anthropic.requests[1:] if INJECTION in str(asked.body)]
+    naming, reading, *summaries = anthropic.requests
+    assert len(summaries) == 2
+    assert data_in(reading.body)["answers"][2]["text"] == INJECTION
+    assert INJECTION not in naming.system + reading.system
+    assert not [asked for asked in summaries if INJECTION in str(asked.body)]
 
 
 def test_an_overloaded_provider_fails_the_analysis_and_gives_the_credits_back(

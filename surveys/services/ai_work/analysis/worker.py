@@ -14,6 +14,7 @@ import math
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
@@ -39,6 +40,7 @@ from surveys.ai.provider import (
     TextReading,
     TextSample,
 )
+from surveys.ai.spending import Spending, measure
 from surveys.engine.flow.wording import heading
 from surveys.engine.script import Script
 from surveys.models import Analysis, Codebook, Job, Project, Theme
@@ -79,6 +81,7 @@ class AnalysisResult:
     counted: Figures
     summary: str | None = None
     generated_by: str | None = None
+    spent: Spending | None = None
 
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
@@ -152,6 +155,7 @@ class _TextAnalysis:
     read_count: int
     last: dict[str, str]  # by question and pass, the conversation of the last text that was read
     summaries: dict[str, str]  # by question
+    spent: Spending  # what calls to the provider took, also by earlier workers
     has_progressed: bool = False  # since the last checkpoint
 
     @classmethod
@@ -172,6 +176,7 @@ class _TextAnalysis:
             read_count=stored.get("read", 0),
             last=dict(stored.get("last", {})),
             summaries=dict(stored.get("summaries", {})),
+            spent=Spending(**stored.get("spent", {})),
         )
 
     def read(self) -> AnalysisResult:
@@ -179,6 +184,10 @@ class _TextAnalysis:
         if not has_texts or (not self.paid and not ai.provider_is_free() and self.wanted):
             return self._without_model()
         self._save(COUNTED)
+        with measure(self.spent):
+            return self._with_model()
+
+    def _with_model(self) -> AnalysisResult:
         provider = ai.get_provider()
         try:
             for block in self.questions:
@@ -193,7 +202,7 @@ class _TextAnalysis:
         summary = clean_text(provider.summarize_analysis(overview), MAX_SUMMARY)
         for block in self.questions:
             block["open_text"] = self._open_text(block)
-        return AnalysisResult(self.counted, summary or None, provider.name)
+        return AnalysisResult(self.counted, summary or None, provider.name, self.spent)
 
     def _without_model(self) -> AnalysisResult:
         """The result if there is nothing to read: a summary of the figures, without a model."""
@@ -325,7 +334,10 @@ class _TextAnalysis:
         if len(batches) == 1:
             return [provider.assign_themes(batches[0])]
         with ThreadPoolExecutor(len(batches), thread_name_prefix="reading") as threads:
-            calls = [threads.submit(provider.assign_themes, batch) for batch in batches]
+            calls = [
+                threads.submit(copy_context().run, provider.assign_themes, batch)  # so that the cost counts
+                for batch in batches
+            ]
             return [call.exception() or call.result() for call in calls]
 
     def _store(
@@ -429,7 +441,12 @@ class _TextAnalysis:
 
     def _save(self, progress: float) -> None:
         self.job.progress = max(self.job.progress, round(progress, 3))
-        checkpoint = {"read": self.read_count, "last": self.last, "summaries": self.summaries}
+        checkpoint = {
+            "read": self.read_count,
+            "last": self.last,
+            "summaries": self.summaries,
+            "spent": self.spent.as_json(),
+        }
         reset = {"deaths": 0} if self.has_progressed else {}
         self.has_progressed = False
         jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint=checkpoint, **reset)
@@ -456,6 +473,7 @@ def _complete(job: Analysis, result: AnalysisResult, *, at: datetime) -> None:
     if result.generated_by == LOCAL:  # the texts were deleted before all could be read
         _return_credits(own, project, own.unread_credits)
     own.progress = 1.0
+    own.spending = result.spent.as_json() if result.spent else None
     _end(own, project, at=at)
     finished = [Job.Status.COMPLETED, Job.Status.FAILED]
     if project.is_anonymous:  # the difference between two analyses would show what one person answered
