@@ -3,8 +3,8 @@
     answer_question(question)    claims of the form "What it is: its value."
 
 Every word of a question must be found in a figure, or say what kind of figure is wanted ("average", "most").
-So a question for which there is no figure, such as one about a group of people, gets no answer rather than one
-to another question.
+So a question for which there is no figure, such as one about a group of people, gets no answer, rather than
+the answer to another one.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ _LEAST = frozenset(_WORD.findall("least worst lowest fewest wenigsten seltensten
 # Words that say nothing of what is asked about.
 _EMPTY = frozenset(
     _WORD.findall(
-        "a an and are as at be by did do does for from give given had has have how i in is it its me many much my "
-        "of often on or our say show tell that the their them there they this to was we were what when where which "
-        "who will with would you your answer answered answers chosen choose chose picked option options people "
-        "members everybody respondents score survey result results number mentioned mention theme themes "
-        "was wie wer wo ist sind war wird wurde wurden haben hat der die das den dem ein eine einen und oder von "
-        "mit für im in am auf es zu viele viel welche welcher welches man leute mitglieder antwort antworten "
-        "gewählt genannt am "
-        "le la les de des du un une et ou est sont a ont que quel quelle quels quelles combien qui pour dans sur "
-        "el los las y o es son cuál cuáles cuántos cuántas cuánto qué quién para en por "
-        "os as e é são qual quais quantos quantas quanto que quem em no na por"
+        "a an and are as at be by did do does for from give given had has have how i in is it its me "
+        "many much my of often on or our say show tell that the their them there they this to was we "
+        "were what when where which who will with would you your answer answered answers chosen "
+        "choose chose picked option options people members everybody respondents score survey result "
+        "results number mentioned mention theme themes was wie wer wo ist sind war wird wurde wurden "
+        "haben hat der die das den dem ein eine einen und oder von mit für im in am auf es zu viele "
+        "viel welche welcher welches man leute mitglieder antwort antworten gewählt genannt am le la "
+        "les de des du un une et ou est sont a ont que quel quelle quels quelles combien qui pour "
+        "dans sur el los las y o es son cuál cuáles cuántos cuántas cuánto qué quién para en por os "
+        "as e é são qual quais quantos quantas quanto que quem em no na por"
     )
 )
 
