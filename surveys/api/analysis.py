@@ -73,7 +73,7 @@ class AnalysisOut(serializers.Serializer[Any]):
     response_count = serializers.IntegerField(help_text="Answered blocks.")
     credits_used = serializers.IntegerField(help_text="0 if it failed: credits are returned.")
     generated_by = serializers.CharField(
-        allow_null=True, help_text="Who wrote summaries and named themes: `anthropic` or `local`."
+        allow_null=True, help_text="Who wrote summaries and named themes: `anthropic`, `openai` or `local`."
     )
     summary = serializers.CharField(allow_null=True)
     scores = AnalysisScoreOut(

@@ -505,7 +505,7 @@ class GenerationOut(serializers.Serializer[Any]):
 
     status = StrictChoiceField(["pending", "completed", "failed"])
     generated_by = StrictTextField(
-        allow_null=True, help_text="`anthropic`, or `local` for the template library."
+        allow_null=True, help_text="`anthropic` or `openai`, or `local` for the template library."
     )
     error = StrictTextField(allow_null=True, help_text="Why there is no script.")
 

@@ -7,19 +7,29 @@ English for every locale, because each template would need a native speaker to w
 from __future__ import annotations
 
 from surveys.ai.local.drafts import builder
-from surveys.ai.local.summaries import analysis, open_question
+from surveys.ai.local.summaries import analysis, open_question, questions
 from surveys.ai.provider import (
     LOCAL,
     AnalysisOverview,
     BatchReading,
+    Claim,
     Correction,
+    FollowUpRequest,
     ProposedScript,
+    ProviderError,
+    ResultsQuestion,
+    RevisionRequest,
     ScriptRequest,
     TextBatch,
     TextFigures,
 )
 
 __all__ = ["LocalProvider"]
+
+NEEDS_A_MODEL = (
+    "Changing a script by an instruction needs a model. Change it in the editor, or ask the operator to "
+    "connect a model."
+)
 
 
 class LocalProvider:
@@ -36,6 +46,10 @@ class LocalProvider:
         """
         return builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
+    def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
+        """Refuse: templates cannot follow an instruction."""
+        raise ProviderError(NEEDS_A_MODEL)
+
     def read_texts(self, batch: TextBatch) -> BatchReading:
         """Assign answers to themes by the phrases that they share, and read sentiment from a lexicon."""
         # This loads scikit-learn, which takes more than a second and hundreds of megabytes. Workers that only
@@ -51,3 +65,10 @@ class LocalProvider:
     def summarize_analysis(self, overview: AnalysisOverview) -> str:
         """Put the figures of a whole analysis into sentences."""
         return analysis.summarize_analysis(overview)
+
+    def answer_question(self, question: ResultsQuestion) -> list[Claim]:
+        """Find the figures whose words are those of the question."""
+        return questions.answer_question(question)
+
+    def ask_further(self, request: FollowUpRequest) -> None:
+        """Ask nothing: a further question must take up what somebody has said."""
