@@ -235,13 +235,17 @@ class TextFigures:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOverview:
-    """The figures of a whole analysis, for a summary. `blocks` are AnalysisBlocks as our API returns them."""
+    """The figures of a whole analysis, for a summary. `blocks` are AnalysisBlocks as our API returns them.
+
+    `differences` are sentences in English about what stands out beyond chance, with the test that says so.
+    """
 
     name: str
     completion_count: int
     conversation_count: int
     blocks: Sequence[Mapping[str, object]]
     locale: str | None = None
+    differences: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ _measured: ContextVar[tuple[Spending, ...]] = ContextVar("measured", default=())
 
 @contextmanager
 def measure(spent: Spending | None = None) -> Iterator[Spending]:
-    """Add up what is spent inside the block, to `spent` if given. Nested blocks each have the whole of theirs."""
+    """Add up what is spent inside the block, to `spent` if given. Blocks may be nested: each has its own."""
     spent = spent or Spending()
     token = _measured.set((*_measured.get(), spent))
     try:

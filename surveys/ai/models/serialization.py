@@ -176,6 +176,7 @@ def serialize_overview(overview: AnalysisOverview) -> dict[str, object]:
         "conversation_count": overview.conversation_count,
         "completion_count": overview.completion_count,
         "blocks": [dict(_block_fields(block)) for block in questions[:_MAX_BLOCKS]],
+        "differences": list(overview.differences),
     }
 
 

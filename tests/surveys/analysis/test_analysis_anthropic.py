@@ -69,6 +69,7 @@ def test_the_real_client_from_request_to_event(settings: Any, anthropic: Loopbac
     try:
         run_analysis(analysis_id=int(asked["id"]))
     finally:
+        ai.get_provider().close()  # type: ignore[attr-defined]  # the real one
         ai._provider.cache_clear()
 
     told = read(caller, project).json()

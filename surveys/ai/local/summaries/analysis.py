@@ -17,7 +17,10 @@ _REPEATED_TYPE = 0.75  # weight of each further insight of one block type: the f
 
 
 def summarize_analysis(overview: AnalysisOverview) -> str:
-    """Write up to six sentences: participation, the clearest insights, and where most people stopped."""
+    """Write up to six sentences: participation, the clearest insights, and where most people stopped.
+
+    The differences that are beyond chance follow.
+    """
     name = f" to {quote(overview.name)}" if overview.name.strip() else ""
     if not overview.conversation_count:
         return f"There are no responses{name} yet."
@@ -26,7 +29,8 @@ def summarize_analysis(overview: AnalysisOverview) -> str:
     drop_off = _drop_off(overview)
     details = [insight.detail for insight in insights if insight.detail]
     missing = max(0, WANTED_SENTENCES - len(sentences) - bool(drop_off))
-    return " ".join([*sentences, *details[:missing], *([drop_off] if drop_off else [])])
+    ends = [drop_off] if drop_off else []
+    return " ".join([*sentences, *details[:missing], *ends, *overview.differences])
 
 
 def _participation(overview: AnalysisOverview) -> str:

@@ -8,17 +8,23 @@ dropped, and so are quotes that occur in no answer.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+import orjson
+
+from communities.ground import wire
+from surveys.ai.numbers import unfounded
 from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
     MAX_THEME_TITLE,
     SENTIMENTS,
+    AnalysisOverview,
     CountedTheme,
     Sentiment,
+    TextFigures,
     TextTheme,
 )
 from surveys.services.ai_work import codebook, readings
@@ -149,6 +155,29 @@ def clean_text(text: object, longest: int) -> str:
         return ""
     characters = "".join(" " if unicodedata.category(each) in _UNPRINTABLE else each for each in text)
     return " ".join(characters.split())[:longest].strip()
+
+
+def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
+    """Everything that a summary may take its numbers from, as one text; ids are left out."""
+    fields = orjson.loads(wire.render(asdict(given)))
+    blocks = fields.get("blocks", ())
+    for block in blocks:
+        for name in ("block_id", "position"):
+            block.pop(name, None)
+        for entry in block.get("distribution") or ():
+            entry.pop("option_id", None)
+    return [wire.render(fields).decode(), str(len(blocks))]
+
+
+def well_founded(
+    write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str], tries: int = 2
+) -> str:
+    """A text whose numbers are all among the figures: a provider's, tried again, or else our own."""
+    for _ in range(tries):
+        text = write()
+        if not unfounded(text, figures):
+            return text
+    return otherwise()
 
 
 def verbatim_quote(quote: object, text: str) -> str | None:

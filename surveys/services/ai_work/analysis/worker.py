@@ -30,6 +30,7 @@ from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.summaries.analysis import summarize_analysis
+from surveys.ai.local.summaries.open_question import summarize_texts
 from surveys.ai.provider import (
     LOCAL,
     AnalysisOverview,
@@ -47,12 +48,15 @@ from surveys.models import Analysis, Codebook, Job, Project, Theme
 from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
 from surveys.services import events
 from surveys.services.ai_work import codebook, paying, readings
+from surveys.services.ai_work.analysis import differences
 from surveys.services.ai_work.analysis.texts import (
     MAX_SUMMARY,
     FoundThemes,
     clean_text,
     cleaned,
+    figures_of,
     verbatim_quote,
+    well_founded,
 )
 from surveys.services.ai_work.readings import Text
 from surveys.services.ground import anonymity, jobs
@@ -199,7 +203,11 @@ class _TextAnalysis:
             self._summarize_texts(block, provider)
         overview = self._overview()
         self._release_before_call(READ)
-        summary = clean_text(provider.summarize_analysis(overview), MAX_SUMMARY)
+        summary = well_founded(
+            lambda: clean_text(provider.summarize_analysis(overview), MAX_SUMMARY),
+            figures_of(overview),
+            otherwise=lambda: summarize_analysis(overview),
+        )
         for block in self.questions:
             block["open_text"] = self._open_text(block)
         return AnalysisResult(self.counted, summary or None, provider.name, self.spent)
@@ -394,7 +402,11 @@ class _TextAnalysis:
             unjudged_count=found.unjudged_count,
         )
         self._release_before_call(READ)
-        self.summaries[block_id] = clean_text(provider.summarize_texts(counted), MAX_SUMMARY)
+        self.summaries[block_id] = well_founded(
+            lambda: clean_text(provider.summarize_texts(counted), MAX_SUMMARY),
+            figures_of(counted),
+            otherwise=lambda: summarize_texts(counted),
+        )
 
     def _overview(self) -> AnalysisOverview:
         """Everything that was found, without quotes: a summary does not need people's own words."""
@@ -409,7 +421,19 @@ class _TextAnalysis:
             conversation_count=self.counted.conversation_count,
             blocks=blocks,
             locale=self.locale,
+            differences=self._differences(blocks),
         )
+
+    def _differences(self, blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+        """What stands out between groups, and since the last analysis. No groups on anonymous projects."""
+        if self.project.is_anonymous:
+            return []
+        found = differences.between_groups(project=self.project, counted=self.counted, covers=self.job.covers)
+        done = Analysis.objects.filter(
+            project=self.project, with_ai=True, covers=self.job.covers, status=Job.Status.COMPLETED
+        )
+        earlier = done.order_by("-pk").first()
+        return [*found, *(differences.since(earlier, blocks) if earlier else [])]
 
     def _heading(self, block: Mapping[str, Any]) -> str:
         """The prompt for a model, whose summary must not quote tokens."""
