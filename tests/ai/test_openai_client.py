@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import httpx2
 import pytest
 import structlog
 
@@ -153,6 +154,26 @@ def test_a_server_without_a_key_gets_none(monkeypatch: pytest.MonkeyPatch) -> No
     (asked,) = server.requests
     assert "another" not in str(asked.headers)
     assert not {"authorization", "openai-organization", "openai-project"} & asked.headers.keys()
+
+
+def test_the_loopback_refuses_what_real_servers_refuse(server: ChatLoopback) -> None:
+    message = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "?"}]}
+    loose = {"type": "object", "properties": {"a": {"type": "string"}}, "required": []}
+    named = {"name": "a", "strict": True, "schema": loose}
+
+    def status(headers: dict[str, str], **changes: object) -> int:
+        address = f"{server.address}/chat/completions"
+        return httpx2.post(address, headers=headers, json={**message, **changes}).status_code
+
+    key = {"authorization": "Bearer key"}
+    assert status({}) == 401
+    assert status(key, messages=[]) == 400
+    assert status(key, max_completion_tokens=1) == 400
+    assert status(key, response_format={"type": "json_object"}) == 400  # nothing says JSON
+    assert status(key, response_format={"type": "json_schema", "json_schema": named}) == 400
+    assert (
+        status(key, response_format={"type": "json_schema", "json_schema": {**named, "name": "a b"}}) == 400
+    )
 
 
 # --- Dialects -------------------------------------------------------------------------------------------
