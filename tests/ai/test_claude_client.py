@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -11,6 +12,8 @@ import httpx2
 import pytest
 
 from surveys.ai.claude import ClaudeProvider
+from surveys.ai.models.provider import ModelProvider
+from surveys.ai.openai import OpenAIProvider
 from surveys.ai.provider import AnalysisOverview, Provider, ScriptRequest
 from tests.support.ai.api_key import KEY
 from tests.support.ai.loopback import Loopback
@@ -101,14 +104,23 @@ def test_the_loopback_refuses_what_the_real_api_refuses(anthropic: Loopback) -> 
     assert status({"authorization": "Bearer key", **version}, output_config=config) == 400
 
 
-def test_the_loopback_runs_by_itself() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "connect"),
+    [
+        ([], lambda address: ClaudeProvider(api_key=KEY, base_url=address)),
+        (["--chat"], lambda address: OpenAIProvider(model="any", base_url=address)),
+    ],
+    ids=["anthropic", "chat"],
+)
+def test_the_loopback_runs_by_itself(arguments: list[str], connect: Callable[[str], ModelProvider]) -> None:
     command = [sys.executable, "-m", "tests.support.ai.loopback", "--port", "0"]
+    command += arguments
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().split()[-1]
-            with ClaudeProvider(api_key=KEY, base_url=address) as claude:
-                draft = claude.draft_script(ScriptRequest("6 questions about tea", "convo"))
+            with connect(address) as provider:
+                draft = provider.draft_script(ScriptRequest("6 questions about tea", "convo"))
         finally:
             process.terminate()
 

@@ -216,8 +216,63 @@ def test_the_schema_of_polls_has_only_blocks_for_polls(claude: ClaudeProvider, a
     ]
 
 
+def test_a_draft_says_what_was_understood_what_was_not_met_and_which_settings_were_wished(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    wishes = [
+        {"setting": "privacy_mode", "value": "anonymous"},
+        {"setting": "privacy_mode", "value": "transparent"},
+        {"setting": "closing", "value": "until Friday"},
+        {"setting": "language", "value": "pt-BR"},
+    ]
+    said = {
+        "understood": ["One question."],
+        "unmet": [" No picture. ", ""],
+        "confidence": 1.5,
+        "wishes": wishes,
+    }
+    anthropic.queue({**script(QUESTION), **said})
+
+    draft = claude.draft_script(SURVEY)
+
+    assert (draft.understood, draft.unmet) == (("One question.",), ("No picture.",))
+    assert draft.confidence == 1.0
+    assert draft.wishes == {"privacy_mode": "anonymous", "closing": "until Friday", "language": "pt-BR"}
+    assert not draft.is_placeholder
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"setting": "privacy_mode", "value": "secret"},
+        {"setting": "type", "value": "quiz"},
+        {"setting": "language", "value": "German"},
+        {"setting": "closing", "value": " "},
+        {"setting": "prize", "value": "a car"},
+    ],
+)
+def test_a_wish_for_a_setting_that_does_not_exist_is_dropped(
+    claude: ClaudeProvider, anthropic: Loopback, wish: dict[str, str]
+) -> None:
+    anthropic.queue({**script(QUESTION), "wishes": [wish]})
+
+    assert claude.draft_script(SURVEY).wishes == {}
+
+
+def test_a_draft_that_says_nothing_about_itself_is_a_draft_all_the_same(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    anthropic.queue({"scoring_enabled": False, "blocks": [QUESTION]})
+
+    draft = claude.draft_script(SURVEY)
+
+    assert (draft.understood, draft.unmet, draft.confidence, draft.wishes) == ((), (), None, {})
+
+
 def test_the_request_contains_all_conditions(claude: ClaudeProvider, anthropic: Loopback) -> None:
-    request = ScriptRequest("Quiz", "convo", True, ("Fire Mage",), for_chat=True)
+    request = ScriptRequest(
+        "Quiz", "convo", True, ("Fire Mage",), for_chat=True, community="Chess Club", topics="chess, tea"
+    )
 
     claude.draft_script(request)
 
@@ -228,6 +283,8 @@ def test_the_request_contains_all_conditions(claude: ClaudeProvider, anthropic: 
         "scoring": True,
         "bucket_keys": ["fire_mage"],
         "for_chat": True,
+        "community": "Chess Club",
+        "topics": "chess, tea",
     }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import httpx2
 import pytest
 import structlog
 
@@ -135,11 +136,25 @@ def test_every_method_works_with_an_improvising_server(chat: OpenAIProvider, ser
     assert set(formats(server)) == {"json_schema"}
 
 
-def test_batches_fit_into_the_context_of_a_local_server(chat: OpenAIProvider, server: ChatLoopback) -> None:
+def test_requests_and_answers_fit_into_the_context_of_a_local_server(
+    chat: OpenAIProvider, server: ChatLoopback
+) -> None:
     chat.assign_themes(TextBatch("Why?", ["x" * 2_000] * chat.max_batch_size, [TextTheme("Slow")]))
+    chat.name_themes(TextSample("Why?", ["x" * 2_000] * 300))
+    chat.draft_script(ScriptRequest("Tea", "convo"))
+    chat.revise_script(RevisionRequest(SCRIPT["blocks"], "shorter", "convo"))
 
-    assert len(server.requests) == 5
-    assert max(len(asked.prompt) for asked in server.requests) < 13_000
+    sizes = [
+        (len(asked.system) + len(asked.prompt)) / 4 + asked.body["max_tokens"] for asked in server.requests
+    ]
+    assert len(sizes) == 5 + 3
+    assert max(sizes) < 16_000
+
+
+def test_openai_itself_reads_larger_batches() -> None:
+    provider = OpenAIProvider(model="any", api_key=KEY)
+
+    assert (provider.max_batch_size, provider.max_tokens) == (100, 16_000)
 
 
 def test_a_server_without_a_key_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,6 +168,26 @@ def test_a_server_without_a_key_gets_none(monkeypatch: pytest.MonkeyPatch) -> No
     (asked,) = server.requests
     assert "another" not in str(asked.headers)
     assert not {"authorization", "openai-organization", "openai-project"} & asked.headers.keys()
+
+
+def test_the_loopback_refuses_what_real_servers_refuse(server: ChatLoopback) -> None:
+    message = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "?"}]}
+    loose = {"type": "object", "properties": {"a": {"type": "string"}}, "required": []}
+    named = {"name": "a", "strict": True, "schema": loose}
+
+    def status(headers: dict[str, str], **changes: object) -> int:
+        address = f"{server.address}/chat/completions"
+        return httpx2.post(address, headers=headers, json={**message, **changes}).status_code
+
+    key = {"authorization": "Bearer key"}
+    assert status({}) == 401
+    assert status(key, messages=[]) == 400
+    assert status(key, max_completion_tokens=1) == 400
+    assert status(key, response_format={"type": "json_object"}) == 400  # nothing says JSON
+    assert status(key, response_format={"type": "json_schema", "json_schema": named}) == 400
+    assert (
+        status(key, response_format={"type": "json_schema", "json_schema": {**named, "name": "a b"}}) == 400
+    )
 
 
 # --- Dialects -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -76,6 +77,7 @@ class ProviderClient(ModelClient):
             http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
             open_telemetry={"traces": {"content_mode": "metadata_only"}},
         )
+        weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
         """Close the connections."""

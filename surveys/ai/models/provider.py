@@ -46,8 +46,6 @@ SECONDS_FOR_TEXTS = 60.0
 SECONDS_FOR_A_SUMMARY = 40.0
 # A respondent waits for a further question.
 SECONDS_FOR_A_FURTHER_QUESTION = 8.0
-# These include the model's thinking. A model cannot write more than this in the time it has.
-_MAX_TOKENS = 16_000
 _TOKENS_FOR_A_SUMMARY = 4_000
 _TOKENS_FOR_A_FURTHER_QUESTION = 1_500
 _TOKENS_PER_TEXT = 120
@@ -66,6 +64,8 @@ class ModelProvider(ABC):
     name: str
     max_batch_size = 100
     max_characters = 60_000  # of the answers in one request; a single answer may have 10,000
+    # Of a response, the model's thinking included. A model cannot write more than this in the time it has.
+    max_tokens = 16_000
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ModelProvider(ABC):
             model=self._script_model,
             prompt=build_prompt("script", data, additions=additions, language=language),
             schema=schema,
-            max_tokens=_MAX_TOKENS,
+            max_tokens=self.max_tokens,
             seconds=SECONDS_FOR_A_SCRIPT,
             effort="medium",
         )
@@ -198,7 +198,7 @@ class ModelProvider(ABC):
         def request_piece(piece: Piece) -> dict[int, TextReading]:
             answers = serialization.serialize_answers({number: batch.answers[number] for number in piece})
             prompt = build_prompt("assignment", answers, shared=codebook, language=language)
-            tokens = min(_MAX_TOKENS, _TOKENS_BESIDE_TEXTS + _TOKENS_PER_TEXT * len(piece))
+            tokens = min(self.max_tokens, _TOKENS_BESIDE_TEXTS + _TOKENS_PER_TEXT * len(piece))
             request = self._text_request(
                 "assignment", prompt, schemas.ASSIGNMENT, seconds=SECONDS_FOR_TEXTS, max_tokens=tokens
             )

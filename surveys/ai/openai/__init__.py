@@ -14,19 +14,18 @@ if TYPE_CHECKING:
 class OpenAIProvider(ModelProvider):
     """The provider `openai`. Without an address it is OpenAI itself; without a key, a server that needs none.
 
-    Batches are smaller than those of Claude, because the contexts of local servers are: a request and its
-    answer fit into 16,000 tokens.
+    The context of another server may be small: there, a request and its answer fit into 16,000 tokens.
     """
 
     name = OPENAI
-    max_batch_size = 30
-    max_characters = 12_000
 
     def __init__(
         self, *, model: str, api_key: str = "", base_url: str | None = None, **for_tests: Any
     ) -> None:
         super().__init__(script_model=model, text_model=model, **for_tests)
         self._api_key, self._base_url = api_key, base_url
+        if base_url is not None:
+            self.max_batch_size, self.max_characters, self.max_tokens = 30, 12_000, 8_000
 
     def _connect(self) -> ChatClient:
         from surveys.ai.openai.client import ChatClient  # noqa: PLC0415 (loads the SDK)

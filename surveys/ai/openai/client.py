@@ -15,6 +15,7 @@ import json
 import logging
 import re
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -99,6 +100,7 @@ class ChatClient(ModelClient):
             # A redirect would take people's answers, and perhaps the key, to another host.
             http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
+        weakref.finalize(self, self._client.close)
         self._headers = {} if api_key else {"Authorization": openai.omit}
         # Given as empty texts above, so that OPENAI_ORG_ID and OPENAI_PROJECT_ID are not read.
         self._client.organization = self._client.project = None
