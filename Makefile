@@ -13,7 +13,7 @@ endif
 # Colloquy has one settings module; ignore the variable of another Django project.
 unexport DJANGO_SETTINGS_MODULE
 
-.PHONY: help setup run reset test test-all check fmt schema bench torture lock \
+.PHONY: help setup run reset test test-all check fmt schema bench quality torture lock \
 	check-lint check-types check-imports check-migrations check-deployment check-openapi check-js lock-js
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make fmt      format the code"
 	@echo "make schema   update tests/openapi.yml after a change of the interface"
 	@echo "make bench    measure CPU time                                 (ROWS=1,3 for some of the operations)"
+	@echo "make quality  compare readings of answers with labels            (PROVIDER=anthropic for a model)"
 	@echo "make torture  kill processes under load and check that no event is lost"
 	@echo "make lock     update the requirements files after a change of pyproject.toml"
 	@echo "make lock-js  update the lock of the JavaScript checks after a change of .ci/js/package.json"
@@ -104,14 +105,18 @@ schema: setup
 bench: setup
 	$(PY) -m tests.bench $(ARGS)
 
+# How well an AI provider reads labelled answers: PROVIDER=local, or a model whose key is set.
+quality: setup
+	@$(ON_A_SERVER) AI_PROVIDER=$(or $(PROVIDER),local) $(PY) -m tests.quality $(ARGS)
+
 torture: setup
 	$(PY) -m tests.torture $(ARGS)
 
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate
 
 lock: $(DEVELOPMENT)
-	$(COMPILE) --group dev pyproject.toml -o requirements-dev.txt
-	$(COMPILE) --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
+	$(COMPILE) --extra embeddings --group dev pyproject.toml -o requirements-dev.txt
+	$(COMPILE) --extra embeddings --group run pyproject.toml --constraint requirements-dev.txt -o requirements.txt
 
 # npm writes the addresses of sponsors too.
 WITHOUT_SPONSORS := import json, pathlib; \
