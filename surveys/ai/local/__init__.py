@@ -6,12 +6,13 @@ English for every locale, because each template would need a native speaker to w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from surveys.ai.local.drafts import builder
 from surveys.ai.local.summaries import analysis, open_question, questions
 from surveys.ai.provider import (
     LOCAL,
     AnalysisOverview,
-    BatchReading,
     Claim,
     Correction,
     FollowUpRequest,
@@ -22,6 +23,9 @@ from surveys.ai.provider import (
     ScriptRequest,
     TextBatch,
     TextFigures,
+    TextReading,
+    TextSample,
+    TextTheme,
 )
 
 __all__ = ["LocalProvider"]
@@ -50,13 +54,20 @@ class LocalProvider:
         """Refuse: templates cannot follow an instruction."""
         raise ProviderError(NEEDS_A_MODEL)
 
-    def read_texts(self, batch: TextBatch) -> BatchReading:
-        """Assign answers to themes by the phrases that they share, and read sentiment from a lexicon."""
-        # This loads scikit-learn, which takes more than a second and hundreds of megabytes. Workers that only
-        # draft scripts never need it, nor does the web process, which imports the template library.
+    # The texts load scikit-learn, which takes more than a second and hundreds of megabytes. Workers that only
+    # draft scripts never need it, nor does the web process, which imports the template library.
+
+    def name_themes(self, sample: TextSample) -> Sequence[TextTheme]:
+        """Name themes of the seed codebook that occur in the answers, and clusters of the other answers."""
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
-        return reading.read_texts(batch)
+        return reading.name_themes(sample)
+
+    def assign_themes(self, batch: TextBatch) -> Sequence[TextReading | None]:
+        """Assign answers to themes by the phrases that tell of them, and read sentiment from a lexicon."""
+        from surveys.ai.local.texts import reading  # noqa: PLC0415
+
+        return reading.assign_themes(batch)
 
     def summarize_texts(self, figures: TextFigures) -> str:
         """Put the counts of one open question into sentences."""

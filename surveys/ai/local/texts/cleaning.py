@@ -31,6 +31,12 @@ def has_address(text: str) -> bool:
     return _HAS_ADDRESS.search(text) is not None
 
 
+def plain(text: str) -> str:
+    """A form in which texts compare equal although accents are left out: `Música` and `musica`."""
+    folded = unicodedata.normalize("NFKD", fold(text).replace("ß", "ss"))
+    return "".join(sign for sign in folded if not unicodedata.combining(sign))
+
+
 def fold(word: str) -> str:
     """A form in which spellings of a word compare equal: upper and lower case, kinds of apostrophes."""
     return unicodedata.normalize("NFKC", word).casefold().replace("’", "'").replace("‑", "-")

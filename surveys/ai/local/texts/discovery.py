@@ -1,147 +1,246 @@
-"""Discovery of new themes among answers that fit no known theme."""
+"""Themes of a sample of answers: seeds that several answers mention, then clusters of the other answers.
+
+What the seeds do not take is clustered by Ward's method, into more clusters than themes. Phrases that are
+typical of a cluster tell of it; clusters with the same phrases are one theme, and clusters without any are
+none.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
-from surveys.ai.local.texts.cleaning import fold
-from surveys.ai.local.texts.clusters import cluster_phrases
+import numpy as np
+from numpy.typing import NDArray
+
+from surveys.ai.local import embeddings
+from surveys.ai.local.texts.answers import Answer
+from surveys.ai.local.texts.cleaning import fold, plain
+from surveys.ai.local.texts.languages import ENGLISH, detect_languages, most_common_language
+from surveys.ai.local.texts.matching import Fits, fit_seeds, fit_themes
 from surveys.ai.local.texts.phrases import PhraseSpellings, phrases_of
-from surveys.ai.local.texts.themes import ThemeMatcher, TokenizedAnswer, matcher_for
+from surveys.ai.local.texts.seeds import LANGUAGES, all_seeds, seeds_of
+from surveys.ai.local.texts.threads import use_one_thread
 from surveys.ai.local.texts.tokens import Tokenizer
+from surveys.ai.local.texts.word_lists import INSULTS
 from surveys.ai.provider import MAX_THEME_TITLE, TextTheme
+from surveys.ai.quotes import is_quotable
 
-MIN_ANSWERS_TO_DISCOVER = 5
-_MIN_ANSWERS = 2  # for each theme, so that the words of one person never become a title
-_MIN_SHARE = 0.01
-_MAX_PHRASES = 300  # to cluster: computing the distances of more takes long, and they are rare
-_MAX_DESCRIBED = 5
-_MAX_ADDED = 0.5  # of the title's answers: a phrase that adds more answers than that is a subject of its own
+_MIN_ANSWERS = 2  # of a theme, so that the words of one person never become a title
+_MIN_SHARE = 0.015  # of the answers, for a seed, which cannot be a word without a subject
+_MIN_SHARE_OF_CLUSTER = 0.025
+_MAX_SHARED = 0.6  # of the answers of two themes together: more than that, and they are one
+MIN_ANSWERS_TO_CLUSTER = 5
+_ANSWERS_OF_CLUSTER = 3  # on average
+_MIN_TYPICAL = 0.5  # of the answers with a phrase that are in its cluster
+_MIN_SIMILARITY = 0.45  # of the meanings of two phrases in one cluster
+_MAX_PHRASES = 8  # of a theme
+_MAX_QUOTED = 3  # in a description
 _WEIGHT_OF_PROMPT_WORDS = 0.3  # words of the question say little about the answers
 _WEIGHTS = (1.0, 1.6, 1.8, 1.8)  # by number of words: a phrase says more than a word
 _WEIGHTS_UNSPACED = (1.0, 1.0, 1.3, 1.6)  # by number of characters
-
-Cluster = Sequence[str]  # phrases, given as stems
+_DESCRIPTIONS = {
+    "en": ("Answers that mention {}.", "or"),
+    "de": ("Antworten, in denen {} vorkommt.", "oder"),
+    "fr": ("Réponses qui mentionnent {}.", "ou"),
+    "es": ("Respuestas que mencionan {}.", "o"),
+    "pt": ("Respostas que mencionam {}.", "ou"),
+}
 
 
 def discover_themes(
-    answers: Sequence[TokenizedAnswer],
-    *,
-    tokenizer: Tokenizer,
-    prompt: str,
-    limit: int,
-    taken_titles: Collection[str],
-) -> list[ThemeMatcher]:
-    """Find at most `limit` themes that several answers share, those that cover most answers first."""
-    if len(answers) < MIN_ANSWERS_TO_DISCOVER or limit < 1:
-        return []
-    index = _PhraseIndex(answers, tokenizer=tokenizer, prompt=prompt)
-    titles = {fold(title) for title in taken_titles}
-    clusters = cluster_phrases(index.documents, index.vocabulary)
-    candidates = [cluster for cluster in clusters if index.weight(cluster[0])]
-    discovered: list[ThemeMatcher] = []
-    uncovered = set(range(len(answers)))
-    while candidates and len(discovered) < limit:
-        best = max(candidates, key=lambda cluster: (index.value(cluster, uncovered), cluster))
-        candidates.remove(best)
-        matcher = index.theme_of(best)
-        covered = {number for number, answer in enumerate(answers) if matcher.score(answer)}
-        if len(covered & uncovered) < index.min_answers:
-            continue
-        title = fold(matcher.theme.title)
-        if title in titles or len(matcher.theme.title) > MAX_THEME_TITLE:
-            continue
-        titles.add(title)
-        discovered.append(matcher)
-        uncovered -= covered
-    return discovered
+    answers: Sequence[Answer], *, prompt: str, known: Sequence[TextTheme], limit: int, locale: str | None
+) -> list[TextTheme]:
+    """Name at most `limit` themes that several answers share and the known ones do not cover.
+
+    The largest come first.
+    """
+    spoken = [answer for answer in answers if answer.clauses]
+    language = most_common_language(
+        [*(answer.languages for answer in spoken), *detect_languages([prompt], prompt=prompt, locale=locale)],
+        locale=locale,
+    )
+    fits = fit_seeds(spoken, prompt=prompt)
+    candidates = _from_seeds(
+        fits,
+        language=language,
+        least=_least(spoken, _MIN_SHARE),
+        without=frozenset[str]().union(*(seeds_of(theme) for theme in known)),
+    )
+    covered = _answers_by_theme(spoken, [*known, *candidates], prompt=prompt)
+    left = sorted(set(range(len(spoken))).difference(*covered))
+    if len(left) >= MIN_ANSWERS_TO_CLUSTER:
+        least = _least(spoken, _MIN_SHARE_OF_CLUSTER)
+        candidates += _Clusters(spoken, left, prompt=prompt, language=language, least=least).themes()
+    found = _answers_by_theme(spoken, [*known, *candidates], prompt=prompt)[len(known) :]
+    largest_first = sorted(
+        zip(candidates, found, strict=True), key=lambda pair: (-len(pair[1]), plain(pair[0].title))
+    )
+    return _distinct(largest_first, taken={plain(theme.title) for theme in known})[:limit]
 
 
-class _PhraseIndex:
-    """The phrases of a set of answers: where they occur, how much they weigh, and how they are spelled."""
+def _answers_by_theme(
+    answers: Sequence[Answer], themes: Sequence[TextTheme], *, prompt: str
+) -> list[set[int]]:
+    """The numbers of the answers that each theme gets."""
+    found: list[set[int]] = [set() for _ in themes]
+    for number, fits in enumerate(fit_themes(answers, themes, prompt=prompt)):
+        for theme, _ in fits:
+            found[theme].add(number)
+    return found
 
-    def __init__(self, answers: Sequence[TokenizedAnswer], *, tokenizer: Tokenizer, prompt: str) -> None:
-        self._tokenizer = tokenizer
+
+def _least(answers: Sequence[Answer], share: float) -> int:
+    return max(_MIN_ANSWERS, round(len(answers) * share))
+
+
+def _distinct(candidates: Iterable[tuple[TextTheme, Set[int]]], *, taken: Collection[str]) -> list[TextTheme]:
+    """Leave out themes of one answer, with a taken title, or with mostly the answers of a larger one."""
+    distinct: list[tuple[TextTheme, Set[int]]] = []
+    titles = set(taken)
+    for theme, answers in candidates:
+        title = plain(theme.title)
+        is_like = any(len(answers & other) > _MAX_SHARED * len(answers | other) for _, other in distinct)
+        if len(answers) >= _MIN_ANSWERS and title not in titles and not is_like:
+            titles.add(title)
+            distinct.append((theme, answers))
+    return [theme for theme, _ in distinct]
+
+
+def _from_seeds(
+    found: Sequence[Fits], *, language: str | None, least: int, without: Collection[str]
+) -> list[TextTheme]:
+    cues: dict[str, Counter[str]] = {}
+    for fits in found:
+        for fit in fits:
+            cues.setdefault(fit.theme, Counter())[fit.cue] += 1
+    spoken = language if language in LANGUAGES else "en"
+    return [
+        TextTheme(
+            all_seeds()[key].titles[spoken],
+            _description(_most_frequent(phrases), language=spoken),
+            (all_seeds()[key].mark,),
+        )
+        for key, phrases in sorted(cues.items())
+        if phrases.total() >= least and key not in without
+    ]
+
+
+def _most_frequent(counts: Mapping[str, int]) -> list[str]:
+    return sorted(counts, key=lambda text: (-counts[text], text))
+
+
+def _description(phrases: Sequence[str], *, language: str | None) -> str:
+    sentence, last = _DESCRIPTIONS.get(language or "", _DESCRIPTIONS["en"])
+    quoted = [f"“{phrase}”" for phrase in phrases[:_MAX_QUOTED]]
+    return sentence.format(quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} {last} {quoted[-1]}")
+
+
+class _Clusters:
+    """Clusters of the answers that seeds do not take, and the phrases of all answers."""
+
+    def __init__(
+        self, answers: Sequence[Answer], left: Sequence[int], *, prompt: str, language: str | None, least: int
+    ) -> None:
+        self._answers = answers
+        self._left = left
+        self._language = language
+        self._least = least
+        tokenizer = Tokenizer(language)
         self._prompt_stems = frozenset(word.stem for word in tokenizer.words(prompt))
-        self._spellings = PhraseSpellings(capitalises_nouns=tokenizer.language == "de")
-        self.min_answers = max(_MIN_ANSWERS, int(len(answers) * _MIN_SHARE))
-        self._answers_with: dict[str, set[int]] = {}  # numbers of the answers, by phrase
-        self._sum_of_starts = Counter[str]()
-        for number, answer in enumerate(answers):
-            for phrase in phrases_of(answer.words):
+        self._spellings = PhraseSpellings(capitalises_nouns=language == "de")
+        self._answers_with: dict[str, set[int]] = {}
+        for number in left:
+            answer = answers[number]
+            for phrase in phrases_of(tokenizer.words(answer.text, language=answer.language)):
                 self._answers_with.setdefault(phrase.key, set()).add(number)
-                self._sum_of_starts[phrase.key] += phrase.start
-        self._drop_rare_phrases()
-        by_weight = sorted(self._answers_with, key=lambda key: (-self.weight(key), key))
-        self.vocabulary = sorted(by_weight[:_MAX_PHRASES])
-        self.documents = self._documents(answers)
+                self._spellings.add(phrase, answer.text)
 
-    def _drop_rare_phrases(self) -> None:
-        """Also drop phrases that occur only inside a longer one: `board` if all write `board games`."""
-        frequent = {
-            key: numbers for key, numbers in self._answers_with.items() if len(numbers) >= self.min_answers
-        }
-        parts: set[str] = set()
-        for key in frequent:
-            words = key.split(" ")
-            for start in range(len(words)):
-                for end in range(start + 1, len(words) + 1):
-                    part = " ".join(words[start:end])
-                    if part != key and part in frequent and len(frequent[part]) == len(frequent[key]):
-                        parts.add(part)
-        self._answers_with = {key: numbers for key, numbers in frequent.items() if key not in parts}
+    def themes(self) -> list[TextTheme]:
+        """One for each set of phrases that are typical of one cluster and belong together."""
+        clusters = self._clusters()
+        groups: list[tuple[int, list[str]]] = []
+        for key in self._phrases():
+            numbers = self._answers_with[key]
+            inside = [len(numbers & cluster) for cluster in clusters]
+            home = inside.index(max(inside)) if max(inside) >= _MIN_TYPICAL * len(numbers) else -1
+            group = next(
+                (keys for other, keys in groups if home == other >= 0 and self._are_near(keys[0], key)), None
+            )
+            if group is None:
+                groups.append((home, [key]))
+            else:
+                group.append(key)
+        return [self._theme(keys[:_MAX_PHRASES]) for _, keys in groups]
 
-    def _documents(self, answers: Sequence[TokenizedAnswer]) -> list[list[str]]:
-        """The phrases of the vocabulary in each answer; counts their spellings on the way."""
-        vocabulary = set(self.vocabulary)
-        documents: list[list[str]] = []
-        for answer in answers:
-            present: set[str] = set()
-            for phrase in phrases_of(answer.words):
-                if phrase.key in vocabulary:
-                    self._spellings.add(phrase, answer.text)
-                    present.add(phrase.key)
-            documents.append(sorted(present))
-        return documents
+    def _are_near(self, key: str, other: str) -> bool:
+        """Whether two phrases occur together, or mean nearly the same."""
+        if self._answers_with[key] & self._answers_with[other]:
+            return True
+        if self._language != ENGLISH or not embeddings.are_available():
+            return False
+        one, two = embeddings.embed([self._spellings.most_frequent(each).casefold() for each in (key, other)])
+        return float(one @ two) >= _MIN_SIMILARITY
 
-    def weight(self, key: str) -> float:
-        """How well a phrase represents the answers that contain it."""
+    def _phrases(self) -> list[str]:
+        """Phrases of several answers that can name a theme, the best first."""
+        shared = (
+            key
+            for key, numbers in self._answers_with.items()
+            if len(numbers) >= self._least and self._may_be_subject(key)
+        )
+        return sorted(shared, key=lambda key: (-self._weight(key), key))
+
+    def _clusters(self) -> list[set[int]]:
+        from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415 - takes more than a second to load
+
+        use_one_thread()
+        count = max(2, len(self._left) // _ANSWERS_OF_CLUSTER)
+        labels = AgglomerativeClustering(n_clusters=count, linkage="ward").fit_predict(
+            _vectors([self._answers[number].text for number in self._left])
+        )
+        clusters: dict[int, set[int]] = {}
+        for number, label in zip(self._left, labels.tolist(), strict=True):
+            clusters.setdefault(label, set()).add(number)
+        return [clusters[label] for label in sorted(clusters)]
+
+    def _may_be_subject(self, key: str) -> bool:
+        """German writes nouns with a capital letter, so any other single word is no subject."""
+        if not is_nameable(self._spellings.most_frequent(key)):
+            return False
+        return self._language != "de" or " " in key or self._spellings.most_frequent(key)[0].isupper()
+
+    def _weight(self, key: str) -> float:
         words = key.split(" ")
         weights = _WEIGHTS_UNSPACED if all(len(word) == 1 for word in words) else _WEIGHTS
-        weight = weights[min(len(words), len(weights)) - 1]
         share_of_prompt = sum(1 for word in words if word in self._prompt_stems) / len(words)
+        weight = weights[min(len(words), len(weights)) - 1]
         return len(self._answers_with[key]) * weight * (1 - (1 - _WEIGHT_OF_PROMPT_WORDS) * share_of_prompt)
 
-    def value(self, cluster: Cluster, uncovered: Collection[int]) -> float:
-        """How much a cluster would add to the themes discovered so far."""
-        title = self._by_weight(cluster)[0]
-        numbers = set().union(*(self._answers_with[key] for key in cluster))
-        return len(numbers & set(uncovered)) * self.weight(title) / len(self._answers_with[title])
-
-    def theme_of(self, cluster: Cluster) -> ThemeMatcher:
-        """Make a theme of a cluster: the best phrase is its title, and the next ones describe it."""
-        title, *others = self._by_weight(cluster)
-        related = [key for key in others if self._belongs_to(title, key)][:_MAX_DESCRIBED]
-        quoted = [f"“{self._spellings.most_frequent(key)}”" for key in (title, *related)]
-        mentions = quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-        theme = TextTheme(self._spellings.title(title), f"Answers that mention {mentions}.")
-        return matcher_for(theme, self._tokenizer)
-
-    def _belongs_to(self, title: str, key: str) -> bool:
-        """Whether a phrase can describe the theme without bringing in answers about something else."""
-        if f" {title} " in f" {key} ":
-            return True
-        added = self._answers_with[key] - self._answers_with[title]
-        return len(added) <= _MAX_ADDED * len(self._answers_with[title])
-
-    def _by_weight(self, cluster: Cluster) -> list[str]:
-        """The heaviest first; of equal ones, the one that comes earlier in the answers."""
-        return sorted(
-            cluster,
-            key=lambda key: (
-                -self.weight(key),
-                self._sum_of_starts[key] / len(self._answers_with[key]),
-                key,
-            ),
+    def _theme(self, keys: Sequence[str]) -> TextTheme:
+        """The heaviest phrase is the title, or a longer one that half as many answers contain."""
+        phrases = tuple(self._spellings.most_frequent(key) for key in keys)
+        enough = len(self._answers_with[keys[0]]) / 2
+        title = next((key for key in keys if " " in key and len(self._answers_with[key]) >= enough), keys[0])
+        return TextTheme(
+            self._spellings.title(title), _description(phrases, language=self._language), phrases
         )
+
+
+def is_nameable(phrase: str) -> bool:
+    """Whether a phrase can name a theme: it is no insult, and holds no name, address or number."""
+    words = fold(phrase).split()
+    return (
+        len(phrase) <= MAX_THEME_TITLE and is_quotable(phrase) and not any(word in INSULTS for word in words)
+    )
+
+
+def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """What texts mean, if the extra is installed, else which characters they are made of."""
+    if embeddings.are_available():
+        return embeddings.embed([text.casefold() for text in texts])
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - takes more than a second to load
+
+    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 6), dtype=np.float32, lowercase=False)
+    vectors: NDArray[np.float32] = vectorizer.fit_transform([plain(text) or " " for text in texts]).toarray()
+    return vectors

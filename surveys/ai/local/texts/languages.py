@@ -1,20 +1,34 @@
 """Languages of answers: detection, words to ignore, and stemmers."""
 
+# Libraries that detect languages offline, as compared in November 2026 on 950 short texts in five languages:
+#   py3langid 0.4.0   September 2026, BSD, needs numpy alone; 4.5 MB, 90 MB in memory, 25 µs a text; of texts
+#                     in our languages alone, 94 % right
+#   lingua 2.1.1      2025, Apache 2.0; 96 MB, 540 MB in memory, 800 µs a text; 93 % right, and 81 % in its
+#                     mode for little memory
+# Counting common words, as we did before, was right for 52 %.
+
 from __future__ import annotations
 
-import unicodedata
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+import regex
 import snowballstemmer
 import stop_words
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, fold
 from surveys.ai.local.texts.word_lists import LIGHT, SUBJECTS, VAGUE
 
 ENGLISH = "en"
-_PUNCTUATION = ".,;:!?…¡¿\"'“”„‘’()[]{}*"
+_MIN_PROBABILITY = 0.4  # below that, nobody knows the language
+_WEIGHT_OF_PROMPT = 3  # in answers
+_WEIGHT_OF_LOCALE = 2
+_DOUBT = 0.05  # in answers: every language is possible
+_LETTER = regex.compile(r"\p{L}")
+_identifying = threading.Lock()
 
 # Languages with both a list of common words and a stemmer.
 _STEMMERS = {
@@ -41,47 +55,69 @@ _STEMMERS = {
     "sv": "swedish",
     "tr": "turkish",
 }
-_LANGUAGES: Sequence[str] = (*_STEMMERS, "bg", "uk", "vi")  # the last three have common words only
+_WITH_COMMON_WORDS = frozenset((*_STEMMERS, "bg", "uk", "vi"))
+_DETECTED = (*sorted(_WITH_COMMON_WORDS), "fa", "he", "ja", "ko", "th", "zh")
+_NORWEGIAN = {"no": "nb", "nb": "no"}  # the library's code and ours, both ways
 
 
-def language_of(text: str) -> str | None:
-    """The language with the most common words in a text; None if there are none, or on a tie."""
-    votes = _votes(text)
-    if not votes:
-        return None
-    (best, most), *others = votes.most_common(2)
-    return None if others and others[0][1] == most else best
+Languages = Mapping[str, float]  # their probabilities
 
 
-def is_english(text: str, *, others: str | None) -> bool:
-    """Whether a text is probably English. `others` is the language of the answers beside it.
+def detect_languages(texts: Sequence[str], *, prompt: str, locale: str | None) -> list[Languages]:
+    """The probable languages of each text; none for a text without letters.
 
-    Its common words decide; without any, and where they are as common in another language, `others` does. Its
-    letters must be Latin too, because languages such as Japanese have no list of common words. A text without
-    letters, such as an emoji, is of every language.
+    A short text can be of several languages. It is more probably of those that the other texts, the question
+    and the locale are in.
     """
-    letters = [sign for sign in text[:MAX_READ_LENGTH] if sign.isalpha()]
-    if not letters:
-        return True
-    latin = sum(unicodedata.name(sign, "").startswith(("LATIN", "FULLWIDTH LATIN")) for sign in letters)
-    if 2 * latin <= len(letters):
-        return False
-    votes = _votes(text)
-    likely = {language for language, count in votes.items() if count == max(votes.values())}
-    if likely == {ENGLISH}:
-        return True
-    return (not likely or ENGLISH in likely) and (others or ENGLISH) == ENGLISH
+    alone = [_probabilities(text) for text in texts]
+    expected = dict.fromkeys(_DETECTED, _DOUBT)
+    for probabilities, weight in (
+        *((each, 1) for each in alone),
+        (_probabilities(prompt), _WEIGHT_OF_PROMPT),
+    ):
+        for language, probability in probabilities.items():
+            expected[language] += weight * probability
+    language_of_locale = (locale or "").lower().partition("-")[0]
+    if language_of_locale in expected:
+        expected[language_of_locale] += _WEIGHT_OF_LOCALE
+    return [_scaled({name: each[name] * expected[name] for name in each}) for each in alone]
 
 
-def most_common_language(languages: Iterable[str | None], *, locale: str | None) -> str | None:
-    """The language of most texts. The language of the locale breaks ties, and decides if no text does."""
-    votes = Counter(language for language in languages if language)
-    language_of_locale = (locale or "").lower().partition("-")[0] or None
-    if not votes:
-        return language_of_locale
-    most = max(votes.values())
-    likely = sorted(language for language, count in votes.items() if count == most)
-    return language_of_locale if language_of_locale in likely else likely[0]
+def most_probable(languages: Languages) -> str | None:
+    """The language of a text; None if it is not clear."""
+    best = max(languages, key=lambda name: languages[name], default=None)
+    return best if best and languages[best] >= _MIN_PROBABILITY else None
+
+
+def most_common_language(languages: Sequence[Languages], *, locale: str | None) -> str | None:
+    """The language of most texts; that of the locale if there are no texts with letters."""
+    totals = Counter[str]()
+    for each in languages:
+        totals.update(each)
+    if not totals:
+        return (locale or "").lower().partition("-")[0] or None
+    return max(totals, key=lambda name: (totals[name], name))
+
+
+def _probabilities(text: str) -> dict[str, float]:
+    if not _LETTER.search(text):
+        return {}
+    with _identifying:
+        identifier = _identifier()
+    ranked = identifier.rank(text[:MAX_READ_LENGTH])
+    return {_NORWEGIAN.get(name, name): float(probability) for name, probability in ranked}
+
+
+def _scaled(weights: dict[str, float]) -> dict[str, float]:
+    total = sum(weights.values())
+    return {name: weight / total for name, weight in weights.items()}
+
+
+@cache
+def _identifier() -> LanguageIdentifier:
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([_NORWEGIAN.get(name, name) for name in _DETECTED])
+    return identifier
 
 
 def stemmer_for(language: str | None) -> Callable[[str], str]:
@@ -96,25 +132,8 @@ def stemmer_for(language: str | None) -> Callable[[str], str]:
 @cache
 def light_words(*languages: str | None) -> frozenset[str]:
     """Words of these languages, and of English, that carry no meaning of their own."""
-    common = (_common_words(language) for language in languages if language in _LANGUAGES)
+    common = (_common_words(language) for language in languages if language in _WITH_COMMON_WORDS)
     return (_common_words(ENGLISH) | LIGHT).union(*common) - VAGUE
-
-
-def _votes(text: str) -> Counter[str]:
-    languages = _languages_by_word()
-    votes = Counter[str]()
-    for word in set(fold(text[:MAX_READ_LENGTH]).split()):
-        votes.update(languages.get(word.strip(_PUNCTUATION), ()))
-    return votes
-
-
-@cache
-def _languages_by_word() -> dict[str, tuple[str, ...]]:
-    by_word: dict[str, tuple[str, ...]] = {}
-    for language in _LANGUAGES:
-        for word in _common_words(language):
-            by_word[word] = (*by_word.get(word, ()), language)
-    return by_word
 
 
 @cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import regex
 
-from surveys.ai.local.texts.cleaning import has_address
+from surveys.ai.local.texts.answers import Span
 from surveys.ai.provider import MAX_QUOTE
+from surveys.ai.quotes import is_quotable
 
-Span = tuple[int, int]  # offsets of the start and the end
 _SENTENCE = regex.compile(r"[^.!?…\n\r。！？]+(?:[.!?…]+(?=\s|$)|[。！？]+|[.!?…]+(?=\S)[^.!?…\s]*)*")
 _SPACE = regex.compile(r"\s")
 
@@ -15,11 +15,11 @@ _SPACE = regex.compile(r"\s")
 def quote_around(answer: str, span: Span) -> str | None:
     """Return the sentence that contains a span, or the part of it around the span if the sentence is long.
 
-    Returns None if that part contains an address.
+    Returns None if that part may not be shown.
     """
     start, end = _sentence_around(answer, span)
-    part = _cut_around(answer[start:end], (span[0] - start, span[1] - start))
-    return None if has_address(part) else part
+    part = _cut_around(answer[start:end], (max(span[0] - start, 0), min(span[1], end) - start))
+    return part if part and is_quotable(part) else None
 
 
 def _sentence_around(answer: str, span: Span) -> Span:

@@ -1,72 +1,60 @@
-"""Reading of a batch of open answers: themes from phrases and their clusters, sentiment from a lexicon.
+"""Reading of open answers: naming themes from a sample, and assigning answers to the themes of a codebook.
 
-Everything happens in memory: nothing is sent, stored or logged. The same answers with the same known themes
-give the same reading every time, in any order.
+Everything happens in memory: nothing is sent, stored or logged. The same answers with the same themes give
+the same reading every time, in any order.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 
+from surveys.ai.local.texts.answers import Answer, prepare
 from surveys.ai.local.texts.discovery import discover_themes
-from surveys.ai.local.texts.languages import is_english, language_of, most_common_language
+from surveys.ai.local.texts.examples import Examples
+from surveys.ai.local.texts.matching import Fit, fit_themes
 from surveys.ai.local.texts.quotes import quote_around
-from surveys.ai.local.texts.sentiment import sentiment_of
-from surveys.ai.local.texts.themes import ThemeMatcher, TokenizedAnswer, matcher_for, matching_themes
-from surveys.ai.local.texts.tokens import Tokenizer, is_no_answer
-from surveys.ai.provider import BatchReading, TextBatch, TextReading
-
-MAX_THEMES_OF_ANSWER = 2
-_MIN_ANSWERS_OF_THEME = 2
+from surveys.ai.local.texts.sentiment import LANGUAGES, sentiment_of
+from surveys.ai.provider import Sentiment, TextBatch, TextExample, TextReading, TextSample, TextTheme
 
 
-def read_texts(batch: TextBatch) -> BatchReading:
-    """Assign answers to the known themes, and discover new themes among those that fit none."""
-    languages = [language_of(answer) for answer in batch.answers]
-    language = most_common_language(languages, locale=batch.locale)
-    tokenizer = Tokenizer(language)
-    answers = [
-        _tokenize(text, tokenizer, own_language)
-        for text, own_language in zip(batch.answers, languages, strict=True)
+def name_themes(sample: TextSample) -> list[TextTheme]:
+    """Name the themes that several answers of a sample share and that the known ones do not cover."""
+    return discover_themes(
+        prepare(sample.answers, prompt=sample.prompt, locale=sample.locale),
+        prompt=sample.prompt,
+        known=sample.known_themes,
+        limit=sample.max_new_themes,
+        locale=sample.locale,
+    )
+
+
+def assign_themes(batch: TextBatch) -> list[TextReading]:
+    """Assign each answer to the themes that it mentions; answers like an example, as staff did that one."""
+    answers = prepare(batch.answers, prompt=batch.prompt, locale=batch.locale)
+    fits = fit_themes(answers, batch.themes, prompt=batch.prompt)
+    examples = Examples(batch.examples).nearest(batch.answers)
+    return [
+        _read(answer, found, example=example, theme_count=len(batch.themes))
+        for answer, found, example in zip(answers, fits, examples, strict=True)
     ]
-    known = [matcher_for(theme, tokenizer) for theme in batch.known_themes]
-    new = discover_themes(
-        [answer for answer in answers if answer.words and not matching_themes(answer, known)],
-        tokenizer=tokenizer,
-        prompt=batch.prompt,
-        limit=batch.max_new_themes,
-        taken_titles=[theme.title for theme in batch.known_themes],
-    )
-    assigned = [
-        (matching_themes(answer, known) + matching_themes(answer, new))[:MAX_THEMES_OF_ANSWER]
-        for answer in answers
-    ]
-    counts = Counter(_title(matcher) for matchers in assigned for matcher in matchers)
-    shared = [matcher for matcher in new if counts[_title(matcher)] >= _MIN_ANSWERS_OF_THEME]
-    titles = {_title(matcher) for matcher in (*known, *shared)}
-    return BatchReading(
-        themes=[matcher.theme for matcher in shared],
-        texts=[
-            _read(answer, [matcher for matcher in matchers if _title(matcher) in titles], language=language)
-            for answer, matchers in zip(answers, assigned, strict=True)
-        ],
-    )
 
 
-def _title(matcher: ThemeMatcher) -> str:
-    return matcher.theme.title
+def _read(
+    answer: Answer, found: Sequence[tuple[int, Fit]], *, example: TextExample | None, theme_count: int
+) -> TextReading:
+    places = [fit.place_in(answer) for _, fit in found]
+    themes = [theme for theme, _ in found]
+    sentiment = _sentiment_of(answer)
+    if example is not None:
+        themes = [theme for theme in dict.fromkeys(example.themes) if 0 <= theme < theme_count]
+        places = places or list(answer.clauses)
+        sentiment = example.sentiment or sentiment
+    quotes = (quote_around(answer.text, place) for place in places if themes)
+    return TextReading(tuple(themes), sentiment, next((quote for quote in quotes if quote), None))
 
 
-def _tokenize(text: str, tokenizer: Tokenizer, language: str | None) -> TokenizedAnswer:
-    words = [] if is_no_answer(text) else tokenizer.words(text, language=language)
-    return TokenizedAnswer(text, words, language=language)
-
-
-def _read(answer: TokenizedAnswer, matchers: list[ThemeMatcher], *, language: str | None) -> TextReading:
-    span = matchers[0].find_in(answer) if matchers else None
-    is_judged = is_english(answer.text, others=language)
-    return TextReading(
-        themes=tuple(_title(matcher) for matcher in matchers),
-        sentiment=sentiment_of(answer.text) if is_judged else None,
-        quote=quote_around(answer.text, span) if span else None,
-    )
+def _sentiment_of(answer: Answer) -> Sentiment | None:
+    """None for an answer without an opinion, and for one in a language whose sentiment we cannot judge."""
+    if answer.is_silent or (answer.languages and answer.language not in LANGUAGES):
+        return None
+    return sentiment_of(answer.text, answer.language)

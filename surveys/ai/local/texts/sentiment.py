@@ -1,4 +1,9 @@
-"""The sentiment of one answer, by a lexicon and the rules of VADER."""
+"""The sentiment of one answer in five languages, by word lists and a few rules.
+
+Each clause is judged by its own. A wish ("more chairs, please") is neutral, and a clause without a word of
+praise or blame is a complaint if it says that something is not there, does not happen or takes long. English
+clauses are judged by VADER too.
+"""
 
 # VADER (Hutto and Gilbert, 2014) was made for short informal texts: it knows negations, intensifiers, `but`,
 # capitals and emojis. Libraries that work offline, as compared in November 2026:
@@ -13,17 +18,35 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
 import regex
 from vader import SentimentIntensityAnalyzer
 from vader.data.lexicon import MULTIWORD
 
-from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, mask_noise
-from surveys.ai.local.texts.tokens import is_no_answer
+from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, mask_noise, plain
+from surveys.ai.local.texts.languages import ENGLISH
 from surveys.ai.provider import Sentiment
 
-_THRESHOLD = 0.05  # as advised by the authors of VADER
+LANGUAGES = ("en", "de", "fr", "es", "pt")
+_EMOJI = regex.compile(r"\p{Extended_Pictographic}")
+_CLAUSE = regex.compile(
+    r"[.!?;:,\n\r()|–—…]++|\b(?:but|although|though|aber|jedoch|allerdings|mais|pero|aunque|mas|porem)\b"
+)
+_MAX_CLAUSES = 60
+_WORDS_BEFORE, _WORDS_AFTER = 3, 2  # where a negation is looked for
+_DENIED_BLAME = 0.6  # `no bugs` is praise, though less than `great`
+_VADER = 1.5
+_LEAST_OF_VADER = 0.05  # as advised by its authors
+_COMPLAINT = 0.5
+_PRAISED = 0.3  # so much praise, and a clause is no complaint
+_WISH = 0.7
+_THRESHOLD = 0.25
 # As in `Nothing, I loved it!`
-_OPENING_NO = regex.compile(r"^\s*(?:no|nope|none|nothing|nah)\s*[,.;:!–—-]+\s+", regex.IGNORECASE)
+_OPENING_NO = regex.compile(r"^\s*+(?:no|nope|none|nothing|nah)\s*+[,.;:!–—-]++\s++", regex.IGNORECASE)
 
 # Words about software, games and events that are missing from the lexicon, which was made from posts of 2014.
 _EXTRA_WORDS = {
@@ -83,16 +106,72 @@ _EXTRA_IDIOMS = {
 _ANALYZER = SentimentIntensityAnalyzer(extra_lexicon=_EXTRA_WORDS, multiword={**MULTIWORD, **_EXTRA_IDIOMS})
 
 
-def sentiment_of(answer: str) -> Sentiment:
-    """Return the sentiment of an answer in English, or of one without words, by its emojis.
+def sentiment_of(answer: str, language: str | None) -> Sentiment:
+    """Return the sentiment of an answer in one of LANGUAGES, or of one without words, by its emojis.
 
-    Answers in other languages must not be asked for: the lexicon knows none of their words, and would find
-    nearly all of them neutral.
+    Answers in other languages must not be asked for: nearly all of them would be found neutral.
     """
-    if is_no_answer(answer):
-        return "neutral"
-    text = _OPENING_NO.sub("", mask_noise(answer[:MAX_READ_LENGTH]), count=1)
-    score = _ANALYZER.polarity_scores(text)["compound"]
-    if score >= _THRESHOLD:
+    text = mask_noise(answer[:MAX_READ_LENGTH])
+    if language is None:
+        score = _vader(text)
+    else:
+        text = _OPENING_NO.sub("", text, count=1) if language == ENGLISH else text
+        clauses = [clause for clause in _CLAUSE.split(text) if clause and clause.strip()]
+        score = sum(_score(clause, language) for clause in clauses[:_MAX_CLAUSES])
+    if score > _THRESHOLD:
         return "positive"
-    return "negative" if score <= -_THRESHOLD else "neutral"
+    return "negative" if score < -_THRESHOLD else "neutral"
+
+
+def _vader(text: str) -> float:
+    compound = float(_ANALYZER.polarity_scores(text)["compound"])
+    return _VADER * compound if abs(compound) >= _LEAST_OF_VADER else 0.0
+
+
+def _score(clause: str, language: str) -> float:
+    """How much praise (above 0) or blame (below 0) a clause contains."""
+    words = _words()[language]
+    text = plain(clause)
+    # In other languages VADER knows nothing but emojis.
+    score = _vader(clause if language == ENGLISH else " ".join(_EMOJI.findall(clause)))
+    rest = text
+    for kind, sign in (("good", 1.0), ("bad", -1.0)):
+        for match in words[kind].finditer(text):
+            before = text[: match.start()].split()[-_WORDS_BEFORE:]
+            after = text[match.end() :].split()[:_WORDS_AFTER]
+            score += _value(sign, before, after, words)
+            rest = rest.replace(match[0], " ", 1)
+    if words["wish"].search(rest):
+        return min(score, 0.0) * _WISH
+    if 0 <= score < _PRAISED and words["complaint"].search(text):
+        score -= _COMPLAINT
+    return score
+
+
+def _value(
+    sign: float, before: Sequence[str], after: Sequence[str], words: Mapping[str, regex.Pattern[str]]
+) -> float:
+    """The value of a word between these words: `too fast` is blame, and `less noise` neither."""
+    if sign > 0 and before and words["too"].fullmatch(before[-1]):
+        return -1.0
+    if sign < 0 and words["less"].search(" ".join(before)):
+        return 0.0
+    if words["not"].search(" ".join(before)) or words["not_after"].search(" ".join(after)):
+        return -sign if sign > 0 else _DENIED_BLAME
+    return sign
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, regex.Pattern[str]]]:
+    """The word lists as patterns, by language and kind; `*` stands for any ending."""
+    lists = json.loads(Path(__file__).with_name("sentiment_words.json").read_text(encoding="utf-8"))
+    return {
+        language: {kind: _pattern(entries) for kind, entries in kinds.items()}
+        for language, kinds in lists.items()
+    }
+
+
+def _pattern(entries: Sequence[str]) -> regex.Pattern[str]:
+    longest_first = sorted(map(plain, entries), key=lambda entry: (-len(entry), entry))
+    spellings = "|".join(regex.escape(entry).replace(r"\*", r"\w*+") for entry in longest_first)
+    return regex.compile(rf"(?<![\w'])(?:{spellings})(?!\w)")

@@ -43,9 +43,34 @@ LINKS = _words("of to for in on and the de du des la del y et der die das von un
 NO_ANSWER = _words(
     """
     no none nothing nope nil na n a idk dunno i dont don't know not sure nah null idea ideas comment
-    comments nein nichts keine nada ninguno ninguna rien aucun niente nulla нет ничего 特 に な し 無
+    comments lol applicable
+    answer nein nichts nix keine keiner kein ahnung angabe angaben antwort k weiß weiss ich nicht es egal
+    rien aucun aucune idée je ne sais pas à dire signaler déclarer d'idée sans avis commentaire
+    nada ninguno ninguna no sé se lo ni que decir declarar comentarios sin opinión
+    não sei nenhum nenhuma a declarar comentários sem opinião niente nulla нет ничего 特 に な し 無
     """
 )
 
 # The list of English stop words contains these, but they can well be what an answer is about.
 SUBJECTS = _words("bill computer cry detail fire front interest side system top")
+
+# Words by which people insult each other: they never name a theme.
+INSULTS = _words(
+    """
+    idiot idiots stupid moron morons dumb dumbass asshole assholes arsehole bitch bitches bastard bastards
+    cunt
+    cunts fuck fucking fucked shit shitty bullshit crap twat wanker wankers retard retarded scumbag whore slut
+    nazi nazis fascist losers loser jerk jerks pig pigs clown clowns cretin imbecile imbeciles
+    idiot idioten idiotin blöd blöde blöder dumm dumme dummer trottel arschloch arschlöcher scheiß scheiße
+    scheisse
+    kacke wichser hurensohn hure fotze schlampe penner vollidiot vollpfosten depp deppen spinner schwein
+    schweine
+    connard connards connasse merde putain salope salaud enculé abruti abrutis crétin crétins
+    bouffon bouffons imbécile imbéciles débile débiles
+    idiota idiotas imbécil imbéciles estúpido estúpida estúpidos gilipollas cabrón cabrones puta puto mierda
+    pendejo pendejos tonto tonta tontos payaso payasos zorra capullo
+    burro burros otário otários imbecil imbecis estúpidos palhaço palhaços merda porra caralho vagabundo
+    vagabunda
+    babaca babacas cuzão filho-da-puta
+    """
+)

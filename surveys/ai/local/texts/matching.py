@@ -1,0 +1,216 @@
+"""Which answers belong to which themes.
+
+A theme stands for seeds of the seed codebook, or is recognised by phrases of its own: those that were stored
+with it, its title, and what its description quotes. A theme of staff or of another provider that has neither
+is recognised by words of its title and description. All seeds are compared with each answer, whatever the
+codebook is, so an answer gets a theme or does not, whichever other themes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from surveys.ai.local import embeddings
+from surveys.ai.local.texts.answers import Answer, Span, clauses_of
+from surveys.ai.local.texts.cleaning import plain
+from surveys.ai.local.texts.cues import Cue, CueIndex
+from surveys.ai.local.texts.languages import ENGLISH
+from surveys.ai.local.texts.seeds import all_seeds, is_mark, seed_index, seeds_of
+from surveys.ai.local.texts.tokens import Tokenizer
+from surveys.ai.provider import TextTheme
+
+MAX_THEMES_OF_ANSWER = 3
+_MIN_PROBABILITY = 0.05  # of a language: less probable ones do not count
+_MIN_SIMILARITY = 0.62  # of meanings, for an answer that no cue matches
+_AT_ONCE = 512  # a bound on memory
+_WORD = regex.compile(r"[\w'’]+")
+_QUOTED = regex.compile(r"“([^“”]+)”")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A theme that an answer belongs to: how clearly, and the clause that says so."""
+
+    theme: str
+    weight: float
+    clause: Span
+    cue: str = ""
+
+    def place_in(self, answer: Answer) -> Span:
+        """Where the answer mentions the theme: the longest word of the cue, else the whole clause."""
+        start, end = self.clause
+        for word in sorted(plain(self.cue).split(), key=lambda word: -len(word)):
+            beginning = word[: max(3, len(word) - 2)]
+            for match in _WORD.finditer(answer.text, start, end):
+                if beginning in plain(match[0]):
+                    return match.span()
+        return self.clause
+
+
+Fits = list[Fit]  # of one answer, the clearest first, each theme once
+
+
+def fit_seeds(answers: Sequence[Answer], *, prompt: str) -> list[Fits]:
+    """The seeds that each answer belongs to, by their keys, without those that the question is about."""
+    asked = {
+        match.cue.theme
+        for _, matches in seed_index().matches(
+            [prompt[slice(*span)] for span in clauses_of(prompt)], lambda _clause, _cue: True
+        )
+        for match in matches
+        if all_seeds()[match.cue.theme].may_be_subject_of_question
+    }
+    return [[fit for fit in fits if fit.theme not in asked] for fits in _fit(answers, seed_index())]
+
+
+def fit_themes(
+    answers: Sequence[Answer], themes: Sequence[TextTheme], *, prompt: str
+) -> list[list[tuple[int, Fit]]]:
+    """The themes that each answer belongs to, by index, the clearest first."""
+    recognised = [_Recognised.of(number, theme) for number, theme in enumerate(themes)]
+    by_seed = _by_seed(recognised)
+    by_seeds = fit_seeds(answers, prompt=prompt)
+    found: list[dict[int, Fit]] = [{} for _ in answers]
+    for fits, seeds in zip(found, by_seeds, strict=True):
+        for fit in seeds:
+            for number in by_seed.get(fit.theme, ()):
+                _keep_clearer(fits, number, fit)
+    if cues := [cue for each in recognised for cue in each.cues]:
+        for fits, own in zip(found, _fit(answers, CueIndex(cues)), strict=True):
+            for fit in own:
+                _keep_clearer(fits, int(fit.theme), fit)
+    _add_loose(found, answers, recognised)
+    # Answers that a seed takes are about that, also where it is not in the codebook.
+    unfit = [number for number, fits in enumerate(found) if not fits and not by_seeds[number]]
+    _add_similar(found, answers, recognised, unfit=unfit)
+    return [
+        sorted(fits.items(), key=lambda item: (-item[1].weight, item[0]))[:MAX_THEMES_OF_ANSWER]
+        for fits in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recognised:
+    """A theme, with all by which it is recognised.
+
+    `loose_words` are only for themes of which nothing is known but title and description.
+    """
+
+    number: int
+    seeds: frozenset[str]
+    cues: Sequence[Cue]
+    title_words: frozenset[str]
+    loose_words: frozenset[str]
+
+    @classmethod
+    def of(cls, number: int, theme: TextTheme) -> _Recognised:
+        seeds = seeds_of(theme)
+        words = _words(theme.title)
+        own = [phrase for phrase in theme.phrases if not is_mark(phrase)]
+        quoted = [] if seeds or own else _QUOTED.findall(theme.description)
+        described = _words(theme.description) if not (seeds or own or quoted) else frozenset()
+        names = [theme.title] if words and not seeds else []
+        return cls(
+            number=number,
+            seeds=seeds,
+            cues=[
+                Cue(str(number), phrase)
+                for phrase in dict.fromkeys([*names, *own, *quoted])
+                if plain(phrase).strip()
+            ],
+            title_words=words,
+            loose_words=(words | described) if described else frozenset(),
+        )
+
+
+def _words(text: str) -> frozenset[str]:
+    """The stems of the words that have a meaning of their own."""
+    return frozenset(
+        word.stem for word in Tokenizer(ENGLISH).words(text) if not (word.is_light or word.is_vague)
+    )
+
+
+def _by_seed(recognised: Sequence[_Recognised]) -> Mapping[str, Sequence[int]]:
+    themes: dict[str, list[int]] = {}
+    for each in recognised:
+        for seed in each.seeds:
+            themes.setdefault(seed, []).append(each.number)
+    return themes
+
+
+def _keep_clearer(fits: dict[int, Fit], number: int, fit: Fit) -> None:
+    if number not in fits or fits[number].weight < fit.weight:
+        fits[number] = fit
+
+
+def _add_loose(
+    found: Sequence[dict[int, Fit]], answers: Sequence[Answer], recognised: Sequence[_Recognised]
+) -> None:
+    """Add themes two of whose words occur in an answer, one of them from the title."""
+    loose = [each for each in recognised if each.loose_words]
+    for fits, answer in zip(found, answers if loose else (), strict=bool(loose)):
+        words = _words(answer.text) if answer.clauses else frozenset()
+        for each in loose:
+            if each.number not in fits and each.title_words & words and len(each.loose_words & words) > 1:
+                fits[each.number] = Fit(str(each.number), 1.0, answer.clauses[0])
+
+
+def _add_similar(
+    found: Sequence[dict[int, Fit]],
+    answers: Sequence[Answer],
+    recognised: Sequence[_Recognised],
+    *,
+    unfit: Sequence[int],
+) -> None:
+    """Give English answers without a theme the one whose phrases mean nearly the same.
+
+    Does nothing where embeddings are not installed.
+    """
+    clauses = [
+        (number, span)
+        for number in unfit
+        if answers[number].language == ENGLISH
+        for span in answers[number].clauses
+    ]
+    cues = [
+        (each.number, cue.phrase)
+        for each in recognised
+        for cue in (*each.cues, *(cue for key in each.seeds for cue in all_seeds()[key].cues))
+        if cue.language in (None, ENGLISH)
+    ]
+    if not clauses or not cues or not embeddings.are_available():
+        return
+    meanings = embeddings.embed([phrase.casefold() for _, phrase in cues])
+    for start in range(0, len(clauses), _AT_ONCE):
+        part = clauses[start : start + _AT_ONCE]
+        meant = embeddings.embed([answers[number].text[slice(*span)].casefold() for number, span in part])
+        similarities = meant @ meanings.T
+        for (number, span), best, similarity in zip(
+            part, similarities.argmax(axis=1), similarities.max(axis=1), strict=True
+        ):
+            if similarity >= _MIN_SIMILARITY:
+                theme, phrase = cues[best]
+                _keep_clearer(found[number], theme, Fit(str(theme), float(similarity), span, phrase))
+
+
+def _fit(answers: Sequence[Answer], index: CueIndex) -> list[Fits]:
+    owners = [number for number, answer in enumerate(answers) for _ in answer.clauses]
+    spans = [span for answer in answers for span in answer.clauses]
+    texts = [text for answer in answers for text in answer.clause_texts()]
+
+    def is_allowed(clause: int, cue: Cue) -> bool:
+        if cue.language in (None, ENGLISH):  # English words occur in all languages
+            return True
+        return answers[owners[clause]].languages.get(cue.language or "", 0.0) >= _MIN_PROBABILITY
+
+    found: list[dict[str, Fit]] = [{} for _ in answers]
+    for clause, matches in index.matches(texts, is_allowed):
+        for match in matches:
+            fits = found[owners[clause]]
+            earlier = fits.get(match.cue.theme)
+            if earlier is None or match.weight > earlier.weight:
+                fits[match.cue.theme] = Fit(match.cue.theme, match.weight, spans[clause], match.cue.phrase)
+    return [sorted(fits.values(), key=lambda fit: (-fit.weight, fit.theme)) for fits in found]

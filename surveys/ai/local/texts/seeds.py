@@ -1,0 +1,83 @@
+"""The seed codebook: themes that people often mention, with phrases in five languages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from surveys.ai.local.texts.cleaning import plain
+from surveys.ai.local.texts.cues import Cue, CueIndex
+from surveys.ai.provider import TextTheme
+
+LANGUAGES = ("en", "de", "fr", "es", "pt")
+_MARK = "seed:"  # begins the phrase by which a stored theme refers to a seed, whatever its title becomes
+# Subjects of questions rather than of answers, unless the question is about something else.
+_SUBJECTS_OF_QUESTIONS = {"app", "classes", "content", "events", "materials", "programme"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A theme of the seed codebook. `titles` are by language."""
+
+    key: str
+    titles: Mapping[str, str]
+    cues: Sequence[Cue]
+
+    @property
+    def mark(self) -> str:
+        """The phrase that refers to this seed."""
+        return f"{_MARK}{self.key}"
+
+    @property
+    def may_be_subject_of_question(self) -> bool:
+        """Whether phrases of the question say nothing about the answers."""
+        return self.key in _SUBJECTS_OF_QUESTIONS
+
+
+@cache
+def all_seeds() -> Mapping[str, Seed]:
+    """The seeds by key."""
+    themes = json.loads(Path(__file__).with_name("seed_themes.json").read_text(encoding="utf-8"))
+    return {
+        key: Seed(
+            key,
+            {language: theme["title"] for language, theme in by_language.items()},
+            [
+                Cue(key, phrase, language)
+                for language, theme in by_language.items()
+                for phrase in theme["phrases"]
+            ],
+        )
+        for key, by_language in themes.items()
+    }
+
+
+@cache
+def seed_index() -> CueIndex:
+    """The phrases of all seeds, ready for matching."""
+    return CueIndex([cue for seed in all_seeds().values() for cue in seed.cues])
+
+
+def seeds_of(theme: TextTheme) -> frozenset[str]:
+    """The keys of the seeds that a theme stands for: those it refers to, else those with its title."""
+    marked = (phrase.removeprefix(_MARK) for phrase in theme.phrases if phrase.startswith(_MARK))
+    keys = frozenset(key for key in marked if key in all_seeds())
+    return keys or frozenset(_keys_by_name().get(plain(theme.title), ()))
+
+
+def is_mark(phrase: str) -> bool:
+    """Whether a phrase refers to a seed, and is no phrase of answers."""
+    return phrase.startswith(_MARK)
+
+
+@cache
+def _keys_by_name() -> Mapping[str, Sequence[str]]:
+    """The keys of seeds by their titles and phrases, as far as these are not ambiguous."""
+    keys: dict[str, set[str]] = {}
+    for seed in all_seeds().values():
+        for name in (*seed.titles.values(), *(cue.phrase for cue in seed.cues)):
+            keys.setdefault(plain(name), set()).add(seed.key)
+    return {name: tuple(found) for name, found in keys.items() if len(found) == 1}
