@@ -14,7 +14,6 @@ _ADDRESS = (
     r"|<[@#!&]{1,2}+\d{1,20}+>"  # a person or a channel, as the chat platform writes them
 )
 _MARKUP = r"<a?:\w{1,32}+:\d{1,20}+>|</?[a-z][^<>]{0,300}+>|&[a-z0-9#]{2,8}+;|:\w{2,32}+:"
-_HAS_ADDRESS = regex.compile(_ADDRESS, regex.IGNORECASE)
 _NOISE = regex.compile(f"{_ADDRESS}|{_MARKUP}", regex.IGNORECASE)
 
 
@@ -24,11 +23,6 @@ def mask_noise(text: str) -> str:
     The text keeps its length, so offsets stay valid; a bar is not part of a word, so no phrase crosses it.
     """
     return str(_NOISE.sub(lambda match: "|" * len(match[0]), text))
-
-
-def has_address(text: str) -> bool:
-    """Whether a text contains a link, an e-mail address, or a mention of a person or a channel."""
-    return _HAS_ADDRESS.search(text) is not None
 
 
 def plain(text: str) -> str:
