@@ -24,8 +24,8 @@ _MIN_REST = 3
 _PREFIXES = frozenset(
     regex.findall(
         r"\w+",
-        "ab an auf aus be bei durch ein emp ent er ge hin her inter miss mit nach uber um un unter ver "
-        "vor weg wieder zer zu zuruck zusammen ",
+        "ab an auf aus be bei durch ein emp ent er ge hin her inter miss mit nach ueber um un unter ver "
+        "vor weg wieder zer zu zurueck zusammen ",
     )
 )
 

@@ -16,6 +16,8 @@ _ADDRESS = (
 _MARKUP = r"<a?:\w{1,32}+:\d{1,20}+>|</?[a-z][^<>]{0,300}+>|&[a-z0-9#]{2,8}+;|:\w{2,32}+:"
 _NOISE = regex.compile(f"{_ADDRESS}|{_MARKUP}", regex.IGNORECASE)
 
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
 
 def mask_noise(text: str) -> str:
     """Replace addresses, mentions and mark-up by bars.
@@ -26,8 +28,11 @@ def mask_noise(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A form in which texts compare equal although accents are left out: `Música` and `musica`."""
-    folded = unicodedata.normalize("NFKD", fold(text).replace("ß", "ss"))
+    """A form in which texts compare equal although accents are left out: `Música` and `musica`.
+
+    Umlauts become two letters, as people write them who have no key for them, because `schon` is not `schön`.
+    """
+    folded = unicodedata.normalize("NFKD", fold(text).translate(_UMLAUTS))
     return "".join(sign for sign in folded if not unicodedata.combining(sign))
 
 

@@ -74,9 +74,15 @@ def discover_themes(
         candidates += _Clusters(spoken, left, prompt=prompt, language=language, least=least).themes()
     found = _answers_by_theme(spoken, [*known, *candidates], prompt=prompt)[len(known) :]
     largest_first = sorted(
-        zip(candidates, found, strict=True), key=lambda pair: (-len(pair[1]), plain(pair[0].title))
+        zip(candidates, found, strict=True),
+        key=lambda pair: (-len(pair[1]), _is_broad(pair[0]), plain(pair[0].title)),
     )
     return _distinct(largest_first, taken={plain(theme.title) for theme in known})[:limit]
+
+
+def _is_broad(theme: TextTheme) -> bool:
+    """Whether a theme says less than another one with the same answers: `App and website` beside `Bugs`."""
+    return any(all_seeds()[key].may_be_subject_of_question for key in seeds_of(theme))
 
 
 def _answers_by_theme(

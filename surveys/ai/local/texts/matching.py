@@ -8,13 +8,13 @@ codebook is, so an answer gets a theme or does not, whichever other themes there
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import regex
 
 from surveys.ai.local import embeddings
-from surveys.ai.local.texts.answers import Answer, Span, clauses_of
+from surveys.ai.local.texts.answers import Answer, Span
 from surveys.ai.local.texts.cleaning import plain
 from surveys.ai.local.texts.cues import Cue, CueIndex
 from surveys.ai.local.texts.languages import ENGLISH
@@ -23,6 +23,7 @@ from surveys.ai.local.texts.tokens import Tokenizer
 from surveys.ai.provider import TextTheme
 
 MAX_THEMES_OF_ANSWER = 3
+_MAX_WORDS_REPEATED = 2  # of a clause that takes up a word of the question
 _MIN_PROBABILITY = 0.05  # of a language: less probable ones do not count
 _MIN_SIMILARITY = 0.62  # of meanings, for an answer that no cue matches
 _AT_ONCE = 512  # a bound on memory
@@ -54,16 +55,25 @@ Fits = list[Fit]  # of one answer, the clearest first, each theme once
 
 
 def fit_seeds(answers: Sequence[Answer], *, prompt: str) -> list[Fits]:
-    """The seeds that each answer belongs to, by their keys, without those that the question is about."""
-    asked = {
-        match.cue.theme
-        for _, matches in seed_index().matches(
-            [prompt[slice(*span)] for span in clauses_of(prompt)], lambda _clause, _cue: True
-        )
-        for match in matches
-        if all_seeds()[match.cue.theme].may_be_subject_of_question
-    }
-    return [[fit for fit in fits if fit.theme not in asked] for fits in _fit(answers, seed_index())]
+    """The seeds that each answer belongs to, by their keys.
+
+    Words of the question say little about an answer, unless it is nothing but them.
+    """
+    asked = _cues_in(prompt)
+    left_out = {cue.theme for cue in asked if all_seeds()[cue.theme].may_be_subject_of_question}
+    found = _fit(answers, seed_index(), asked=asked)
+    return [[fit for fit in fits if fit.theme not in left_out] for fits in found]
+
+
+def _cues_in(prompt: str) -> frozenset[Cue]:
+    """The cues all whose words occur in the question, in any form."""
+    words = _WORD.findall(plain(prompt))
+    beginnings = {word[:length] for word in words for length in range(1, len(word) + 1)}
+
+    def occurs(word: str) -> bool:
+        return word[: max(3, len(word) - 2)] in beginnings
+
+    return frozenset(cue for cue in seed_index().cues if all(map(occurs, plain(cue.phrase).split())))
 
 
 def fit_themes(
@@ -196,12 +206,14 @@ def _add_similar(
                 _keep_clearer(found[number], theme, Fit(str(theme), float(similarity), span, phrase))
 
 
-def _fit(answers: Sequence[Answer], index: CueIndex) -> list[Fits]:
+def _fit(answers: Sequence[Answer], index: CueIndex, *, asked: Set[Cue] = frozenset()) -> list[Fits]:
     owners = [number for number, answer in enumerate(answers) for _ in answer.clauses]
     spans = [span for answer in answers for span in answer.clauses]
     texts = [text for answer in answers for text in answer.clause_texts()]
 
     def is_allowed(clause: int, cue: Cue) -> bool:
+        if cue in asked and len(texts[clause].split()) > _MAX_WORDS_REPEATED:
+            return False
         if cue.language in (None, ENGLISH):  # English words occur in all languages
             return True
         return answers[owners[clause]].languages.get(cue.language or "", 0.0) >= _MIN_PROBABILITY

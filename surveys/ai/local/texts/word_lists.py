@@ -33,6 +33,11 @@ VAGUE = _words(
     time times day days week weeks month months year years today evening evenings people person thing
     things stuff way ways kind part parts little long short big small old new newer first second last
     next one two three full left right hard easy different high low whole other others
+    free online minute minutes hour hours month months minuten minute stunde stunden uhr tag tage tagen
+    woche wochen
+    monat monate jahr jahre jahren mal online gratis heure heures jour jours semaine semaines mois année
+    années fois
+    hora horas día días semana semanas mes meses año años vez veces dia dias mês ano anos vezes minutos minuto
     """
 )
 
