@@ -196,18 +196,6 @@ class TextReading:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchReading:
-    """What a provider found in a batch.
-
-    `themes` holds the new themes only. `texts` has one entry for each answer, in the same order; None for an
-    answer that could not be read.
-    """
-
-    themes: Sequence[TextTheme]
-    texts: Sequence[TextReading | None]
-
-
-@dataclass(frozen=True, slots=True)
 class CountedTheme:
     """A theme with our counts. `percentage` is its share of the answers that were read, from 0 to 100."""
 

@@ -7,7 +7,7 @@ import pytest
 from surveys.ai.claude import ClaudeProvider
 from surveys.ai.models import schemas
 from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
-from surveys.services.scripts import editing as scripts
+from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.ai.request_rules import mismatches, problems_with_schema
@@ -70,18 +70,6 @@ QUESTION = {"type": "open_text", "name": "Why", **KINDS["open_text"][0]}
 def script(*blocks: dict[str, Any], scoring: bool = False) -> dict[str, Any]:
     said: dict[str, Any] = {"understood": [], "unmet": [], "wishes": [], "confidence": 0.5}
     return {"scoring_enabled": scoring, "blocks": list(blocks), **said}
-
-
-def violations_of(draft: ProposedScript, request: ScriptRequest = SURVEY) -> list[str]:
-    _, violations = scripts.read_new(
-        {"blocks": list(draft.blocks)},
-        is_poll=request.type == "poll",
-        scoring_enabled=draft.scoring_enabled,
-        bucket_names=request.bucket_names,
-        chat=request.for_chat,
-        xp_limit=None,
-    )
-    return [f"{violation.field}: {violation.message}" for violation in violations]
 
 
 @pytest.mark.parametrize("type_", KINDS)
@@ -188,13 +176,6 @@ def test_improvised_scripts_match_the_schema_and_pass_the_rules(
     (asked,) = anthropic.requests
     assert mismatches(improvise(asked.body), asked.schema) == []
     assert violations_of(draft, request_) == []
-
-
-SCHEMAS = {
-    name: value
-    for name, value in vars(schemas).items()
-    if isinstance(value, dict) and "properties" in value and name[0] != "_"
-}
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)

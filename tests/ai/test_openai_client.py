@@ -36,8 +36,8 @@ from surveys.ai.provider import (
     TextTheme,
 )
 from surveys.api.examples import SCRIPT
-from tests.ai.test_claude_scripts import SCHEMAS, violations_of
 from tests.support.ai.api_key import KEY
+from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.loopback import ChatLoopback
 from tests.support.ai.request_rules import mismatches, problems_with_strict_schema
 

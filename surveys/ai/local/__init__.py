@@ -6,9 +6,10 @@ English for every locale, because each template would need a native speaker to w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from surveys.ai.local.drafts import builder
+from surveys.ai.local.review import review
 from surveys.ai.local.summaries import analysis, open_question, questions
 from surveys.ai.provider import (
     LOCAL,
@@ -18,6 +19,7 @@ from surveys.ai.provider import (
     FollowUpRequest,
     ProposedScript,
     ProviderError,
+    Remark,
     ResultsQuestion,
     RevisionRequest,
     ScriptRequest,
@@ -68,6 +70,10 @@ class LocalProvider:
         from surveys.ai.local.texts import reading  # noqa: PLC0415
 
         return reading.assign_themes(batch)
+
+    def review_script(self, blocks: Sequence[Mapping[str, object]], locale: str | None) -> Sequence[Remark]:
+        """Find weaknesses of questions by rules."""
+        return review(blocks)
 
     def summarize_texts(self, figures: TextFigures) -> str:
         """Put the counts of one open question into sentences."""

@@ -14,7 +14,9 @@ from typing import Any
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, refuse_all
+from surveys.ai.local.review import review
 from surveys.engine.flow import reach
+from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.rules.hints import hints
 from surveys.models import Project
 from surveys.services.drafts import keys, points
@@ -86,6 +88,8 @@ def _warnings(
 ) -> Iterator[Mapping[str, object]]:
     yield from script_json.warnings_about(project, plan.script)
     yield from hints(plan.script)
+    for remark in review(script_as_json(plan.script)):
+        yield _warning(f"blocks[{remark.position}].prompt", remark.code, remark.message)
     for n, block in enumerate(plan.script.blocks):
         if n in never:
             key = "show_when" if block.show_when else "hide_when" if block.hide_when else "precondition"

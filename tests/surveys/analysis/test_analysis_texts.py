@@ -21,6 +21,7 @@ from tests.support.surveys.analyses import (
     analysed,
     by_marks,
     connecting,  # noqa: F401
+    named_by_marks,
     quotes,
     rich,
     several,
@@ -43,8 +44,7 @@ def said(connect: Any) -> Any:
 
     def open_text(named: Sequence[TextTheme] | None, read: Any, *texts: str) -> dict[str, Any]:
         readings = read if callable(read) else lambda _batch: read
-        naming = {} if named is None else {"name_by": lambda _sample: named}
-        connect(Reads(readings, **naming))
+        connect(Reads(readings, name_by=named_by_marks if named is None else lambda _sample: named))
         caller = rich()
         project = survey(caller)
         wrote(project, *texts)
@@ -259,7 +259,7 @@ def test_answers_that_nobody_could_judge_are_counted_apart_from_the_sentiments(s
 def test_the_local_provider_judges_no_language_that_it_cannot_read() -> None:
     caller = Caller()
     project = survey(caller)
-    wrote(project, *["Das war leider sehr schlecht, und die Schlange war zu lang"] * 3)
+    wrote(project, *["Valitettavasti jono oli aivan liian pitkä ja palvelu todella huonoa"] * 3)
 
     told = texts_of(analysed(caller, project))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from surveys.ai.provider import TextExample
+from surveys.ai.provider import TextExample, TextReading
 from surveys.models import Answer, Conversation, Project, Reading, Theme
 from surveys.services.ai_work import codebook, readings
 from surveys.services.ground import anonymity
@@ -414,7 +414,7 @@ def test_an_answer_has_few_themes_after_many_changes(read_project: Any, connect:
         sent = caller.get(path).json()["themes"]
         new = [{"title": f"Round {n} {place}"} for place in range(4)]
         caller.patch(path, {"themes": [*sent, *new]})
-        connect(Reads(lambda batch: [Reads().read(batch)[0].__class__(tuple(range(9)))] * len(batch.answers)))
+        connect(Reads(lambda batch: [TextReading(tuple(range(9)))] * len(batch.answers)))
         analysed(caller, project)
 
     most = max(len(row.themes) for row in Reading.objects.all())

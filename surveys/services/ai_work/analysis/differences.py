@@ -74,7 +74,7 @@ class _Table:
 
         def excess(place: tuple[int, int]) -> float:
             n, m = place
-            expected = sum(self.rows[n]) * columns[m] / total
+            expected: float = sum(self.rows[n]) * columns[m] / total
             return (self.rows[n][m] - expected) / math.sqrt(expected)
 
         return max(places, key=excess)
