@@ -105,7 +105,15 @@ INTENT_SENT: dict[str, Any] = {
 TEMPLATE_SENT: dict[str, Any] = {"name": "How was it?", "type": "convo", "template": "event-feedback"}
 PENDING_PROJECT = PROJECT | {
     "name": "After the simul",
-    "generation": {"status": "pending", "generated_by": "anthropic", "error": None},
+    "generation": {
+        "status": "pending",
+        "generated_by": "anthropic",
+        "error": None,
+        "method": "model",
+        "confidence": None,
+        "understood": [],
+        "unmet": [],
+    },
     "script": None,
     "credits_used": 1,
 }

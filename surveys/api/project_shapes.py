@@ -508,6 +508,19 @@ class GenerationOut(serializers.Serializer[Any]):
         allow_null=True, help_text="`anthropic` or `openai`, or `local` for the template library."
     )
     error = StrictTextField(allow_null=True, help_text="Why there is no script.")
+    method = StrictChoiceField(
+        ["template", "model"], help_text="A template fitted to the words of the intent, or a model."
+    )
+    confidence = serializers.FloatField(
+        min_value=0, max_value=1, allow_null=True, help_text="How well a template fits; null for a model."
+    )
+    understood = serializers.ListField(
+        child=serializers.CharField(), help_text="What was taken from the intent, in sentences."
+    )
+    unmet = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What the intent wishes and the project does not have, in sentences.",
+    )
 
 
 class ProjectOut(serializers.Serializer[Any]):

@@ -64,8 +64,33 @@ def test_a_project_comes_with_the_script_that_was_made(caller, drafts):
         "What should we change?",
     ]
     assert made["credits_used"] == 1
-    assert made["generation"] == {"status": "completed", "generated_by": "anthropic", "error": None}
+    assert made["generation"] == {
+        "status": "completed",
+        "generated_by": "anthropic",
+        "error": None,
+        "method": "model",
+        "confidence": None,
+        "understood": [],
+        "unmet": [],
+    }
     assert made["info"]["block_count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "mode", "is_unmet"),
+    [
+        ({}, "anonymous", False),
+        ({"privacy_mode": "transparent"}, "transparent", True),
+        ({"settings": {"privacy_mode": "semi-private"}}, "semi-private", True),
+    ],
+)
+def test_anonymous_never_ends_as_something_else_in_silence(caller, drafts, fields, mode, is_unmet):
+    intent = {**INTENT, "intent": "An anonymous survey about our club evening", **fields}
+
+    made = caller.post("/projects", intent).json()
+
+    assert made["settings"]["privacy_mode"] == mode
+    assert any("anonymous" in each for each in made["generation"]["unmet"]) == is_unmet
 
 
 def test_it_is_told_alike_when_it_is_read(caller, drafts):

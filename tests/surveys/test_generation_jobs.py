@@ -61,7 +61,15 @@ def test_who_waited_long_enough_gets_a_project_whose_script_comes_later(caller, 
     made, _ = pending(caller)
 
     assert made["script"] is None
-    assert made["generation"] == {"status": "pending", "generated_by": "anthropic", "error": None}
+    assert made["generation"] == {
+        "status": "pending",
+        "generated_by": "anthropic",
+        "error": None,
+        "method": "model",
+        "confidence": None,
+        "understood": [],
+        "unmet": [],
+    }
     assert made["credits_used"] == 1
     assert made["info"]["block_count"] == 0
     assert caller.get(f"/projects/{made['id']}").json()["generation"]["status"] == "pending"
@@ -103,6 +111,10 @@ def test_one_that_fails_later_leaves_the_project_empty_and_gives_the_credits_bac
         "status": "failed",
         "generated_by": "anthropic",
         "error": "The AI provider is overloaded.",
+        "method": "model",
+        "confidence": None,
+        "understood": [],
+        "unmet": [],
     }
     assert (project["status"], project["info"]["block_count"]) == ("inactive", 0)
     assert credits(caller) == 5

@@ -35,7 +35,15 @@ def test_the_local_provider_makes_one_while_the_caller_waits(caller):
 
     made = answer.json()
     assert answer.status_code == 201
-    assert made["generation"] == {"status": "completed", "generated_by": "local", "error": None}
+    assert made["generation"] == {
+        "status": "completed",
+        "generated_by": "local",
+        "error": None,
+        "method": "template",
+        "confidence": 0.3,
+        "understood": ["Template: Member satisfaction."],
+        "unmet": [],
+    }
     assert sum(block["type"] != "content_block" for block in made["script"]["blocks"]) == 2
 
 

@@ -33,7 +33,8 @@ from communities.ground.errors import Conflict, InvalidRequest, Unavailable
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.ai.local.drafts.wishes import read_wishes
+from surveys.ai.provider import LOCAL, Correction, ProposedScript, ProviderError, ScriptRequest
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import events
@@ -91,6 +92,7 @@ def prepare(
 
     The arguments and None are as in `begin`. Refuses as `projects.plan_project` and `begin` do.
     """
+    fields = _with_wished_privacy(fields)
     plan = projects.plan_project(actor=actor, fields=fields, at=at)
     generation_id = begin(
         community_id=actor.community_id,
@@ -115,6 +117,25 @@ def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
         for_chat=plan.project.response_channel == Project.ResponseChannel.CHAT,
         locale=plan.settings.locale,
     )
+
+
+def _with_wished_privacy(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields, anonymous if the intent says so and the request does not say otherwise.
+
+    An intent never makes a project more open.
+    """
+    is_said = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
+    if is_said or not read_wishes(fields["intent"]).is_anonymous:
+        return fields
+    return {**fields, "privacy_mode": Project.PrivacyMode.ANONYMOUS.value}
+
+
+def _unmet_privacy(generation: Generation, project: Project) -> list[str]:
+    """Says that the project is not anonymous although the intent wishes it."""
+    wishes = read_wishes(generation.request["intent"])
+    if project.is_anonymous or not wishes.is_anonymous:
+        return []
+    return [f"The intent wishes anonymous answers, and the project is {project.privacy_mode}."]
 
 
 def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
@@ -217,7 +238,7 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,
-        generation=_as_json("pending" if is_pending else "completed", generation),
+        generation=_as_json("pending" if is_pending else "completed", generation, plan.project),
         at=at,
     )
     if is_pending:
@@ -291,7 +312,13 @@ def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Vio
 @in_transaction
 def _complete(job: Generation, draft: ProposedScript) -> None:
     generation = jobs.locked(job)
-    generation.draft = {"blocks": list(draft.blocks), "scoring_enabled": draft.scoring_enabled}
+    generation.draft = {
+        "blocks": list(draft.blocks),
+        "scoring_enabled": draft.scoring_enabled,
+        "understood": list(draft.understood),
+        "unmet": list(draft.unmet),
+        "confidence": draft.confidence,
+    }
     generation.status, generation.completed_at = Job.Status.COMPLETED, timezone.now()
     generation.save(update_fields=["draft", "status", "completed_at"])
 
@@ -328,7 +355,7 @@ def deliver(*, generation_id: int, at: datetime) -> None:
         return
     if generation.status == Job.Status.COMPLETED and (error := _write_script(project, generation, at)):
         _end_as_failed(generation, error)
-    project.generation = _as_json(generation.status, generation)
+    project.generation = _as_json(generation.status, generation, project)
     project.save(update_fields=["generation"])
     events.project_updated(project, at=at)
     generation.delete()
@@ -372,12 +399,17 @@ def _clear(at: datetime) -> None:
         generation.delete()
 
 
-def _as_json(status: str, generation: Generation) -> dict[str, object]:
-    """The project's `generation` (rules 10.6 and 10.8)."""
+def _as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
+    """The project's `generation` (rules 10.6, 10.8 and 10.37)."""
+    by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
     return {
         "status": status,
-        "generated_by": generation.generated_by or settings.AI_PROVIDER,
+        "generated_by": by,
         "error": generation.error,
+        "method": "template" if by == LOCAL else "model",
+        "confidence": draft.get("confidence"),
+        "understood": draft.get("understood", []),
+        "unmet": [*_unmet_privacy(generation, project), *draft.get("unmet", [])],
     }
 
 

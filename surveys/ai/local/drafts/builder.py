@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 import emoji
@@ -21,6 +22,7 @@ from surveys.ai.local.drafts.intent import Intent, asks_for_opinion, read_intent
 from surveys.ai.local.drafts.length import MutableBlock, PlaceholderFactory, resize
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.drafts.matching import best_match, topic_for
+from surveys.ai.local.drafts.wishes import apply_wishes, read_wishes
 from surveys.ai.local.english import capitalize, truncate
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.intake.emojis import count_renderable
@@ -29,21 +31,35 @@ from surveys.engine.script import QUESTIONS, Bucket
 
 _MAX_RANKED = 20
 _DEFAULT_OPTIONS = 4  # of a placeholder
+_SURE_POINTS = 10.0  # of a match: a decisive phrase and a word beside it
 _ONLY_WITH_TOPIC = re.compile(r"<<(.*?)>>")
 _TOPIC = re.compile(r"\{(topic|Topic)\}")
 _TEXT_FIELDS = ("prompt", "when_correct", "when_incorrect")
 
 
 def draft_for_intent(request: ScriptRequest) -> ProposedScript:
-    """Build a script from the template that matches the intent best. Any intent gives a script."""
-    intent = read_intent(request)
-    template = best_match(intent).template
+    """Build a script from the template that matches the intent best. Any intent gives a script.
+
+    Its wishes besides the subject are met in the script, or named in `unmet`.
+    """
+    wishes = read_wishes(request.intent)
+    intent = read_intent(replace(request, intent=wishes.text))
+    match = best_match(intent)
+    template = match.template
     topic = topic_for(intent, template)
     blocks = [_with_topic(block, topic, template) for block in _adapted_blocks(template, intent, request)]
     if intent.question:
         blocks = [_with_question(block, intent.question, template) for block in blocks]
     is_scored = template.scoring_enabled if request.scoring is None else request.scoring
-    return ProposedScript(blocks if is_scored else scoring.without_points(blocks), scoring_enabled=is_scored)
+    kept, understood, unmet = apply_wishes(blocks if is_scored else scoring.without_points(blocks), wishes)
+    return ProposedScript(
+        kept,
+        scoring_enabled=is_scored,
+        understood=(f"Template: {template.name}.", *understood),
+        unmet=unmet,
+        confidence=round(min(1.0, match.word_points / _SURE_POINTS), 2),
+        wishes=wishes.settings,
+    )
 
 
 def neutral_draft(template: Template) -> ProposedScript:

@@ -1,0 +1,184 @@
+"""What an intent says besides its subject: settings, prohibitions and limits, in five languages (rule 10.37).
+
+    read_wishes(text)            what is wished, and the text without it
+    apply_wishes(blocks, …)      the blocks as wished, with sentences about what was met and what was not
+
+The clauses are taken out of the text, so that `do not ask for their email` does not become a topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from surveys.engine.script import QUESTIONS
+
+Block = dict[str, Any]
+_END = r"[^.!?;,\n]{0,80}"
+_ANONYMOUS = re.compile(
+    r"[,;]?\s*\b(?:and |und |et |y |e )?(?:keep it |make it |it should be |must be |should be |bitte )?"
+    r"(?:completely |strictly |fully |ganz )?"
+    r"(?:anonym(?:ous(?:ly)?|e[rsn]?|es)?|anónim[oa]s?|anônim[oa]s?)\b",
+    re.IGNORECASE,
+)
+_NOT_ANONYMOUS = re.compile(
+    r"\b(?:not|non|nicht|no|não|pas|isn['’]?t) (?:be )?anonym|\bnon-anonym", re.IGNORECASE
+)
+_CLOSING = re.compile(
+    r"[,;]?\s*\b(?:(?:open |runs? |running |geöffnet |offen )?"
+    r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o)?)"
+    r"|clos(?:es?|ing) (?:on|at)|ends? on|deadline(?: is)?:?)\s+"
+    r"(?P<when>(?:next |this |nächsten? |kommenden |am |le |el |the )?"
+    r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+    r"|segunda|terça|quarta|quinta|sexta|tomorrow|morgen|demain|mañana|amanhã|the end of \w+(?: \w+)?"
+    r"|\d{1,2}(?:st|nd|rd|th|\.)?(?: (?:of )?\w+|\.\d{1,2}\.?|/\d{1,2})(?: ?\d{4})?|\d{4}-\d{2}-\d{2})",
+    re.IGNORECASE,
+)
+_NO_TEXT = re.compile(
+    r"[,;]?\s*\b(?:no|without|avoid|keine?|ohne|pas de|sans|sin|sem|nenhuma)\s+(?:any )?"
+    r"(?:open[- ](?:text|ended|questions?)\w*(?: questions?| answers?)?"
+    r"|free[- ]?text\w*|freitext\w*|offenen? fragen"
+    r"|questions? ouvertes?|texte libre|preguntas abiertas|texto libre|perguntas abertas|texto livre)",
+    re.IGNORECASE,
+)
+_NO_ASKING = re.compile(
+    r"[,;]?\s*\b(?:(?:please )?(?:do not|don['’]?t|never|without) ask(?:ing)?"
+    r"(?: them| people| anyone)? (?:for|about)"
+    r"|(?:bitte )?nicht nach|ohne nach|ne (?:pas )?demande[rz]? pas|ne pas demander"
+    r"|no (?:pidas|preguntes)(?: por)?"
+    r"|não (?:peça|pergunte)(?: por)?)\s+(?P<what>" + _END + r")",
+    re.IGNORECASE,
+)
+_AT_MOST = re.compile(
+    r"[,;]?\s*\b(?:up to|at most|no more than|a maximum of|max\.?|bis zu|höchstens|jusqu['’]à|au plus"
+    r"|hasta|até)\s+"
+    r"(?P<number>\d{1,2}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|quatro)\b"
+    r"(?!\s*(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|punkte|\w*?%))"
+    r"(?:\s+(?:of them|options?|choices?|answers?|items?|dishes|each|per person|davon|antworten|optionen))?",
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    **{"two": 2, "three": 3, "four": 4, "five": 5, "zwei": 2, "drei": 3, "vier": 4},
+    **{
+        "deux": 2,
+        "trois": 3,
+        "quatre": 4,
+        "dos": 2,
+        "tres": 3,
+        "cuatro": 4,
+        "dois": 2,
+        "três": 3,
+        "quatro": 4,
+    },
+}
+# What people do not want to be asked, and the words by which a question of ours asks it.
+_SUBJECTS = {
+    "name": r"\bnam(?:e|es|en)\b|\bnoms?\b|\bnombres?\b|\bnomes?\b",
+    "e-mail": r"\be-?mails?\b|\bmail ?address|\bcorreo\b",
+    "telephone": r"\btele?phone\b|\bphone\b|\btelefon\w*|\bteléfono\b|\btéléphone\b",
+    "address": r"\b(?:postal )?address\b|\badress\w*|\bdirección\b|\bendereço\b",
+    "age": r"\bage\b|\bhow old\b|\balter\b|\bâge\b|\bedad\b|\bidade\b",
+    "gender": r"\bgender\b|\bsex\b|\bgeschlecht\b|\bgenre\b|\bgénero\b|\bgênero\b",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What an intent wishes. `text` is the rest of it. `closing` is how it says when to close."""
+
+    text: str
+    is_anonymous: bool = False
+    closing: str | None = None
+    no_open_text: bool = False
+    not_asked: tuple[str, ...] = ()  # as the intent says it
+    at_most: int | None = None  # choices
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_wishes(text: str) -> Wishes:
+    """Read what an intent wishes besides its subject. Any text gives a result."""
+    is_anonymous = bool(_ANONYMOUS.search(text)) and not _NOT_ANONYMOUS.search(text)
+    closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
+    not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
+    rest = text
+    for pattern in (_NO_ASKING, _NO_TEXT, _CLOSING, _AT_MOST, *((_ANONYMOUS,) if is_anonymous else ())):
+        rest = pattern.sub("", rest)
+    settings = {"privacy_mode": "anonymous"} if is_anonymous else {}
+    return Wishes(
+        text=rest if rest.strip(" .,;:!?\n") else text,
+        is_anonymous=is_anonymous,
+        closing=" ".join(closing["when"].split()) if closing else None,
+        no_open_text=bool(_NO_TEXT.search(text)),
+        not_asked=not_asked,
+        at_most=_number(limit["number"]) if limit else None,
+        settings={**settings, **({"closing": closing["when"]} if closing else {})},
+    )
+
+
+def apply_wishes(
+    blocks: Sequence[Mapping[str, Any]], wishes: Wishes
+) -> tuple[list[Block], tuple[str, ...], tuple[str, ...]]:
+    """The blocks as wished, what was understood, and what was not met, in sentences."""
+    kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
+    if wishes.is_anonymous:
+        understood.append("The answers shall be anonymous.")
+    if wishes.closing:
+        unmet.append(f"The closing time ({wishes.closing}) is set when you open the project.")
+    if wishes.no_open_text:
+        kept = _without(kept, _is_open_text, "open questions", understood, unmet)
+    for what in wishes.not_asked:
+        words = "|".join(words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE))
+        if words:
+            kept = _without(kept, partial(_mentions, words), f"questions about {what}", understood, unmet)
+        else:
+            unmet.append(f"Check that no question asks about {what}.")
+    if wishes.at_most:
+        kept = _with_limit(kept, wishes.at_most, understood, unmet)
+    return kept, tuple(understood), tuple(unmet)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else _NUMBERS[text.lower()]
+
+
+def _is_open_text(block: Block) -> bool:
+    return bool(block["type"] == "open_text")
+
+
+def _mentions(words: str, block: Block) -> bool:
+    return bool(re.search(words, str(block.get("prompt")), re.IGNORECASE))
+
+
+def _without(
+    blocks: list[Block],
+    is_unwanted: Callable[[Block], bool],
+    what: str,
+    understood: list[str],
+    unmet: list[str],
+) -> list[Block]:
+    """The blocks without unwanted questions, unless others refer to them or nothing would be left to ask."""
+    others = [block for block in blocks if not is_unwanted(block)]
+    names = {block["name"] for block in blocks if is_unwanted(block) and block.get("name")}
+    is_referred = any(name in str({**block, "name": ""}) for block in others for name in names)
+    if is_referred or not any(block["type"] in QUESTIONS for block in others):
+        unmet.append(f"The draft still has {what}.")
+        return blocks
+    understood.append(f"There are no {what}.")
+    return others
+
+
+def _with_limit(blocks: list[Block], at_most: int, understood: list[str], unmet: list[str]) -> list[Block]:
+    """The first choice with more options than that takes several answers, up to that limit."""
+    for place, block in enumerate(blocks):
+        is_choice = block["type"] in ("single_punch", "multi_punch") and "correct_answer_index" not in block
+        if is_choice and len(block.get("options", ())) > at_most:
+            understood.append(f"At most {at_most} options can be chosen.")
+            limited = {**block, "type": "multi_punch", "max": at_most}
+            return [*blocks[:place], limited, *blocks[place + 1 :]]
+    unmet.append(f"No question has more than {at_most} options, of which up to {at_most} could be chosen.")
+    return blocks

@@ -1,0 +1,79 @@
+"""Settings, prohibitions and limits in an intent are met, or named as unmet (rule 10.37)."""
+
+from __future__ import annotations
+
+import pytest
+
+from surveys.ai.local import IN_ENGLISH, LocalProvider
+from surveys.ai.local.drafts.wishes import read_wishes
+from surveys.ai.provider import ProposedScript, ScriptRequest
+
+
+def draft(intent: str, type_: str = "convo") -> ProposedScript:
+    return LocalProvider().draft_script(ScriptRequest(intent, type_))
+
+
+@pytest.mark.parametrize(
+    ("intent", "is_anonymous"),
+    [
+        ("An anonymous survey about our managers", True),
+        ("Anonyme Umfrage zur Stimmung im Team", True),
+        ("Une enquête anonyme sur la cantine", True),
+        ("Encuesta anónima sobre el servicio", True),
+        ("Uma pesquisa anônima sobre o curso", True),
+        ("A survey that is not anonymous", False),
+        ("A survey about coffee", False),
+    ],
+)
+def test_anonymity_is_read_in_five_languages(intent: str, is_anonymous: bool) -> None:
+    assert read_wishes(intent).is_anonymous == is_anonymous
+
+
+@pytest.mark.parametrize(
+    ("intent", "closing"),
+    [
+        ("Lunch poll, open until Friday", "Friday"),
+        ("Umfrage zum Sommerfest bis Freitag", "Freitag"),
+        ("Feedback on the talk, closes on 12 May", "12 May"),
+        ("Feedback until we know more", None),
+    ],
+)
+def test_a_closing_time_is_named_as_unmet(intent: str, closing: str | None) -> None:
+    told = [each for each in draft(intent).unmet if "closing time" in each]
+
+    assert read_wishes(intent).closing == closing
+    assert told == ([f"The closing time ({closing}) is set when you open the project."] if closing else [])
+
+
+def test_nothing_is_asked_that_shall_not_be() -> None:
+    without = draft("Volunteer application for our club. Do not ask for their email.")
+    text_free = draft("Customer satisfaction survey for a bakery, no open text")
+
+    assert not [block for block in without.blocks if "mail" in str(block["prompt"]).lower()]
+    assert "There are no open questions." in text_free.understood
+    assert "open_text" not in [block["type"] for block in text_free.blocks]
+
+
+def test_a_limit_of_choices_is_met() -> None:
+    drafted = draft("Menu poll: pizza, pasta, salad or soup? Choose up to 2", "poll")
+
+    (question,) = (block for block in drafted.blocks if block["type"] != "content_block")
+    assert (question["type"], question["max"]) == ("multi_punch", 2)
+    assert [option["value"] for option in question["options"]] == ["Pizza", "Pasta", "Salad", "Soup"]
+
+
+def test_a_number_of_questions_is_no_limit_of_choices() -> None:
+    assert read_wishes("Feedback on our app with at most 5 questions").at_most is None
+
+
+def test_an_intent_in_another_language_is_told_that_the_questions_are_in_english() -> None:
+    assert IN_ENGLISH in draft("Umfrage zur Zufriedenheit unserer Kunden mit dem neuen Laden").unmet
+    assert IN_ENGLISH not in draft("A survey about how satisfied customers are with the new shop").unmet
+
+
+def test_confidence_is_low_for_what_no_template_fits() -> None:
+    sure, unsure = draft("Event feedback survey"), draft("Qwertz uiop asdf")
+
+    assert sure.confidence is not None
+    assert unsure.confidence is not None
+    assert sure.confidence > 0.5 > unsure.confidence
