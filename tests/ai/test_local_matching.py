@@ -52,7 +52,7 @@ SURVEYS = [
     ("a 10 question quiz about the Roman Empire", "topic-quiz", 10, "about the Roman Empire (replace"),
     ("Quiz with 6 questions and 3 answers each on Star Wars", "topic-quiz", 6, "about Star Wars (replace"),
     ("Which Hogwarts house are you?", "personality-quiz", 6, "Your result: [result]!"),
-    ("Employee engagement survey", "general-survey", 7, "about employee engagement"),
+    ("Employee engagement survey", "employee-engagement", 10, "How is work going?"),
     ("end of year community survey with 10 questions", "community-pulse", 10, "our community"),
     ("a survey about sleep habits of gamers", "general-survey", 7, "about sleep habits of gamers"),
     ("beta testers on the new inventory, max 6 questions", "playtest-feedback", 6, "with the new inventory"),

@@ -1,4 +1,4 @@
-"""Settings, prohibitions and limits in an intent are met, or named as unmet (rule 10.37)."""
+"""Settings, prohibitions and limits in an intent are met, or named as unmet (rule 10.41)."""
 
 from __future__ import annotations
 

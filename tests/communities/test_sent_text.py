@@ -24,7 +24,6 @@ NORMALIZES = {
     "communities/sign_in.py": "At most MAX_LOGIN characters.",
     "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
     "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
-    "surveys/services/ai_work/analysis/texts.py": "Titles that a model wrote.",
     "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",
 }
 

@@ -1,4 +1,4 @@
-"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.36).
+"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.40).
 
 The words are English, German, French, Spanish and Portuguese. A rule says nothing where it is not sure.
 Source of the kinds: Dillman, Smyth and Christian, Internet, Phone, Mail, and Mixed-Mode Surveys, chapter 4.
@@ -45,7 +45,7 @@ _SOURCES = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\b(?:other|none|something else|don['’]?t know|ander\w+|sonstig\w+|kein\w*|weiß nicht|autre\w*"
+    r"\b(?:(?:an)?other|none|something else|don['’]?t know|ander\w+|sonstig\w+|kein\w*|weiß nicht|autre\w*"
     r"|aucun\w*|otr[oa]s?|ningun[oa]?|outr[oa]s?|nenhum\w*)\b",
     re.IGNORECASE,
 )

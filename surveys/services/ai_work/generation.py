@@ -400,7 +400,7 @@ def _clear(at: datetime) -> None:
 
 
 def _as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
-    """The project's `generation` (rules 10.6, 10.8 and 10.37)."""
+    """The project's `generation` (rules 10.6, 10.8 and 10.41)."""
     by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
     return {
         "status": status,

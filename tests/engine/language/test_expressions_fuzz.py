@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from communities.ground.sent_text import sent_text
 from surveys.engine.language.expressions import parse, rename
 from surveys.engine.language.lexer import FORMULA, MAX_LENGTH, ParseError, lex
 from surveys.engine.language.values import Value
@@ -100,6 +101,11 @@ def parsed(value: Value) -> Fraction | str:
     return Fraction(plain) if re.fullmatch("-?[0-9]+([.][0-9]+)?", plain, re.ASCII) else plain
 
 
+def same(left: Value, right: Value) -> bool:
+    """Equal numbers, or texts that are equal as they are stored: without spaces around them."""
+    return parsed(left) == parsed(right) or sent_text(seen(left)) == sent_text(seen(right))
+
+
 def truth(value: Value) -> bool:
     if value is None or value == ():
         return False
@@ -117,7 +123,9 @@ def compared(sign: str, left: Value, right: Value) -> bool:
         parts = left if isinstance(left, tuple) else (left,)
         return any(seen(part) in seen(right) for part in parts)
     if sign in ("=", "==", "!="):
-        return (many_left == many_right) == (sign != "!=")
+        parts = [each if isinstance(each, tuple) else (each,) for each in (left, right)]
+        is_equal = len(parts[0]) == len(parts[1]) and all(map(same, *parts))
+        return is_equal == (sign != "!=")
     first, second = many_left[:1], many_right[:1]
     if isinstance(left, tuple) or isinstance(right, tuple):
         return False

@@ -1,4 +1,4 @@
-"""What an intent says besides its subject: settings, prohibitions and limits, in five languages (rule 10.37).
+"""What an intent says besides its subject: settings, prohibitions and limits, in five languages (rule 10.41).
 
     read_wishes(text)            what is wished, and the text without it
     apply_wishes(blocks, …)      the blocks as wished, with sentences about what was met and what was not
