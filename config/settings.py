@@ -72,7 +72,7 @@ LEAST_SECONDS_TO_FIRST_ANSWER = _env.float(
 WEBHOOKS_ALLOW_HTTP = _env.bool("WEBHOOKS_ALLOW_HTTP", False)
 WEBHOOKS_ALLOW_PRIVATE_NETWORKS = _env.bool("WEBHOOKS_ALLOW_PRIVATE_NETWORKS", False)
 # Deliveries that one worker sends concurrently.
-WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 16, validate=environment.between(1, 500))
+WEBHOOKS_THREADS = _env.int("WEBHOOKS_THREADS", 32, validate=environment.between(1, 500))
 # Bytes of a picture's file and of our copy, and of all copies of a community.
 PICTURE_BYTES = _env.int("PICTURE_BYTES", 2_097_152, validate=environment.between(1_024, 33_554_432))
 PICTURES_BYTES_PER_COMMUNITY = _env.int(

@@ -7,7 +7,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
@@ -101,33 +101,54 @@ def test_whoever_read_fast_for_a_while_may_not_stop_for_as_long(
     assert outbox.deadline <= time.monotonic() + 30 + HIGH_WATER / BYTES_A_SECOND
 
 
-def test_what_is_made_piece_by_piece_waits_for_its_reader_and_is_told_that_it_left(
+def test_what_is_made_piece_by_piece_does_not_wait_for_its_reader(
+    pair: tuple[Outbox, socket.socket, Event],
+) -> None:
+    outbox, reader, called = pair
+    pieces = [bytes([number]) * HIGH_WATER for number in range(80)]
+
+    for piece in pieces:
+        outbox.sendall(piece)
+
+    assert called.is_set()
+    assert outbox.size <= 2 * HIGH_WATER
+    assert outbox.size + outbox.on_disk > 76 * HIGH_WATER
+    assert read_all(outbox, reader, 80 * HIGH_WATER) == b"".join(pieces)
+    assert outbox.flush()
+    assert (outbox.size, outbox.on_disk, outbox.deadline) == (0, 0, float("inf"))
+
+
+def test_what_is_made_while_the_rest_is_sent_keeps_its_place(
     pair: tuple[Outbox, socket.socket, Event],
 ) -> None:
     outbox, reader, _ = pair
-    written: list[object] = []
+    for number in range(10):
+        outbox.sendall(bytes([number]) * HIGH_WATER)
+    first = read_all(outbox, reader, 8 * HIGH_WATER)
 
-    def write() -> None:
-        try:
-            for _ in range(80):
-                outbox.sendall(bytes(HIGH_WATER))
-                written.append(HIGH_WATER)
-        except OSError as error:
-            written.append(error)
+    outbox.sendall(b"last")
 
-    thread = Thread(target=write)
-    thread.start()
-    while outbox.size <= HIGH_WATER:
-        time.sleep(0.01)
-    read_all(outbox, reader, 40 * HIGH_WATER)
-    assert 39 <= len(written) < 80
-    assert outbox.size <= 2 * HIGH_WATER
+    rest = read_all(outbox, reader, 2 * HIGH_WATER + 4)
+    assert first + rest == b"".join(bytes([number]) * HIGH_WATER for number in range(10)) + b"last"
+
+
+def test_a_client_that_is_gone_or_too_far_behind_ends_what_is_made_for_it(
+    pair: tuple[Outbox, socket.socket, Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("config.web.connections.MAX_ON_DISK", 4 * HIGH_WATER)
+    outbox, _, _ = pair
+
+    while outbox.on_disk < 4 * HIGH_WATER:
+        outbox.sendall(bytes(HIGH_WATER))
+
+    with pytest.raises(BrokenPipeError, match="too far behind"):
+        outbox.sendall(bytes(HIGH_WATER))
+    assert outbox.on_disk == 4 * HIGH_WATER
 
     outbox.drop()
-    thread.join(timeout=30)
 
-    assert isinstance(written[-1], BrokenPipeError)
-    with pytest.raises(BrokenPipeError):
+    assert (outbox.size, outbox.on_disk) == (0, 0)
+    with pytest.raises(BrokenPipeError, match="gone"):
         outbox.sendall(b"more")
 
 

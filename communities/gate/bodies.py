@@ -34,6 +34,10 @@ MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
+# Commas and opening brackets of a body, also those in texts: it has at most one value more. In
+# memory, an object takes up to a hundred times its bytes in a body.
+MAX_VALUES = 100_000
+MAX_VALUES_OF_LINES = 500_000  # of MAX_LINES_BODY: 100,000 answers, each with a list of options
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
 MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/x-ndjson"
@@ -148,13 +152,21 @@ def _require_uncompressed(content_encoding: str) -> None:
         raise NotJson("Content-Encoding is not supported: send the body uncompressed.")
 
 
-def parse(raw: bytes, *, is_exact: bool = False) -> dict[str, Any]:
+def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
     """Return the JSON object in a body; an empty object if there is no body.
 
-    If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent.
+    If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
+    a body that may have more than `max_values`, before any is built.
     """
     if not raw:
         return {}
+    brackets = raw.count(b"[") + raw.count(b"{")
+    if brackets + raw.count(b",") > max_values:
+        raise InvalidRequest(
+            f"The body has too many values: at most {max_values:,} commas and opening brackets are read."
+        )
+    if _SUSPICIOUS.search(raw):
+        _refuse_unstorable(raw)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -162,11 +174,10 @@ def parse(raw: bytes, *, is_exact: bool = False) -> dict[str, Any]:
         raise InvalidRequest(
             f"The body is not valid JSON: {error.msg}, at line {error.lineno} column {error.colno}."
         ) from None
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+    if brackets > MAX_DEPTH:
         _require_shallow(value)
-    if _SUSPICIOUS.search(raw):
-        _refuse_unstorable(raw)
     if is_exact and _FRACTION.search(raw):
+        del value  # so that two of them never take memory
         value = json.loads(raw, parse_float=_exact)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
@@ -228,7 +239,7 @@ def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
     Raises InvalidRequest at once for a body that has no such list, and TooManyElements.
     """
     try:
-        body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True)
+        body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True, max_values=MAX_VALUES_OF_LINES)
     except InvalidRequest as refused:
         for each in refused.violations:
             if (place := _PLACE_IN_DATA.match(each["field"])) is not None:
@@ -251,17 +262,18 @@ def _element_of_list(value: object, index: int) -> Element:
 
 
 def _require_shallow(value: object) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            part
-            for node in level
-            for part in (node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
-            if isinstance(part, dict | list)
-        ]
-        if not level:
-            return
-    raise InvalidRequest(f"The body is nested more than {MAX_DEPTH} deep.")
+    """Visits one branch after the other, so that memory grows with the depth alone."""
+    branch: list[Iterator[object]] = [iter((value,))]
+    while branch:
+        for part in branch[-1]:
+            if not isinstance(part, dict | list):
+                continue
+            if len(branch) > MAX_DEPTH:
+                raise InvalidRequest(f"The body is nested more than {MAX_DEPTH} deep.")
+            branch.append(iter(part.values() if isinstance(part, dict) else part))
+            break
+        else:
+            branch.pop()
 
 
 def _refuse_unstorable(raw: bytes) -> None:

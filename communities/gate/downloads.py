@@ -12,31 +12,18 @@ from rest_framework.request import Request
 
 from communities.ground.errors import Unavailable
 from communities.ground.faults import log_fault
-from communities.ground.slots import Slots
+from communities.ground.slots import large_jobs
 
 Chunks = Generator[bytes, None, None]
 log = structlog.get_logger("colloquy.requests")
-# Per process. A download occupies a thread until its reader has taken most of it, and others need threads.
-# One community, or person with their own data, has one of them.
-MAX_DOWNLOADS = 2
 SECONDS_TO_WAIT = 1.0  # for a slot; most downloads take less
 RETRY_AFTER = 10  # seconds
-_slots = Slots(MAX_DOWNLOADS)
+_slots = large_jobs
 _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
 class DownloadAborted(Exception):
     """Closes the connection in the middle of a file, so that nobody takes it for a complete one."""
-
-
-def of_community(community_id: int) -> str:
-    """The owner of downloads of a community's data."""
-    return f"community {community_id}"
-
-
-def of_user(user_id: int) -> str:
-    """The owner of downloads of a person's own data."""
-    return f"user {user_id}"
 
 
 def download(
@@ -45,7 +32,7 @@ def download(
     """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
 
     The first chunk is produced immediately, so an error before that can still be sent in place of the file.
-    Raises Unavailable if `MAX_DOWNLOADS` are running, or one of this owner (`of_community`, `of_user`).
+    Raises Unavailable if LARGE_JOBS are running, or one of this owner (`slots.of_community`, `of_user`).
     """
     body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
     response = StreamingHttpResponse(body, content_type=content_type)
@@ -96,7 +83,8 @@ def _in_a_slot(owner: str, chunks: Chunks) -> Chunks:
     """
     slots = _slots
     if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
-        raise Unavailable("Too many downloads are running. Please retry shortly.", retry_after=RETRY_AFTER)
+        message = "Too many downloads and imports are running. Please retry shortly."
+        raise Unavailable(message, retry_after=RETRY_AFTER)
     try:
         yield from chunks
     finally:

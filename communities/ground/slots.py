@@ -36,3 +36,19 @@ class Slots:
             if not self._taken[owner]:
                 del self._taken[owner]
             self._changed.notify_all()
+
+
+# Of a process. Imports and files take up to 120 MB of memory each, and a thread for seconds; pages and votes
+# need threads too. One community, or person with their own data, has one of them.
+LARGE_JOBS = 2
+large_jobs = Slots(LARGE_JOBS)
+
+
+def of_community(community_id: int) -> str:
+    """The owner of large jobs with a community's data."""
+    return f"community {community_id}"
+
+
+def of_user(user_id: int) -> str:
+    """The owner of large jobs with a person's own data."""
+    return f"user {user_id}"

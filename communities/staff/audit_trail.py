@@ -15,10 +15,11 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.html import escape, format_html
 
-from communities.gate.downloads import Chunks, download, of_community
+from communities.gate.downloads import Chunks, download
 from communities.ground import spreadsheets
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
+from communities.ground.slots import of_community
 from communities.models import AuditEntry
 from communities.services.trail import audit_listing
 from communities.services.trail.audit_listing import Filters

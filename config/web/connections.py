@@ -7,6 +7,7 @@ import io
 import math
 import os
 import socket
+import tempfile
 import threading
 import time
 from collections import deque
@@ -17,7 +18,8 @@ from typing import Any
 from config.web.arrivals import Arrival
 
 BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
-HIGH_WATER = 262_144  # bytes; while more waits for the client, the thread that produces it waits too
+HIGH_WATER = 262_144  # bytes; while more waits for the client, what is produced goes to a file
+MAX_ON_DISK = 2**30  # bytes of an answer that wait there; a client that is further behind is cut off
 KEPT_TOGETHER = 65_536  # bytes of an answer; they are freed together, too
 LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
@@ -72,8 +74,8 @@ class Connection:
 class Outbox:
     """A client's socket, which takes an answer without waiting for its reader.
 
-    What the client does not read at once is kept here, and the polling thread sends it on. Only what is
-    produced piece by piece, like an export, waits until the reader has taken most of what came before.
+    What the client does not read at once is kept here, and the polling thread sends it on. Of what is
+    produced piece by piece, like an export, most waits in a temporary file: no reader slows its production.
     """
 
     def __init__(self, sock: socket.socket, *, seconds: float, on_unsent: Callable[[], None]) -> None:
@@ -82,8 +84,11 @@ class Outbox:
         self._seconds = seconds
         self.on_unsent = on_unsent  # called when something has to be sent on
         self._unsent: deque[memoryview] = deque()
-        self._changed = threading.Condition()
-        self.size = 0  # bytes that wait
+        self._lock = threading.Lock()
+        self._file: io.FileIO | None = None
+        self._read = 0  # bytes of the file that were sent, or are in memory
+        self.on_disk = 0  # bytes of the file
+        self.size = 0  # bytes that wait in memory
         self.deadline = math.inf  # of the reader
         self.is_closed = False
 
@@ -93,10 +98,9 @@ class Outbox:
     # For threads that answer
 
     def sendall(self, data: bytes) -> None:
-        """Send, or keep for later. Raises OSError once the client is gone."""
+        """Send, or keep for later. Raises OSError once the client is gone, or too far behind."""
         rest = memoryview(data)
-        with self._changed:
-            self._changed.wait_for(lambda: self.is_closed or self.size <= HIGH_WATER)
+        with self._lock:
             if self.is_closed:
                 raise BrokenPipeError(errno.EPIPE, "The client is gone.")
             was_empty = not self._unsent
@@ -106,6 +110,9 @@ class Outbox:
                 return
             if was_empty:
                 self.deadline = time.monotonic() + self._seconds
+            if self._file is not None or self.size > HIGH_WATER:
+                self._keep_on_disk(rest)
+                return
             # In copies: what is kept of an answer must not keep all of it.
             self._unsent.extend(
                 memoryview(bytes(rest[start : start + KEPT_TOGETHER]))
@@ -116,7 +123,7 @@ class Outbox:
             self.on_unsent()
 
     def sendfile(self, file: io.FileIO, offset: int, count: int) -> None:
-        """Send a part of a file. Static files are small: none waits for its reader."""
+        """Send a part of a static file."""
         while count:
             part = os.pread(file.fileno(), min(count, LARGEST_FILE_AT_ONCE), offset)
             if not part:
@@ -143,8 +150,8 @@ class Outbox:
 
     def flush(self) -> bool:
         """Send what the client takes; whether all is sent. Raises OSError if the client is gone."""
-        with self._changed:
-            while self._unsent:
+        with self._lock:
+            while self._unsent or self._take_from_disk():
                 first = self._unsent[0]
                 sent = self._send(first)
                 self.size -= sent
@@ -157,9 +164,35 @@ class Outbox:
                 self._unsent.popleft()
             else:
                 self.deadline = math.inf
-            if self.size <= HIGH_WATER:
-                self._changed.notify_all()
             return not self._unsent
+
+    def _keep_on_disk(self, data: memoryview) -> None:
+        if self.on_disk + len(data) > MAX_ON_DISK:
+            raise BrokenPipeError(errno.EPIPE, "The client is too far behind.")
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - `_delete_file` closes it
+        while data:
+            written = os.pwrite(self._file.fileno(), data, self.on_disk)
+            self.on_disk += written
+            data = data[written:]
+
+    def _take_from_disk(self) -> bool:
+        """Take a part of the file into memory. False if there is none; then the file is deleted."""
+        if self._file is None:
+            return False
+        part = os.pread(self._file.fileno(), KEPT_TOGETHER, self._read)
+        if not part:
+            self._delete_file()
+            return False
+        self._read += len(part)
+        self.size += len(part)
+        self._unsent.append(memoryview(part))
+        return True
+
+    def _delete_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._read, self.on_disk = None, 0, 0
 
     def _send(self, data: memoryview) -> int:
         try:
@@ -180,9 +213,9 @@ class Outbox:
 
     def drop(self) -> None:
         """Close. A thread that is writing to this connection gets an OSError."""
-        with self._changed:
+        with self._lock:
             self.is_closed = True
             self._unsent.clear()
+            self._delete_file()
             self.size, self.deadline = 0, math.inf
             self._socket.close()
-            self._changed.notify_all()

@@ -30,13 +30,14 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from communities.gate import bodies, envelope
 from config.web import arrivals
-from config.web.connections import BYTES_A_SECOND, Connection, Outbox, State
+from config.web.connections import BYTES_A_SECOND, MAX_ON_DISK, Connection, Outbox, State
 
 READ_SIZE = 65_536
 PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all that it was given at once
 MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
 SECONDS_TO_LINGER = 5
 MAX_DISCARDED = 16_777_216  # bytes that nobody reads; a client that sends more of them is cut off
+MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK  # bytes of answers; beyond it, the largest of them is given up
 SECONDS_TO_STOP = 2  # to receive the rest of requests that were arriving when SIGTERM came
 MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
 SECONDS_BETWEEN_CHECKS = 0.5
@@ -301,6 +302,8 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     def _keep_answers_small(self) -> None:
         if sum(each.sock.size for each in self.unread) > settings.WEB_BUFFER:
             self._end(max(self.unread, key=lambda each: each.sock.size), "unread")
+        if sum(each.sock.on_disk for each in self.unread) > MAX_ON_DISK_OF_ALL:
+            self._end(max(self.unread, key=lambda each: each.sock.on_disk), "unread")
 
     def murder_keepalived(self, force: bool = False) -> None:
         """End connections that are beyond a deadline; all of them by `force`."""

@@ -21,8 +21,9 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 
 from communities.forms import once
-from communities.gate.downloads import download, of_community
+from communities.gate.downloads import download
 from communities.ground.errors import Refusal
+from communities.ground.slots import of_community
 from communities.ground.text_field import TextField
 from communities.ground.transactions import in_transaction
 from communities.ground.words import plural

@@ -15,10 +15,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from communities.gate.authentication import caller_cache
-from communities.gate.downloads import download, of_community
+from communities.gate.downloads import download
 from communities.ground import wire
 from communities.ground.actors import Actor, Role
 from communities.ground.errors import Forbidden, NotFound, Refusal
+from communities.ground.slots import of_community
 from communities.ground.text_field import TextField
 from communities.models import Member
 from communities.services.people import memberships

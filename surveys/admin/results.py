@@ -22,9 +22,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
-from communities.gate.downloads import download, of_community
+from communities.gate.downloads import download
 from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
+from communities.ground.slots import of_community
 from communities.staff.texts import moment
 from surveys.admin import exporting
 from surveys.admin.frame import ProjectPage, project_tab

@@ -10,10 +10,11 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from communities.gate.downloads import download, of_community
+from communities.gate.downloads import download
 from communities.gate.fields import UtcDateTimeField
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
+from communities.ground.slots import of_community
 from surveys.api import field_filters
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import TAG, ResponseOut

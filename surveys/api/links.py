@@ -13,12 +13,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.downloads import download, of_community
+from communities.gate.downloads import download
 from communities.gate.fields import StrictListField, StrictTextField
 from communities.gate.idempotency import once
 from communities.gate.pagination import PageIn
 from communities.ground.actors import Role
 from communities.ground.errors import refuse
+from communities.ground.slots import of_community
 from surveys.api.exports import XLSX
 from surveys.api.link_examples import CREATED, CREATED_MANY, LISTED
 from surveys.api.metadata import Metadata

@@ -1,4 +1,4 @@
-"""Weaknesses of questions are found by rules, with few false alarms (rule 10.40)."""
+"""Weaknesses of questions are found by rules, with few false alarms (rule 10.42)."""
 
 from __future__ import annotations
 

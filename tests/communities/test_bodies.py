@@ -1,5 +1,6 @@
 """Request bodies: what is accepted, and how other bodies are refused (rules 1.9, 11.6 and 11.12)."""
 
+import tracemalloc
 from io import BytesIO
 from typing import Any
 
@@ -14,6 +15,8 @@ from communities.gate.bodies import (
     MAX_DEPTH,
     MAX_FORM,
     MAX_LINES_BODY,
+    MAX_VALUES,
+    MAX_VALUES_OF_LINES,
     NotJson,
     TooLarge,
     admit,
@@ -131,6 +134,47 @@ def test_values_that_only_look_bad_are_accepted(caller: Caller, text: str, value
 def test_a_number_with_an_endless_exponent_is_refused(exponent: str) -> None:
     with pytest.raises(InvalidRequest):
         parse(b'{"value": 1e%b}' % exponent.encode(), is_exact=True)
+
+
+def memory_of_parsing(body: bytes) -> tuple[int, int]:
+    """Bytes that the parsed body takes, and the most that were taken on the way."""
+    tracemalloc.start()
+    try:
+        value = parse(body, is_exact=True, max_values=MAX_VALUES_OF_LINES)
+        held, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert value
+    return held, most
+
+
+@pytest.mark.parametrize("element", [b'{"":1.5}', b"{}", b"[1.5]"])
+def test_no_body_is_held_twice_and_its_memory_has_a_bound(element: bytes) -> None:
+    body = b'{"data":[1.5,' + b",".join([element] * (MAX_VALUES_OF_LINES // 2 - 2)) + b"]}"
+
+    held, most = memory_of_parsing(body)
+
+    assert most < 1.6 * held  # a list takes more while it grows
+    assert most < 120_000_000
+
+
+@pytest.mark.parametrize("part", [b"1,", b"[],", b"{},", b'",,,,,,,,",'])
+def test_a_body_with_too_many_values_is_refused_before_any_is_built(
+    part: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orjson, "loads", lambda _: pytest.fail("The body was parsed."))
+
+    with pytest.raises(InvalidRequest, match="too many values: at most 100,000"):
+        parse(b'{"data":[' + part * MAX_VALUES + b"1]}")
+
+
+def test_each_line_has_the_limit_of_values_of_a_body() -> None:
+    wide = b'{"answers":[' + b"1," * MAX_VALUES + b"1]}"
+
+    first, second = parse_lines(wide + b'\n{"answers":[]}', most=2)
+
+    assert "The line has too many values" in first.violations[0]["message"]
+    assert (second.value, second.violations) == ({"answers": []}, ())
 
 
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), 1.5e300])

@@ -17,19 +17,21 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from communities.ground.slots import Slots
 from tests.support.concurrency import held_elsewhere, run_together, wait_until
 from tests.support.processes import python_process
 from tests.support.webhooks.delivery_runs import (
+    SECRET,
     before_each_post,
     delivered_after_drain,
     drain_all,
     emit_many,
     webhook_to,
 )
-from tests.support.webhooks.outbox import MID_HOUR
+from tests.support.webhooks.outbox import MID_HOUR, create_webhook, emit_event, get_community
 from tests.support.webhooks.receiver import Receiver, ScriptedResponse
 from webhooks.models import Delivery, Webhook
-from webhooks.services import dispatch, locks, slow_endpoints, webhooks
+from webhooks.services import dispatch, locks, sealed_secrets, slow_endpoints, webhooks
 from webhooks.services.outbox import DELIVER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -179,14 +181,14 @@ def test_a_failing_webhook_is_tried_by_one_worker_in_all_partitions(receiver: Re
 def test_failing_webhooks_leave_threads_to_others(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slow_endpoints, "_threads", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(slow_endpoints, "_slow_threads", Slots(1))
     failing, healthy = (
         webhook_to(receiver.url("/failing"), failing_since=MID_HOUR),
         webhook_to(receiver.url("/healthy")),
     )
     emit_many(healthy, 1)
 
-    with slow_endpoints.thread_for_slow_endpoints():
+    with slow_endpoints.thread_for_slow_endpoints(-1):
         drain_all(failing)
         drain_all(healthy)
 
@@ -275,6 +277,38 @@ def test_exactly_the_partitions_with_due_deliveries_are_woken(woken: Wakes) -> N
     assert count == len(woken) == len(expected)
 
 
+def test_communities_take_turns(woken: Wakes) -> None:
+    crowded, alone = get_community(1), get_community(2)
+    for community, count in ((crowded, 5), (alone, 1)):
+        for _ in range(count):
+            create_webhook(community)
+        emit_event(community=community)
+        Delivery.objects.filter(webhook__community=community).update(partition=0)
+    woken.clear()
+
+    dispatch.wake_due(at=NOW)
+
+    community_of = dict(Webhook.objects.values_list("pk", "community_id"))
+    assert {community_of[each["webhook_id"]] for each in woken[:2]} == {1, 2}
+    assert len(woken) == 6
+
+
+def test_a_community_leaves_threads_to_others(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_endpoints, "_threads", Slots(2))
+    own, sealed = webhook_to(receiver.url("/own")), sealed_secrets.seal(SECRET, community_id=2)
+    other = create_webhook(get_community(2), url=receiver.url("/other"), sealed_secret=sealed)
+    emit_many(own, 1)
+    emit_event(community=other.community)
+
+    with slow_endpoints.thread_for(own.community_id):
+        drain_all(own)
+        drain_all(other)
+
+    assert [request.path for request in receiver.requests()] == ["/other"]
+    drain_all(own)
+    assert [request.path for request in receiver.requests()] == ["/other", "/own"]
+
+
 def test_finding_due_partitions_takes_one_statement(woken: Wakes) -> None:
     webhook = webhook_to("https://example.com/")
     emit_many(webhook, 20)
@@ -317,12 +351,15 @@ def test_a_slow_run_leaves_the_next_one_to_the_sweep(
 def test_slow_endpoints_leave_threads_to_the_others(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slow_endpoints, "_threads", threading.BoundedSemaphore(1))
-    slow, quick = webhook_to(receiver.url("/slow")), webhook_to(receiver.url("/quick"))
+    monkeypatch.setattr(slow_endpoints, "_slow_threads", Slots(1))
+    slow, quick = (
+        webhook_to(receiver.url("/slow")),
+        webhook_to(receiver.url("/quick")),
+    )
     emit_many(quick, 4)  # which the slow webhook receives too
     slow_endpoints.note_duration(slow.pk, seconds=slow_endpoints.SLOW_SECONDS + 1)
 
-    with slow_endpoints.thread_for_slow_endpoints():
+    with slow_endpoints.thread_for_slow_endpoints(-1):
         drain_all(slow)
         drain_all(quick)
 

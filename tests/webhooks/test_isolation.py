@@ -22,7 +22,7 @@ def test_a_healthy_endpoint_receives_everything_while_a_dead_one_hangs(receiver:
     healthy = webhook_to(receiver.url("/healthy"))
     emit_many(healthy, EVENTS)
 
-    with python_process(*WORKER, WEBHOOKS_THREADS="8"):
+    with python_process(*WORKER, WEBHOOKS_THREADS="32"):
         requests = receiver.wait_for(EVENTS, "/healthy", seconds=120)
         hanging = receiver.requests("/dead")
         wait_until(lambda: Delivery.objects.filter(webhook=healthy, status="delivered").count() == EVENTS)

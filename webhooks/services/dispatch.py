@@ -92,13 +92,18 @@ class _Run:
 
     def send_due(self) -> None:
         """Send until nothing is due, an attempt fails, time is up or the process stops. Raises locks.Busy."""
-        has_thread = is_alone = False
+        has_thread = has_slow_thread = is_alone = False
         with locks.partition_lock(self._webhook_id, self._partition), ExitStack() as locked:
             while batch := self._read():
+                community_id = batch.webhook.community_id
                 is_failing = batch.webhook.failing_since is not None
-                if not has_thread and (is_failing or slow_endpoints.is_slow(self._webhook_id)):
-                    locked.enter_context(slow_endpoints.thread_for_slow_endpoints())
-                    has_thread = self.was_slow = True
+                is_slow = is_failing or slow_endpoints.is_slow(self._webhook_id)
+                if not has_thread:
+                    locked.enter_context(slow_endpoints.thread_for(community_id))
+                    has_thread = True
+                if not has_slow_thread and is_slow:
+                    locked.enter_context(slow_endpoints.thread_for_slow_endpoints(community_id))
+                    has_slow_thread = self.was_slow = True
                 if not is_alone and is_failing:
                     locked.enter_context(locks.failing_webhook_lock(self._webhook_id))
                     is_alone = True

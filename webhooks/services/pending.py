@@ -51,7 +51,7 @@ _DUE_PARTITIONS = f"""
     WHERE w.deleted_at IS NULL
         AND (w.is_active AND EXISTS (SELECT {_DUE_IN_PARTITION})
             OR EXISTS (SELECT {_DUE_IN_PARTITION} AND d.even_if_off))
-    ORDER BY random()
+    ORDER BY row_number() OVER (PARTITION BY w.community_id ORDER BY random()), random()
 """
 
 
@@ -96,7 +96,10 @@ def is_any_due(*, webhook_id: int, partition: int, at: datetime) -> bool:
 
 
 def due_partitions(*, at: datetime) -> list[tuple[int, int]]:
-    """Webhook and partition of everything that is due, in random order so that none always comes first."""
+    """Webhook and partition of everything that is due. Communities take turns, so that many do not delay few.
+
+    Otherwise in random order, so that none always comes first.
+    """
     with prepared() as cursor:
         cursor.execute(_DUE_PARTITIONS, {"at": at})
         partitions: list[tuple[int, int]] = cursor.fetchall()

@@ -1,4 +1,4 @@
-"""A limit to the threads that dead and slow endpoints occupy, so that others are not delayed."""
+"""Limits to the threads that a community, and dead and slow endpoints, occupy: others are not delayed."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from contextlib import contextmanager
 from cachetools import LRUCache
 from django.conf import settings
 
+from communities.ground.slots import Slots
 from webhooks.services.locks import Busy
 
 SLOW_SECONDS = 1.0  # an attempt that takes longer marks its endpoint as slow
 MAX_REMEMBERED = 10_000  # webhooks; the one that was marked first is forgotten first
+THREADS = settings.WEBHOOKS_THREADS
 
-# Half of the threads of this process; the rest serve endpoints that answer quickly.
-_threads = threading.BoundedSemaphore(max(1, settings.WEBHOOKS_THREADS // 2))
+# A community has a quarter of the threads of this process: nobody knows yet how slow a new endpoint is.
+# Failing and slow endpoints share half of all threads, and half of those of their community.
+_threads = Slots(THREADS, most_of_one=max(1, THREADS // 4))
+_slow_threads = Slots(max(1, THREADS // 2), most_of_one=max(1, THREADS // 8))
 _slow_webhooks: LRUCache[int, None] = LRUCache(MAX_REMEMBERED)
 _lock = threading.Lock()
 
 
 @contextmanager
-def thread_for_slow_endpoints() -> Iterator[None]:
+def thread_for(community_id: int) -> Iterator[None]:
+    """Occupy one of the threads of a community. Raises Busy if none is free."""
+    with _one_of(_threads, community_id):
+        yield
+
+
+@contextmanager
+def thread_for_slow_endpoints(community_id: int) -> Iterator[None]:
     """Occupy one of the threads that failing and slow endpoints share. Raises Busy if none is free."""
-    if not _threads.acquire(blocking=False):
+    with _one_of(_slow_threads, community_id):
+        yield
+
+
+@contextmanager
+def _one_of(threads: Slots, community_id: int) -> Iterator[None]:
+    if not threads.acquire(str(community_id), timeout=0):
         raise Busy
     try:
         yield
     finally:
-        _threads.release()
+        threads.release(str(community_id))
 
 
 def note_duration(webhook_id: int, *, seconds: float) -> None:

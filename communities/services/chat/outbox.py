@@ -13,12 +13,13 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from communities.chat_platform import pacing
@@ -42,7 +43,6 @@ KEPT = timedelta(days=30)  # what is over
 AT_ONCE = 4  # tasks of one process, so that webhooks have threads too
 SECONDS_OF_A_RUN = 10  # then other kinds have their turn
 BATCH = 500
-IN_ORDER = ("yields", "due_at")  # in which tasks are carried out
 PURPOSE = "chat task"
 INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
 # Codes of the platform after which the same would fail again, and what that means to people.
@@ -151,11 +151,13 @@ def put(
 
 
 def wake_due(*, at: datetime) -> int:
-    """Wake a worker for each task that is due. Returns how many."""
-    due = ChatTask.objects.filter(due_at__lte=at).order_by(*IN_ORDER).values_list("pk", "kind")[:BATCH]
-    for task_id, kind in due:
+    """Wake a worker for each of BATCH tasks that are due. Communities take turns. Returns how many."""
+    turn = Window(RowNumber(), partition_by=["community_id", "yields"], order_by="due_at")
+    due = ChatTask.objects.filter(due_at__lte=at).annotate(turn=turn).order_by("yields", "turn", "due_at")
+    found = due.values_list("pk", "kind")[:BATCH]
+    for task_id, kind in found:
         wake(kind, task_id=task_id)
-    return len(due)
+    return len(found)
 
 
 def attempt(
@@ -164,24 +166,28 @@ def attempt(
     """Carry out a task if it is due, outside of any transaction, and write how it went.
 
     Goes on with others of its kind that are due, for some seconds, or until something is due that those left
-    yield to. Does nothing if another worker has it, or if this process is at several already: the sweep comes
-    again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
+    yield to: with one of each other community, then with a second one, and so on. Does nothing if another
+    worker has it, or if this process is at several already: the sweep comes again. `carry_out` raises
+    PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
     given up or blocked, and the reason.
     """
     if not _free.acquire(blocking=False):
         return
-    ends, seen = time.monotonic() + SECONDS_OF_A_RUN, []
+    ends, seen, had_a_turn = time.monotonic() + SECONDS_OF_A_RUN, list[int](), set[int]()
     try:
         task = _claim(ChatTask.objects.filter(pk=task_id), now())
         while task is not None:
             _attempt(task, carry_out, give_up, now)
             seen.append(task.pk)
+            if task.community_id in had_a_turn:
+                had_a_turn.clear()
+            had_a_turn.add(task.community_id)
             if time.monotonic() > ends:
                 break
             of_its_kind = ChatTask.objects.filter(kind=task.kind).exclude(pk__in=seen)
             if task.yields and _must_yield(task.kind, now()):
                 break
-            task = _claim(of_its_kind.order_by(*IN_ORDER), now())
+            task = _claim_next(of_its_kind, had_a_turn, now())
     finally:
         _free.release()
 
@@ -240,6 +246,16 @@ def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
         task.due_at = at + LEASE
         ChatTask.objects.filter(pk=task.pk).update(due_at=task.due_at, last_attempt_at=at)
     return task
+
+
+def _claim_next(rows: QuerySet[ChatTask], had_a_turn: Set[int], at: datetime) -> ChatTask | None:
+    """The first row that is due, of a community that had no turn if there is one. What yields comes last."""
+    for yields in (False, True):
+        in_order = rows.filter(yields=yields).order_by("due_at")
+        task = _claim(in_order.exclude(community_id__in=had_a_turn), at) or _claim(in_order, at)
+        if task is not None:
+            return task
+    return None
 
 
 def _must_yield(kind: str, at: datetime) -> bool:

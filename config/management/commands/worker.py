@@ -24,6 +24,7 @@ from django.core.management.base import BaseCommand
 from config import servers, startup
 
 SECONDS_BETWEEN_CHECKS = 0.1
+OTHER_THREADS = 10  # for mails, chat and pictures: what each of them takes at most, together
 SECONDS_TO_STOP = 4  # honcho kills its processes after 5
 MIN_SECONDS_TO_RESTART = 10.0  # a worker that ends earlier cannot work at all
 CELERY = (
@@ -63,7 +64,8 @@ def workers() -> dict[str, Worker]:
         "webhooks": Worker(
             [
                 *("--queues", "webhooks", "--pool", "threads"),
-                *("--concurrency", str(settings.WEBHOOKS_THREADS)),
+                # Deliveries take WEBHOOKS_THREADS at most (`slow_endpoints.py`), so none holds up a mail.
+                *("--concurrency", str(settings.WEBHOOKS_THREADS + OTHER_THREADS)),
             ],
             signal.SIGKILL,
         ),

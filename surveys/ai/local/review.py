@@ -1,4 +1,4 @@
-"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.40).
+"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.42).
 
 The words are English, German, French, Spanish and Portuguese. A rule says nothing where it is not sure.
 Source of the kinds: Dillman, Smyth and Christian, Internet, Phone, Mail, and Mixed-Mode Surveys, chapter 4.

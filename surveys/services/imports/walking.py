@@ -14,7 +14,7 @@ from datetime import datetime
 
 from communities.ground.actors import Actor
 from communities.ground.errors import ENOUGH_VIOLATIONS, Conflict, Unavailable, ViolationJson, refuse
-from communities.ground.slots import Slots
+from communities.ground.slots import large_jobs, of_community
 from surveys.engine.script import Block, Script, Violation
 from surveys.engine.walk.replay import Replay, replay
 from surveys.models import Block as StoredBlock
@@ -27,25 +27,21 @@ MAX_ID = 2**63 - 1
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
-# Of a process: an import may occupy a thread for seconds, and pages and votes need threads too. One community
-# has one of them.
-AT_ONCE = 2
 SECONDS_TO_WAIT = 1.0  # for a turn; most imports take less
 RETRY_AFTER = 5  # seconds
-_turns = Slots(AT_ONCE)
+_turns = large_jobs
 
 
 @contextmanager
 def turn(*, community_id: int) -> Iterator[None]:
-    """Let one import of `AT_ONCE` be read and walked in this process, and one of this community.
+    """Let an import be read and walked as one of the LARGE_JOBS of this process, one of its community.
 
     Raises Unavailable for others.
     """
-    turns, owner = _turns, str(community_id)
+    turns, owner = _turns, of_community(community_id)
     if not turns.acquire(owner, timeout=SECONDS_TO_WAIT):
-        raise Unavailable(
-            "Other responses are being imported. Please retry shortly.", retry_after=RETRY_AFTER
-        )
+        message = "Too many imports and downloads are running. Please retry shortly."
+        raise Unavailable(message, retry_after=RETRY_AFTER)
     try:
         yield
     finally:

@@ -298,6 +298,35 @@ def test_a_worker_goes_on_with_others_of_its_kind(community: Community) -> None:
     assert work.seen == ["1", "2"]
 
 
+def test_communities_take_turns(community: Community) -> None:
+    other: Community = CommunityFactory.create()
+    for number in range(4):
+        _put(community, f"many {number}", at=NOON + timedelta(seconds=number))
+    _put(community, "yields", yields=True)
+    _put(other, "few 0", at=NOON + timedelta(seconds=8))
+    _put(other, "few 1", at=NOON + timedelta(seconds=9))
+    first, work = ChatTask.objects.get(subject="many 0"), Work()
+
+    _attempt(first.pk, work, NOON + timedelta(seconds=9))
+
+    assert work.seen == ["many 0", "few 0", "many 1", "few 1", "many 2", "many 3", "yields"]
+
+
+def test_the_sweep_wakes_each_community_before_the_rest_of_one(
+    community: Community, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+    monkeypatch.setattr(outbox, "wake", lambda _, *, task_id: woken.append(task_id))
+    monkeypatch.setattr(outbox, "BATCH", 2)
+    for number in range(4):
+        _put(community, f"many {number}", due_at=NOON + timedelta(seconds=number + 1))
+    few = _put(CommunityFactory.create(), "few", due_at=NOON + timedelta(seconds=9))
+
+    outbox.wake_due(at=NOON + timedelta(seconds=9))
+
+    assert woken == [ChatTask.objects.get(subject="many 0").pk, few]
+
+
 def test_what_yields_is_done_once_nothing_else_is_due(community: Community) -> None:
     task_id, work = _put(community, "1", yields=True), Work()
     _put(community, "2", yields=True)

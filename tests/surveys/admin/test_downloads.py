@@ -96,7 +96,7 @@ def test_too_many_downloads_are_refused_in_words(client, monkeypatch):
     refused = client.get(tab(made.pk, "results_export"))
 
     assert refused.status_code == 503
-    assert "Too many downloads are running. Please retry shortly." in refused.content.decode()
+    assert "Too many downloads and imports are running. Please retry shortly." in refused.content.decode()
     running.close()
 
 

@@ -16,9 +16,10 @@ from django.http import StreamingHttpResponse
 from django.test import RequestFactory
 
 from communities.gate import downloads
-from communities.gate.downloads import MAX_DOWNLOADS, DownloadAborted
+from communities.gate.downloads import DownloadAborted
+from communities.ground import slots
 from communities.ground.errors import Unavailable
-from communities.ground.slots import Slots
+from communities.ground.slots import LARGE_JOBS, Slots
 from config.web import gunicorn
 from surveys.services.exports import service as exports
 from tests.support.caller import Caller, refusal
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(autouse=True)
 def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slots]:
-    places = Slots(MAX_DOWNLOADS)
+    places = Slots(LARGE_JOBS)
     monkeypatch.setattr(downloads, "_slots", places)
     monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.05)
     request_finished.disconnect(close_old_connections)  # the test's transaction is on it
@@ -49,7 +50,7 @@ def sent(
     request = RequestFactory().generic(method, "/")
     return downloads.download(
         request,
-        owner=downloads.of_community(owner),
+        owner=slots.of_community(owner),
         content_type="text/csv",
         file_name="a.csv",
         chunks=made(),  # type: ignore[arg-type]
@@ -59,17 +60,17 @@ def sent(
 def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
     places: Slots,
 ) -> None:
-    begun = [sent(b"a", b"b", owner=n) for n in range(MAX_DOWNLOADS)]
+    begun = [sent(b"a", b"b", owner=n) for n in range(LARGE_JOBS)]
     assert places.free == 0
 
     with pytest.raises(Unavailable, match="Too many downloads") as refused:
-        sent(owner=MAX_DOWNLOADS, fault=AssertionError("A chunk was made."))
+        sent(owner=LARGE_JOBS, fault=AssertionError("A chunk was made."))
     assert refused.value.retry_after == 10
 
     begun[0].close()
     assert b"".join(sent(b"a", b"b", owner=0)) == b"ab"
     begun[1].close()
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 def test_a_community_has_one_place_and_leaves_the_others(places: Slots) -> None:
@@ -79,31 +80,31 @@ def test_a_community_has_one_place_and_leaves_the_others(places: Slots) -> None:
         sent(fault=AssertionError("A chunk was made."))
     other = sent(b"c", owner=2)
 
-    assert (places.free, b"".join(other)) == (MAX_DOWNLOADS - 2, b"c")
+    assert (places.free, b"".join(other)) == (LARGE_JOBS - 2, b"c")
     own.close()
     assert b"".join(sent(b"d")) == b"d"
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
 def test_a_place_is_given_back_once_however_much_was_taken(places: Slots, taken: int) -> None:
     answer = sent(b"a", b"b")
     body = iter(answer)
-    assert places.free == MAX_DOWNLOADS - 1
+    assert places.free == LARGE_JOBS - 1
 
     assert [next(body, b"") for _ in range(taken)] == [b"a", b"b", b""][:taken]
-    assert places.free == MAX_DOWNLOADS - (taken < 3)
+    assert places.free == LARGE_JOBS - (taken < 3)
     for _ in range(2):
         answer.close()
 
-        assert places.free == MAX_DOWNLOADS  # a place too many would be a ValueError of the semaphore
+        assert places.free == LARGE_JOBS  # a place too many would be a ValueError of the semaphore
 
 
 def test_a_place_is_given_back_where_the_first_chunk_fails(places: Slots) -> None:
     with pytest.raises(KeyError):
         sent(fault=KeyError())
 
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 def test_a_place_is_given_back_where_a_later_chunk_fails(places: Slots) -> None:
@@ -111,28 +112,28 @@ def test_a_place_is_given_back_where_a_later_chunk_fails(places: Slots) -> None:
 
     with pytest.raises(DownloadAborted):
         list(answer)
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
     answer.close()
 
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 def test_a_place_is_given_back_where_nobody_closes_the_response(places: Slots) -> None:
     sent(b"a", b"b")
     gc.collect()
 
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 def test_head_takes_no_place(places: Slots) -> None:
-    begun = [sent(b"a", b"b", owner=n) for n in range(MAX_DOWNLOADS)]
+    begun = [sent(b"a", b"b", owner=n) for n in range(LARGE_JOBS)]
 
     told = [sent(fault=AssertionError("A chunk was made."), method="HEAD") for _ in range(9)]
 
     assert [list(answer) for answer in told] == [[]] * 9
     for answer in (*begun, *told):
         answer.close()
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 @pytest.mark.django_db
@@ -140,12 +141,12 @@ def test_an_export_takes_the_place_of_its_community(places: Slots) -> None:
     admin = Caller("admin")
     made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export"
-    assert places.acquire(downloads.of_community(admin.community.pk), timeout=0)
+    assert places.acquire(slots.of_community(admin.community.pk), timeout=0)
 
     assert refusal(admin.get(path)) == (503, "unavailable")
     assert refusal(admin.get(f"/projects/{made.pk}/links/export")) == (503, "unavailable")
-    places.release(downloads.of_community(admin.community.pk))
-    assert places.acquire(downloads.of_user(admin.user.pk), timeout=0)
+    places.release(slots.of_community(admin.community.pk))
+    assert places.acquire(slots.of_user(admin.user.pk), timeout=0)
     assert admin.get(path).getvalue()
 
 
@@ -155,22 +156,22 @@ def test_an_export_that_finds_no_place_is_told_when_to_come_again(places: Slots,
     admin = Caller("admin")
     made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export?format={format}"
-    for n in range(MAX_DOWNLOADS):
+    for n in range(LARGE_JOBS):
         places.acquire(str(n), timeout=0)
     refused = admin.get(path)
     assert admin.call("head", path).status_code == 200
-    for n in range(MAX_DOWNLOADS):
+    for n in range(LARGE_JOBS):
         places.release(str(n))
 
     assert (*refusal(refused), refused["Retry-After"]) == (503, "unavailable", "10")
     assert "X-RateLimit-Limit" in refused
     answer = admin.get(path)
     assert (answer.status_code, bool(answer.getvalue())) == (200, format != "ndjson")
-    assert places.free == MAX_DOWNLOADS
+    assert places.free == LARGE_JOBS
 
 
 def test_threads_of_a_process_are_left_while_all_places_are_taken() -> None:
-    assert gunicorn.threads > MAX_DOWNLOADS
+    assert gunicorn.threads > LARGE_JOBS
 
 
 @pytest.mark.long

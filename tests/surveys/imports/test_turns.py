@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from communities.ground.slots import Slots
+from communities.ground.slots import LARGE_JOBS, Slots
 from surveys.services.imports import walking
 from tests.support.caller import CHOICE, Caller
 from tests.support.surveys.imports import past, send
@@ -18,7 +18,7 @@ ONE = past(("colour", "red"))
 
 @pytest.fixture
 def caller(monkeypatch: pytest.MonkeyPatch) -> Caller:
-    monkeypatch.setattr(walking, "_turns", Slots(walking.AT_ONCE))
+    monkeypatch.setattr(walking, "_turns", Slots(LARGE_JOBS))
     monkeypatch.setattr(walking, "SECONDS_TO_WAIT", 0.01)
     return Caller()
 
@@ -52,7 +52,7 @@ def test_a_community_has_one_import_walked_at_once(caller: Caller, project: Any)
 
 
 def test_a_refused_import_gives_its_turn_back(caller: Caller, project: Any) -> None:
-    for _ in range(2 * walking.AT_ONCE):
+    for _ in range(2 * LARGE_JOBS):
         assert send(caller, project, past(("colour", "black"))).status_code == 400
 
     assert send(caller, project, ONE).status_code == 201

@@ -1,4 +1,4 @@
-"""What stands out: differences between groups of respondents, and changes since the last analysis (rule 10.28).
+"""What stands out: differences between groups, and changes since the last analysis (rule 10.28).
 
     between_groups(project=…, counted=…, covers=…)    groups by their answer to a single choice
     since(earlier, blocks)                            answers since an earlier analysis and those before it

@@ -15,6 +15,7 @@ import pytest
 from django.test import Client
 
 from communities.gate import downloads
+from communities.ground import slots as large_slots
 from communities.ground.slots import Slots
 from communities.models import Member, User
 from communities.services.people import sign_ins
@@ -240,12 +241,12 @@ def test_a_person_downloads_their_data_once_at_a_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(downloads, "_slots", slots)
     monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.01)
     member = scenario.member("Ann")
-    slots.acquire(downloads.of_community(member.community_id), timeout=0)
+    slots.acquire(large_slots.of_community(member.community_id), timeout=0)
     browser = _browser(member.user)
     browser.raise_request_exception = False  # a page answers it with 503
     running: Any = browser.post("/account/data/export/")
 
-    slots.release(downloads.of_community(member.community_id))
+    slots.release(large_slots.of_community(member.community_id))
     refused = browser.post("/account/data/export/")
 
     assert (running.status_code, refused.status_code, slots.free) == (200, 503, 1)
