@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from surveys.ai.local import IN_ENGLISH, LocalProvider
@@ -57,7 +59,8 @@ def test_nothing_is_asked_that_shall_not_be() -> None:
 def test_a_limit_of_choices_is_met() -> None:
     drafted = draft("Menu poll: pizza, pasta, salad or soup? Choose up to 2", "poll")
 
-    (question,) = (block for block in drafted.blocks if block["type"] != "content_block")
+    question: dict[str, Any]
+    (question,) = (dict(block) for block in drafted.blocks if block["type"] != "content_block")
     assert (question["type"], question["max"]) == ("multi_punch", 2)
     assert [option["value"] for option in question["options"]] == ["Pizza", "Pasta", "Salad", "Soup"]
 

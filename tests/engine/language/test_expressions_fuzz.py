@@ -123,8 +123,9 @@ def compared(sign: str, left: Value, right: Value) -> bool:
         parts = left if isinstance(left, tuple) else (left,)
         return any(seen(part) in seen(right) for part in parts)
     if sign in ("=", "==", "!="):
-        parts = [each if isinstance(each, tuple) else (each,) for each in (left, right)]
-        is_equal = len(parts[0]) == len(parts[1]) and all(map(same, *parts))
+        own = left if isinstance(left, tuple) else (left,)
+        other = right if isinstance(right, tuple) else (right,)
+        is_equal = len(own) == len(other) and all(map(same, own, other))
         return is_equal == (sign != "!=")
     first, second = many_left[:1], many_right[:1]
     if isinstance(left, tuple) or isinstance(right, tuple):
