@@ -59,10 +59,10 @@ def test_nothing_is_asked_that_shall_not_be() -> None:
 def test_a_limit_of_choices_is_met() -> None:
     drafted = draft("Menu poll: pizza, pasta, salad or soup? Choose up to 2", "poll")
 
-    question: dict[str, Any]
-    (question,) = (dict(block) for block in drafted.blocks if block["type"] != "content_block")
+    (question,) = (block for block in drafted.blocks if block["type"] != "content_block")
+    options: Any = question["options"]
     assert (question["type"], question["max"]) == ("multi_punch", 2)
-    assert [option["value"] for option in question["options"]] == ["Pizza", "Pasta", "Salad", "Soup"]
+    assert [option["value"] for option in options] == ["Pizza", "Pasta", "Salad", "Soup"]
 
 
 def test_a_number_of_questions_is_no_limit_of_choices() -> None:
