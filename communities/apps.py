@@ -10,7 +10,7 @@ class CommunitiesConfig(AppConfig):
         from allauth.socialaccount.providers import registry  # noqa: PLC0415
 
         import communities.checks  # noqa: F401, PLC0415
-        from communities.accounts import recovery_codes, signals  # noqa: PLC0415
+        from communities.accounts import one_time_codes, recovery_codes, signals  # noqa: PLC0415
         from communities.accounts.providers.classes import PROVIDERS  # noqa: PLC0415
         from communities.ground import key_versions  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
@@ -20,4 +20,5 @@ class CommunitiesConfig(AppConfig):
         for provider in PROVIDERS:
             registry.register(provider)
         recovery_codes.install()
+        one_time_codes.install()
         signals.connect()

@@ -48,6 +48,9 @@ SECONDS_TO_WAIT = 1.0  # for a slot
 RETRY_AFTER = 2  # seconds
 _hashing = BoundedSemaphore(MAX_HASHING)
 _waiting = BoundedSemaphore(MAX_HASHING)
+# Who has a cookie of an account does not wait for strangers, who may be many.
+_hashing_of_known = BoundedSemaphore(MAX_HASHING)
+_waiting_of_known = BoundedSemaphore(MAX_HASHING)
 
 
 class TooManyAttempts(Exception):
@@ -58,23 +61,35 @@ class TooManyAttempts(Exception):
         self.retry_after = retry_after
 
 
+class TooBusy(TooManyAttempts):
+    """Others are signing in, so nothing was looked at: the attempt is to be given back."""
+
+
 def count_attempt(request: HttpRequest, account: str) -> None:
     """Count an attempt to sign in to an account (`account_named`). Raises TooManyAttempts."""
+    for name, limit in _limits(request, account):
+        count(f"sign-in:{name}", limit, seconds=WINDOW, refusal="There were too many attempts to sign in.")
+
+
+def give_attempt_back(request: HttpRequest, account: str) -> None:
+    """Take back what `count_attempt` counted: nobody looked at the password."""
+    for name, _ in _limits(request, account):
+        throttling.give_back(f"colloquy:sign-in:{name}")
+
+
+def _limits(request: HttpRequest, account: str) -> list[tuple[str, int]]:
     address = throttling.hashed(throttling.address_of(request))
     browser = _known_browsers(request).get(account)
     if browser is not None:
-        limits = [
+        return [
             (f"browser:{browser}", ATTEMPTS_OF_BROWSER),
             (f"browsers:{account}", ATTEMPTS_OF_ACCOUNT),  # one person may collect many cookies
         ]
-    else:
-        limits = [
-            (f"address:{address}", ATTEMPTS_OF_ADDRESS),
-            (f"pair:{address}:{account}", ATTEMPTS_OF_ADDRESS_AND_ACCOUNT),
-            (f"account:{account}", ATTEMPTS_OF_ACCOUNT),
-        ]
-    for name, limit in limits:
-        count(f"sign-in:{name}", limit, seconds=WINDOW, refusal="There were too many attempts to sign in.")
+    return [
+        (f"address:{address}", ATTEMPTS_OF_ADDRESS),
+        (f"pair:{address}:{account}", ATTEMPTS_OF_ADDRESS_AND_ACCOUNT),
+        (f"account:{account}", ATTEMPTS_OF_ACCOUNT),
+    ]
 
 
 def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
@@ -101,21 +116,26 @@ def forget_attempts(request: HttpRequest, account: str) -> None:
 
 
 @contextmanager
-def hashing_slot() -> Iterator[None]:
-    """Let few passwords be hashed at one time. Raises TooManyAttempts rather than let many threads wait."""
-    is_free = _hashing.acquire(blocking=False)
-    if not is_free and _waiting.acquire(blocking=False):
+def hashing_slot(request: HttpRequest | None = None) -> Iterator[None]:
+    """Let few passwords be hashed at one time. Raises TooBusy rather than let many threads wait.
+
+    A request of a browser that has signed in before has a slot beside those of others.
+    """
+    is_known = request is not None and bool(_known_browsers(request))
+    hashing, waiting = (_hashing_of_known, _waiting_of_known) if is_known else (_hashing, _waiting)
+    is_free = hashing.acquire(blocking=False)
+    if not is_free and waiting.acquire(blocking=False):
         try:
-            is_free = _hashing.acquire(timeout=SECONDS_TO_WAIT)
+            is_free = hashing.acquire(timeout=SECONDS_TO_WAIT)
         finally:
-            _waiting.release()
+            waiting.release()
     if not is_free:
         message = "Many people are signing in at this moment. Please try again in a few seconds."
-        raise TooManyAttempts(message, retry_after=RETRY_AFTER)
+        raise TooBusy(message, retry_after=RETRY_AFTER)
     try:
         yield
     finally:
-        _hashing.release()
+        hashing.release()
 
 
 def is_known_browser(request: HttpRequest, user: Any) -> bool:

@@ -103,12 +103,12 @@ class AccountAdapter(DefaultAccountAdapter):
         """Inactive people get the answer of a wrong password. Raises TooManyAttempts."""
         if credentials.get("username"):  # what was typed, as both: by either, and hashed once
             credentials.pop("email", None)
-        with sign_in.hashing_slot():
+        with sign_in.hashing_slot(request):
             user = super().authenticate(request, **credentials)
         return user if user is not None and user.is_active else None
 
     def set_password(self, user: Any, password: str) -> None:
-        with sign_in.hashing_slot():
+        with sign_in.hashing_slot(context.request):
             user.set_password(password)
         with in_transaction:
             identities.leave_unproven(user_id=user.pk)

@@ -11,25 +11,22 @@ from allauth.mfa.base import forms as factors
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes import forms as recovery
 from allauth.mfa.totp import forms as totp
-from allauth.mfa.totp.internal.auth import TOTP
 from allauth.mfa.webauthn import forms as passkeys
 from allauth.mfa.webauthn.internal.auth import parse_authentication_response
 from django import forms
 from django.contrib.auth.hashers import make_password
-from django.core.cache import cache
 
 from communities import sign_in
 from communities.accounts import failures, limits, sign_ups
 from communities.ground.text_field import TextField
 from communities.models import User
 from communities.services.inviting import invitations
-from communities.sign_in import TooManyAttempts
+from communities.sign_in import TooBusy, TooManyAttempts
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
 MAX_PASSKEYS, MAX_PASSKEY_NAME = 20, 100
 MAX_CREDENTIAL = 16_384  # characters of what a passkey's device sends
 UNREADABLE = "This passkey did not prove who you are. Please try again."
-TOTP_PERIOD = 30  # seconds that a code lasts
 CODE = "The six digits that your authenticator app shows."
 
 
@@ -54,6 +51,8 @@ class Limited(forms.Form):
                 super().full_clean()
             except TooManyAttempts as too_many:
                 limits.refuse(context.request, refusal := too_many)
+                if isinstance(too_many, TooBusy):
+                    limits.give_all_back(context.request)
         if refusal is not None and self.is_bound:
             self._errors = forms.utils.ErrorDict(renderer=self.renderer)
             self.cleaned_data = {}
@@ -94,7 +93,11 @@ class SignIn(Limited, account.LoginForm):
     def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
         self.account = sign_in.account_named(self.cleaned_data["login"])
         sign_in.count_attempt(self.request, self.account)
-        cleaned = super()._clean_with_password(credentials)
+        try:
+            cleaned = super()._clean_with_password(credentials)
+        except TooBusy:
+            sign_in.give_attempt_back(self.request, self.account)
+            raise
         sign_in.forget_attempts(self.request, self.account)
         return cleaned
 
@@ -166,7 +169,7 @@ class ChangePassword(Limited, account.ChangePasswordForm):
     }
 
     def clean_oldpassword(self) -> str:
-        with sign_in.hashing_slot():
+        with sign_in.hashing_slot(context.request):
             checked: str = super().clean_oldpassword()
         return checked
 
@@ -293,12 +296,6 @@ class RenamePasskey(Limited, passkeys.EditWebAuthnForm):
 
 class AddAuthenticatorApp(Limited, totp.ActivateTOTPForm):
     words = {"code": ("Code", CODE)}
-
-    def clean_code(self) -> str:
-        """The code that sets the app up does not sign in as well."""
-        code: str = super().clean_code()
-        cache.set(TOTP(Authenticator(user=self.user))._get_used_cache_key(code), "y", TOTP_PERIOD)
-        return code
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

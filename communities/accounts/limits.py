@@ -6,7 +6,7 @@ form says so and keeps what was typed, with the status 429; pages without a form
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -129,10 +129,21 @@ def give_back(request: HttpRequest) -> None:
     url_name = (request.resolver_match and request.resolver_match.url_name) or ""
     if url_name not in OF_A_SIGN_IN:
         return
+    _give_back(request, url_name, by=("address",), hits=OF_A_SIGN_IN[url_name])
+
+
+def give_all_back(request: HttpRequest) -> None:
+    """Take back what this request counted: nobody looked at what was sent."""
+    url_name = (request.resolver_match and request.resolver_match.url_name) or ""
+    if url_name in TABLE:
+        _give_back(request, url_name, by=("address", "account", "email"), hits=1)
+
+
+def _give_back(request: HttpRequest, url_name: str, *, by: Collection[str], hits: int) -> None:
     for number, window in enumerate(TABLE[url_name].windows):
-        if window.by == "address":
+        if window.by in by:
             for who in _who(request, window.by):
-                throttling.give_back(f"colloquy:{_name(url_name, number, who)}", OF_A_SIGN_IN[url_name])
+                throttling.give_back(f"colloquy:{_name(url_name, number, who)}", hits)
 
 
 def _name(url_name: str, number: int, who: str) -> str:

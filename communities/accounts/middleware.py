@@ -26,7 +26,7 @@ from communities.ground.errors import ActorGone
 from communities.models import User
 from communities.second_factors import SecondFactorMissing
 from communities.services.trail import presence
-from communities.sign_in import TooManyAttempts
+from communities.sign_in import TooBusy, TooManyAttempts
 
 AREA, ADMIN = "/account/", "/admin/"
 JOINED = (
@@ -100,6 +100,8 @@ class AccountAreaMiddleware:
         if not isinstance(exception, TooManyAttempts):
             return None
         limits.refuse(request, exception)
+        if isinstance(exception, TooBusy):
+            limits.give_all_back(request)
         return too_many(request, exception)
 
 

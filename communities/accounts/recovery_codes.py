@@ -63,10 +63,10 @@ class HashedCodes(auth.RecoveryCodes):
         Raises TooManyAttempts if too many passwords and codes are being checked.
         """
         stored = self.instance.data["hashes"]
-        if not stored:
+        if not stored or len(_digits(code)) != GROUPS * DIGITS_OF_GROUP:  # such as a code of an app
             return False
         parts = PBKDF2PasswordHasher().decode(stored[0])
-        with sign_in.hashing_slot():  # before the row is locked
+        with sign_in.hashing_slot(present.request):  # before the row is locked
             attempt = hashed(code, str(parts["salt"]), int(parts["iterations"]))
         return self._take(attempt)
 
@@ -96,9 +96,12 @@ def new_code() -> str:
 
 def hashed(code: str, salt: str, iterations: int = ITERATIONS) -> str:
     """The hash of a code, whatever stands between its digits."""
-    digits = re.sub(r"[^0-9]", "", code)
-    encoded: str = PBKDF2PasswordHasher().encode(digits, salt, iterations)
+    encoded: str = PBKDF2PasswordHasher().encode(_digits(code), salt, iterations)
     return encoded
+
+
+def _digits(code: str) -> str:
+    return re.sub(r"[^0-9]", "", code)
 
 
 def install() -> None:

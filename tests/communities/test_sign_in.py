@@ -241,3 +241,51 @@ def test_of_sixteen_at_once_one_is_hashed_and_one_waits(monkeypatch: pytest.Monk
     told = next(answer for answer in answers if answer.status_code == 429)
     assert told["Retry-After"] == "2"
     assert "Many people are signing in at this moment." in told.content.decode()
+
+
+def test_what_is_refused_because_others_sign_in_is_no_attempt(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "SECONDS_TO_WAIT", 0)
+    address = new_address()
+
+    with sign_in.hashing_slot():
+        busy = statuses(staff, RIGHT, 10, address=address)
+
+    assert busy == [429] * 10
+    assert statuses(staff, WRONG, 7, address=address) == [200] * 6 + [429]  # as many as without these
+
+
+def test_a_password_that_is_not_looked_at_is_no_attempt_later_either(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "SECONDS_TO_WAIT", 0)
+    browser = Client()
+    browser.force_login(staff)
+    new = {"password1": "a new secret 1", "password2": "a new secret 1"}
+
+    def change(old: str) -> int:
+        status: int = browser.post(
+            reverse("account_change_password"), {"oldpassword": old, **new}
+        ).status_code
+        return status
+
+    with sign_in.hashing_slot():
+        busy = [change(RIGHT) for _ in range(10)]
+
+    assert busy == [429] * 10
+    assert [change(WRONG) for _ in range(7)] == [200] * 6 + [429]
+
+
+def test_who_has_signed_in_before_does_not_wait_for_strangers(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "SECONDS_TO_WAIT", 0)
+    browser = Client()
+    assert statuses(staff, RIGHT, 1, address=new_address(), browser=browser) == [302]
+
+    with sign_in.hashing_slot():
+        known = statuses(staff, RIGHT, 1, address=new_address(), browser=browser)
+        stranger = statuses(staff, RIGHT, 1, address=new_address())
+
+    assert (known, stranger) == ([302], [429])

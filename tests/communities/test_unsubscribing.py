@@ -114,8 +114,21 @@ def test_an_account_that_unsubscribed_at_its_own_address_is_written_to_nowhere_e
 
     assert has_refused(member)
 
-    without_cookies().post(path_of(member), {"do": "undo"})
+    without_cookies().post(path_of(member), {"do": "undo"})  # an old link, to an address that is nobody's
 
+    assert has_refused(member)
+
+
+def test_what_an_account_refused_it_alone_takes_back(member):
+    old_link = path_of(member, "mailbox-of-staff@example.org")
+    confirm(member)
+    without_cookies().post(path_of(member))
+
+    without_cookies().post(old_link, {"do": "undo"})
+    Member.objects.filter(pk=member.pk).update(email="another@example.org")
+
+    assert has_refused(member)
+    without_cookies().post(path_of(member), {"do": "undo"})
     assert not has_refused(member)
 
 

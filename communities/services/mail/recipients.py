@@ -188,15 +188,20 @@ def refuse_mails(reader: Reader, *, at: datetime) -> None:
         [MailRefusal(community_id=reader.community_id, address_hash=reader.address_hash, refused_at=at)],
         ignore_conflicts=True,
     )
-    person = recipients(community_id=reader.community_id, member_ids=[reader.member_id]).get(reader.member_id)
-    if person is not None and person.is_proven and person.address_hash == reader.address_hash:
+    if _is_own_address(reader):
         members = Member.objects.filter(pk=reader.member_id, mail_refused_at__isnull=True)
         members.update(mail_refused_at=at)
 
 
 @in_transaction
 def accept_mails(reader: Reader) -> None:
-    """Note that an address, and the member whom the mail was for, want mails again."""
-    of_community = {"community_id": reader.community_id}
-    MailRefusal.objects.filter(**of_community, address_hash=reader.address_hash).delete()
-    Member.objects.filter(**of_community, pk=reader.member_id).update(mail_refused_at=None)
+    """Note that an address wants mails again, and the member too if their account has proven it."""
+    MailRefusal.objects.filter(community_id=reader.community_id, address_hash=reader.address_hash).delete()
+    if _is_own_address(reader):
+        Member.objects.filter(pk=reader.member_id).update(mail_refused_at=None)
+
+
+def _is_own_address(reader: Reader) -> bool:
+    """Whether the member's account has proven the address, so that it is the member who says something."""
+    person = recipients(community_id=reader.community_id, member_ids=[reader.member_id]).get(reader.member_id)
+    return person is not None and person.is_proven and person.address_hash == reader.address_hash

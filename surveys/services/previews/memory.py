@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import structlog
 from django.core import signing
 from django.core.cache import cache
@@ -17,6 +18,8 @@ from redis.exceptions import RedisError
 from surveys.services.previews.walk import Walk
 
 KEPT_FOR = 24 * 3600  # seconds
+MOST_KEPT = 8  # walks of one person
+MOST_BYTES = 262_144  # of them; beyond it those that were left first are forgotten
 _SALT = "surveys.preview"
 
 log = structlog.get_logger("colloquy.preview")
@@ -36,19 +39,22 @@ def unsealed(place: str, sent: str) -> Walk | None:
 
 
 def remember(place: str, walk: Walk) -> bool:
-    """Keep the walk for a reload. Returns whether that worked."""
+    """Keep the walk for a reload. Returns whether that worked: a walk alone may have too many bytes."""
     try:
-        cache.set(_key(place), walk.as_json(), KEPT_FOR)
+        kept = {name: each for name, each in _kept(place).items() if name != place} | {place: walk.as_json()}
+        while len(kept) > MOST_KEPT or len(orjson.dumps(kept)) > MOST_BYTES:
+            del kept[next(iter(kept))]
+        cache.set(_key(place), kept, KEPT_FOR)
     except (ConnectionInterrupted, RedisError) as fault:
         log.warning("preview.not_kept", reason=str(fault)[:200])
         return False
-    return True
+    return place in kept
 
 
 def recall(place: str) -> Walk | None:
     """The walk as it was kept last."""
     try:
-        values: Any = cache.get(_key(place))
+        values = _kept(place).get(place)
         return None if values is None else Walk.from_json(values)
     except (ConnectionInterrupted, RedisError):
         return None
@@ -56,5 +62,11 @@ def recall(place: str) -> Walk | None:
         return None
 
 
+def _kept(place: str) -> dict[str, Any]:
+    """The walks of the person whose place it is, in the order in which they were left."""
+    kept: dict[str, Any] = cache.get(_key(place)) or {}
+    return kept
+
+
 def _key(place: str) -> str:
-    return f"preview:{place}"
+    return f"previews:{place.partition(':')[0]}"

@@ -25,7 +25,8 @@ from surveys.services.previews.walk import Walk
 
 @dataclass(frozen=True)
 class Preview:
-    """One staff member's preview of one script. `place` names it in the cache and in signed forms."""
+    """One staff member's preview of one script. `place` names it in the cache and in signed forms: the
+    person first."""
 
     project: Project
     source: PreviewScript
@@ -97,7 +98,7 @@ def open_preview(*, actor: Actor, project: Project, template: str | None = None,
     It shows their draft, or the stored script if they have none. With `template` it shows that template of
     the library in the look of the project. Raises InvalidRequest for an unknown template.
     """
-    place = f"{project.pk}:{actor.user_id}"
+    place = f"{actor.user_id}:{project.pk}"
     if template is not None:
         script = source.of_template(project=project, template_id=template, at=at)
         place = f"{place}:{template}"

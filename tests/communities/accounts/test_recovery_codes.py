@@ -17,6 +17,7 @@ from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
 from django.urls import reverse
 
+from communities import sign_in as sign_in_limits
 from communities.accounts import recovery_codes
 from communities.accounts.recovery_codes import HashedCodes, hashed, new_code
 from communities.models import User
@@ -83,6 +84,14 @@ def test_codes_are_hashed_with_many_rounds_and_a_salt_of_their_owner(
     assert [int(each[1]) for each in parts] == [100_000, 100_000]
     assert parts[0][2] != parts[1][2]
     assert min(len(each[2]) for each in parts) >= 22  # 128 bits
+
+
+def test_a_code_of_an_app_is_not_taken_for_a_recovery_code(ada: User) -> None:
+    """Or guesses of it would be refused, and not counted, while others sign in."""
+    _made(_signed_in(ada))
+
+    with sign_in_limits.hashing_slot():
+        assert not HashedCodes(_row(ada)).validate_code("123456")
 
 
 def test_codes_are_shown_once_with_a_file_to_save(ada: User) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from communities.ground.errors import Conflict, InvalidRequest
@@ -193,6 +194,28 @@ def test_the_walk_is_kept_while_the_draft_is_typed():
 
     assert prompt(editor.look()) == "And why?"
     assert told(editor.look())["answers"] == {"colour": "red"}
+
+
+def test_few_walks_of_a_person_are_kept_and_those_that_were_left_last(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "MOST_KEPT", 2)
+    preview = choose(Editor(COLOUR, WHY).look())
+
+    for place in ("7:1", "7:2", "7:1", "7:3", "8:1"):
+        memory.remember(place, preview.walk)
+
+    kept = [memory.recall(place) is not None for place in ("7:1", "7:2", "7:3", "8:1")]
+    assert kept == [True, False, True, True]
+
+
+def test_the_walks_of_a_person_take_few_bytes(monkeypatch: pytest.MonkeyPatch):
+    preview = choose(Editor(COLOUR, WHY).look())
+    size = len(orjson.dumps({"9:1": preview.walk.as_json()}))
+    monkeypatch.setattr(memory, "MOST_BYTES", size)
+
+    assert [memory.remember(place, preview.walk) for place in ("9:1", "9:2")] == [True, True]
+    assert (memory.recall("9:1"), memory.recall("9:2")) == (None, preview.walk)
+    monkeypatch.setattr(memory, "MOST_BYTES", size - 1)
+    assert not memory.remember("9:1", preview.walk)
 
 
 def test_a_question_added_before_the_current_one_is_asked_first():

@@ -1,0 +1,61 @@
+"""Codes of authenticator apps, each used once (RFC 6238, 5.2), in place of django-allauth's class.
+
+django-allauth remembers used codes in the cache, which may be emptied while a code is still valid. The row of
+the app remembers the time step of the last code instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.core.internal.cryptokit import compare_user_code
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth, flows
+from allauth.mfa.utils import decrypt
+from django.db import transaction
+
+STEP = "last_step"
+
+
+class OneTimeCodes(auth.TOTP):
+    """The codes of one app."""
+
+    instance: Authenticator
+
+    @transaction.atomic
+    def _mark_code_used(self, code: str) -> bool:
+        """Use a valid code up. False if it or a later one was used. Of two requests at once, one succeeds."""
+        row = Authenticator.objects.select_for_update().filter(pk=self.instance.pk).first()
+        if row is None:  # removed meanwhile
+            return False
+        step = _step_of(code, secret=decrypt(row.data["secret"]))
+        if step is None or step <= row.data.get(STEP, -1):
+            return False
+        row.data[STEP] = step
+        row.save(update_fields=["data"])
+        self.instance = row
+        return True
+
+
+class NewApp(OneTimeCodes):
+    """An app that is being added. The code that was typed to add it does not sign in as well."""
+
+    @classmethod
+    def activate(cls, user: Any, secret: str) -> NewApp:
+        made = super().activate(user, secret).instance
+        made.data[STEP] = max(auth.yield_hotp_counters_from_time())
+        made.save(update_fields=["data"])
+        return cls(made)
+
+
+def _step_of(code: str, *, secret: str) -> int | None:
+    step: int
+    for step in auth.yield_hotp_counters_from_time():
+        if compare_user_code(actual=code, expected=auth.format_hotp_value(auth.hotp_value(secret, step))):
+            return step
+    return None
+
+
+def install() -> None:
+    """Have django-allauth check codes by these classes."""
+    auth.TOTP, flows.TOTP = OneTimeCodes, NewApp
