@@ -5,6 +5,7 @@ For those who may read single responses, and nobody else. The filters are those 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,14 +24,19 @@ from surveys import response_sources
 from surveys.admin import results
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.drawing.figures.texts import SENTIMENTS
 from surveys.engine.flow.wording import heading
+from surveys.services.ai_work import codebook
 from surveys.services.ground import access
+from surveys.services.responses import reading
+from surveys.services.responses.reading import AnswerReading
 from surveys.services.results import written
 from surveys.services.results.written import WrittenAnswers
 from surveys.services.scripts import editing as scripts
 
 TEMPLATE = "admin/surveys/project/answers.html"
 LONGEST = 2_000  # characters of an answer in the list
+UNFIT = ("none", "No theme")
 DAYS = ("submitted_after", "submitted_before")
 
 
@@ -51,9 +57,16 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     form.full_clean()
     found = written.answers(project=project, block_id=block_id, selection=form.selection)
     keeps = {name: f"{form.cleaned_data[name]}" for name in DAYS if form.cleaned_data.get(name)}
-    list_page = listing.draw(request, _listing(page, block_id, found, keeps), found.rows)
+    asked = request.GET.urlencode()
+    list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
+    is_read = block.section != "intro"
     context = {
+        "themes_address": (
+            reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])
+            if page.may_edit and is_read
+            else ""
+        ),
         "page": list_page,
         "prompt": heading(block.prompt, catalogue.script),
         "noun": noun_of(project),
@@ -69,9 +82,18 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
 
 
 def _listing(
-    page: ProjectPage, block_id: int, found: WrittenAnswers, keeps: Mapping[str, str]
+    page: ProjectPage, block: Any, found: WrittenAnswers, keeps: Mapping[str, str], query: str
 ) -> Listing[Any]:
     project, names = page.project, dict[int, str]()
+    titles = codebook.ids_by_title(project_id=project.pk).get(block.id, {})
+    readings: dict[tuple[uuid.UUID, int], AnswerReading] = {}
+
+    def by_theme(rows: Any, value: str) -> Any:
+        theme = None if value == UNFIT[0] else int(value)
+        return written.with_theme(rows, block_id=block.id, theme=theme)
+
+    def by_sentiment(rows: Any, value: str) -> Any:
+        return written.with_sentiment(rows, block_id=block.id, sentiment=value)
 
     def address(row: Any) -> str:
         return reverse("admin:surveys_project_response", args=[project.pk, row.pk])
@@ -83,8 +105,20 @@ def _listing(
 
     def load(rows: Sequence[Any]) -> None:
         names.update(names_of(project, rows))
+        readings.update(reading.answer_readings(project=project, response_ids=[row.pk for row in rows]))
+
+    def read_as(row: Any) -> Mapping[str, object]:
+        found = readings.get((row.pk, block.id))
+        correction = reverse("admin:surveys_project_results_answer", args=[project.pk, block.id, row.pk])
+        is_offered = page.may_edit and block.section != "intro" and (found or titles)
+        return {"reading": found, "correct_address": f"{correction}{query}" if is_offered else ""}
 
     filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _as_selected)]
+    if titles:
+        filters += [
+            Filter("theme", "Theme", [*((f"{pk}", title) for title, pk in titles.items()), UNFIT], by_theme),
+            Filter("sentiment", "Sentiment", list(SENTIMENTS.items()), by_sentiment),
+        ]
     if not project.is_poll:
         filters.insert(0, Filter("status", "Status", STATUSES, _as_selected))
     return Listing(
@@ -92,11 +126,12 @@ def _listing(
             Column("Answer", text),
             Column(noun_of(project).capitalize(), lambda row: title_of(project, row, names), is_title=True),
             Column("Last change", lambda row: moment(row.updated_at)),
+            Column("Read as", read_as),
         ],
         orders={"newest": Order("By id" if project.is_anonymous else "Newest first", found.order)},
         filters=filters,
         searches="words in the answers",
-        search=lambda rows, term: written.containing(rows, block_id=block_id, term=term),
+        search=lambda rows, term: written.containing(rows, block_id=block.id, term=term),
         empty=Empty(
             "Every written answer to this question appears here as soon as it is given.",
             "Share the project",

@@ -33,9 +33,11 @@ from surveys.admin.respondents import names_of, title_of
 from surveys.drawing.figures import aggregate, overview
 from surveys.drawing.figures.fields import field_cards
 from surveys.drawing.figures.filters import ResultsForm
+from surveys.drawing.figures.overview import StaffCard
 from surveys.drawing.figures.scores import score_cards, variable_cards
 from surveys.engine.flow.wording import heading
 from surveys.models import Project, ResultsCount
+from surveys.services.ai_work import codebook
 from surveys.services.counting import sent_fields
 from surveys.services.exports import service as exports
 from surveys.services.ground import access
@@ -179,6 +181,7 @@ def draw(
         "analysis_status": status,
         "has_texts": any(each.is_read for each in cards),
         "written": _written(page, form, totals),
+        "theme_pages": _theme_pages(page, form, cards),
         "refusal": refusal.message if refusal else "",
         "counting": _progress_of(page, form, job) if job else None,
         "exports": exporting.offered(page, query=form.query, count=totals.conversation_count),
@@ -210,6 +213,7 @@ def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "analysis_status": None,
         "divided_by": "",
         "written": {},
+        "theme_pages": {},
         "notice": PART_IGNORED if request.GET else "",
         "counting": _progress_of(page, None, seen.job) if seen.job else None,
     }
@@ -357,6 +361,31 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
         return WrittenPart([excerpt(row) for row in newest.get(block_id, ())], count, f"{address}{query}")
 
     return {block_id: part(block_id, count) for block_id, count in counts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ThemePages:
+    """Addresses of a question: where its themes are changed, if the reader may, and answers by title."""
+
+    edit: str
+    answers: Mapping[str, str]
+
+
+def _theme_pages(
+    page: ProjectPage, form: ResultsForm, cards: Sequence[StaffCard]
+) -> Mapping[int, ThemePages]:
+    """The addresses of themes of each question whose answers are read, by block."""
+    project = page.project
+    themes = codebook.ids_by_title(project_id=project.pk)
+
+    def pages(block_id: int) -> ThemePages:
+        edit = reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])
+        answers = reverse("admin:surveys_project_results_answers", args=[project.pk, block_id])
+        query = f"{form.query}&" if form.query else ""
+        links = {title: f"{answers}?{query}theme={pk}" for title, pk in themes.get(block_id, {}).items()}
+        return ThemePages(edit if page.may_edit else "", links)
+
+    return {each.card.id: pages(each.card.id) for each in cards if each.is_read}
 
 
 def _prompt(project: Project, block_id: int | str | None) -> str:

@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from surveys.admin import analysing, answers, exporting, history, responses, results
+from surveys.admin import analysing, answers, exporting, history, responses, results, themes
 from surveys.admin.preview.urls import PREVIEW_ROUTES
 from surveys.admin.script.urls import SCRIPT_ROUTES
 from surveys.admin.settings_urls import SETTINGS_ROUTES
@@ -39,6 +39,8 @@ ROUTES: list[tuple[str, View, str]] = [
     *SETTINGS_ROUTES,
     ("results/", results.results, "results"),
     ("results/answers/<int:block_id>/", answers.answers, "results_answers"),
+    ("results/answers/<int:block_id>/<uuid:response_id>/", themes.answer, "results_answer"),
+    ("results/themes/<int:block_id>/", themes.themes, "results_themes"),
     ("results/export/", results.export, "results_export"),
     ("results/exported/", exporting.exported, "results_exported"),
     ("results/counting/", results.counting, "results_counting"),

@@ -98,6 +98,15 @@ def live(*, block_id: int) -> list[Theme]:
     return list(Theme.objects.filter(block_id=block_id, merged_into__isnull=True).order_by("pk"))
 
 
+def ids_by_title(*, project_id: int) -> Mapping[int, Mapping[str, int]]:
+    """The ids of the themes of each question of a project, by title."""
+    found: dict[int, dict[str, int]] = {}
+    rows = Theme.objects.filter(block__project_id=project_id, merged_into__isnull=True)
+    for block_id, title, pk in rows.values_list("block_id", "title", "pk"):
+        found.setdefault(block_id, {})[title] = pk
+    return found
+
+
 # --- Changes by staff -------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,17 +21,30 @@ from surveys.engine.flow.wording import heading
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
-from surveys.models import Conversation, Project
+from surveys.models import Conversation, Project, Reading
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView, Exchange, of_conversation
 from surveys.services.ground import access
+from surveys.services.representations.response import theme_titles
 from surveys.services.responses.service import NO_RESPONSE
 from surveys.services.scripts import editing as scripts
 from xp.services import achievements
 
 MAX_DIGITS = 5
 MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (rule 6.40)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReading:
+    """What was read in an answer: titles of themes by id, and the sentiment, None if it was not judged.
+
+    Staff have put it right if `is_corrected`.
+    """
+
+    themes: Mapping[int, str]
+    sentiment: str | None
+    is_corrected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,7 @@ class Step:
     prompt: str
     answers: Sequence[str] = ()
     is_right: bool | None = None
+    reading: AnswerReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,7 @@ class LooseAnswer:
     prompt: str
     answers: Sequence[str]
     is_removed: bool
+    reading: AnswerReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +122,15 @@ def read(
     view = of_conversation(LoadedConversation.of(conversation), at)
     knows_solutions = access.may_read_solutions(actor=actor)
     answered = _answered(view)
-    loose = _loose(view, answered)
-    steps = _steps(view, start, knows_solutions)
+    readings = {
+        block_id: each
+        for (_, block_id), each in answer_readings(project=project, response_ids=[response_id]).items()
+    }
+    loose = _loose(view, answered, readings)
+    steps = (
+        (n, replace(step, reading=readings.get(step.block.id or 0)))
+        for n, step in _steps(view, start, knows_solutions)
+    )
     if not knows_solutions:
         steps = ((n, step) for n, step in steps if step.kind != "calculated")
     return ReadResponse(
@@ -119,6 +141,20 @@ def read(
         _scores(view) if knows_solutions else (),
         _gifts(view) if access.may_edit(actor=actor, project=project) else None,
     )
+
+
+def answer_readings(
+    *, project: Project, response_ids: Sequence[uuid.UUID]
+) -> Mapping[tuple[uuid.UUID, int], AnswerReading]:
+    """What was read in the answers of some responses, by response and block."""
+    rows = list(Reading.objects.filter(conversation_id__in=response_ids))
+    titles = theme_titles(project.pk) if rows else {}
+    return {
+        (row.conversation_id, row.block_id): AnswerReading(
+            {key: titles[key] for key in row.themes if key in titles}, row.sentiment, row.is_corrected
+        )
+        for row in rows
+    }
 
 
 def part_for_respondent(view: ConversationView, *, start: int) -> Part:
@@ -227,7 +263,9 @@ def _result(block: Block, result: answers.Reply) -> str:
     return str(result.get("text", ""))
 
 
-def _loose(view: ConversationView, answered: set[int | None]) -> list[LooseAnswer]:
+def _loose(
+    view: ConversationView, answered: set[int | None], readings: Mapping[int, AnswerReading]
+) -> list[LooseAnswer]:
     """Stored answers to blocks that no step shows as answered."""
     project = view.project
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
@@ -241,7 +279,12 @@ def _loose(view: ConversationView, answered: set[int | None]) -> list[LooseAnswe
             texts_by_id.setdefault(block_id, []).append(words)
     walked = view.script.index_by_id
     return [
-        LooseAnswer(heading(catalogue.blocks[block_id].prompt, view.script), texts, block_id not in walked)
+        LooseAnswer(
+            heading(catalogue.blocks[block_id].prompt, view.script),
+            texts,
+            block_id not in walked,
+            readings.get(block_id),
+        )
         for block_id, texts in sorted(texts_by_id.items(), key=lambda each: catalogue.rank.get(each[0], 0))
         if block_id in catalogue.blocks
     ]

@@ -9,6 +9,7 @@ that has an index, and the answer of each is looked up; how many are walked is b
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -17,10 +18,10 @@ from typing import Any
 from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import RawSQL
 
-from surveys.models import Answer, Conversation, Project
+from surveys.models import Answer, Conversation, Project, Reading
 from surveys.services.ground import metadata
 from surveys.services.responses import listing
-from surveys.services.results.figures import Selection
+from surveys.services.results.figures import ALL, Selection
 
 NEWEST = 5  # of each question
 MOST_QUESTIONS = 20  # that have their newest answers read: each is a part of one statement
@@ -61,6 +62,23 @@ def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> Que
     return rows.alias(match=Subquery(answer[:1])).filter(match__isnull=False)
 
 
+def with_theme(rows: QuerySet[Conversation], *, block_id: int, theme: int | None) -> QuerySet[Conversation]:
+    """Those whose answer to a question was read to have a theme; with None, to have no theme."""
+    wanted = {"themes": []} if theme is None else {"themes__contains": [theme]}
+    read = _reading_of(block_id).filter(**wanted).values("version")
+    return rows.alias(theme=Subquery(read[:1])).filter(theme__isnull=False)
+
+
+def with_sentiment(rows: QuerySet[Conversation], *, block_id: int, sentiment: str) -> QuerySet[Conversation]:
+    """Those whose answer to a question was read to have a sentiment."""
+    return rows.alias(mood=Subquery(_reading_of(block_id).values("sentiment")[:1])).filter(mood=sentiment)
+
+
+def answer(*, project: Project, block_id: int, response_id: uuid.UUID) -> Any:
+    """A response with its answer to an open question as `text`; None if it has none."""
+    return _answering(project, block_id, ALL).filter(pk=response_id).first()
+
+
 def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) -> Mapping[int, list[Any]]:
     """The newest answers to open questions, at most NEWEST of each: responses with their `text`, by block.
 
@@ -99,6 +117,10 @@ def _answering(project: Project, block_id: int, selection: Selection) -> QuerySe
 
 def _answer_to(block_id: int) -> QuerySet[Any]:
     return Answer.objects.filter(conversation_id=OuterRef("pk"), block_id=block_id).values("value")
+
+
+def _reading_of(block_id: int) -> QuerySet[Any]:
+    return Reading.objects.filter(conversation_id=OuterRef("pk"), block_id=block_id)
 
 
 def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation], Sequence[str]]:

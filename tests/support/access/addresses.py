@@ -19,6 +19,7 @@ NAMED = {
     "account/webhooks/<int:webhook_id>/restore/": {"webhook_id": "deleted_webhook_id"},
     "admin/webhooks/webhook/<int:object_id>/restore/": {"object_id": "deleted_webhook_id"},
     "admin/surveys/project/<int:project_id>/results/answers/": {"block_id": "text_id"},
+    "admin/surveys/project/<int:project_id>/results/themes/": {"block_id": "text_id"},
     "admin/surveys/project/<int:project_id>/responses/<uuid:response_id>/restore/": {
         "response_id": "conversation_id"
     },

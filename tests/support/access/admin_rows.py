@@ -266,12 +266,20 @@ TABLE: dict[str, tuple[str, str]] = {
         PAGE_OF_MEMBERS,
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
+    "surveys/project/<int:project_id>/results/answers/<int:block_id>/<uuid:response_id>/": (
+        EDITORS,
+        "302 404 403 403 302 302 404 302",
+    ),
     "surveys/project/<int:project_id>/results/counting/": (
         "302 404 204 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
     "surveys/project/<int:project_id>/results/export/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
     "surveys/project/<int:project_id>/results/exported/": (PAGE_OF_MEMBERS, NO_SUCH_METHOD_FOR_MEMBERS),
+    "surveys/project/<int:project_id>/results/themes/<int:block_id>/": (
+        EDITORS,
+        "302 404 403 403 422 422 404 422",
+    ),
     "surveys/project/<int:project_id>/rewards/": (PAGE_OF_MEMBERS, "302 404 403 403 302 302 404 302"),
     "surveys/project/<int:project_id>/script/": (PAGE_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
     "surveys/project/<int:project_id>/script/archived/": (JSON_OF_EDITORS, NO_SUCH_METHOD_OF_EDITORS),

@@ -220,5 +220,5 @@ def test_the_page_costs_the_same_however_many_answers(client, django_assert_max_
         answered(made, f"crm-{n}", "x")
     page(client, made)
 
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(19):
         page(client, made)
