@@ -47,6 +47,7 @@ IN_PLACE = {
     "communities/ground/statements.py:_layout": STATEMENTS,
     "communities/ground/statements.py:columns_of": STATEMENTS,
     "communities/ground/statements.py:width_of": STATEMENTS,
+    "communities/ground/slots.py:Slots._taken": "One for each slot that is taken.",
     "config/docs.py:_schema": ONCE,
     "config/embedded.py:_attached": "The embedded servers of this machine.",
     "config/management/commands/accept_secret_key.py:Command.requires_system_checks": EMPTY,
