@@ -1,4 +1,4 @@
-"""Themes for staff in a browser: changed by keyboard, followed to their answers, and put right, on a phone too."""
+"""Themes for staff in a browser: changed by keyboard, followed to their answers, put right; on a phone too."""
 
 import pytest
 from playwright.sync_api import expect
