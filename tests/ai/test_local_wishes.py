@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.local import IN_ENGLISH, LocalProvider
+from surveys.ai.local import LocalProvider
 from surveys.ai.local.drafts.wishes import read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 
@@ -67,11 +67,6 @@ def test_a_limit_of_choices_is_met() -> None:
 
 def test_a_number_of_questions_is_no_limit_of_choices() -> None:
     assert read_wishes("Feedback on our app with at most 5 questions").at_most is None
-
-
-def test_an_intent_in_another_language_is_told_that_the_questions_are_in_english() -> None:
-    assert IN_ENGLISH in draft("Umfrage zur Zufriedenheit unserer Kunden mit dem neuen Laden").unmet
-    assert IN_ENGLISH not in draft("A survey about how satisfied customers are with the new shop").unmet
 
 
 def test_confidence_is_low_for_what_no_template_fits() -> None:

@@ -1,13 +1,12 @@
 """The local provider: it drafts scripts from a template library and reads texts by classical statistics.
 
-It works offline, costs nothing, and always gives the same answer to the same request. Its scripts are in
-English for every locale, because each template would need a native speaker to write it in another language.
+It works offline, costs nothing, and always gives the same answer to the same request. Its scripts are in the
+language of the intent: English, French, German, Portuguese or Spanish. It writes none in other languages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from surveys.ai.local.drafts import builder
 from surveys.ai.local.review import review
@@ -39,10 +38,6 @@ NEEDS_A_MODEL = (
 )
 
 
-IN_ENGLISH = "The questions are in English: there are no templates in the language of the intent."
-WORDS_OF_A_LANGUAGE = 4  # in fewer, the language is a guess
-
-
 class LocalProvider:
     """The provider `local`."""
 
@@ -55,16 +50,7 @@ class LocalProvider:
         The tests check every template against the rules. If a draft breaks a rule all the same, something
         taken from the intent is the likely cause, so the second draft takes nothing from the intent.
         """
-        draft = builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
-        return draft if self._is_english(request.intent) else replace(draft, unmet=(IN_ENGLISH, *draft.unmet))
-
-    def _is_english(self, intent: str) -> bool:
-        """Whether an intent is in English, or too short to tell."""
-        from surveys.ai.local.texts import languages  # noqa: PLC0415 - as for texts, below
-
-        (found,) = languages.detect_languages([intent], prompt="", locale=None)
-        is_short = len(intent.split()) < WORDS_OF_A_LANGUAGE
-        return is_short or languages.most_probable(found) in (None, languages.ENGLISH)
+        return builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
     def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
         """Refuse: templates cannot follow an instruction."""

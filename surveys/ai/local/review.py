@@ -1,4 +1,4 @@
-"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.42).
+"""Weaknesses of questions, by rules: what books on questionnaires advise against (rule 10.36).
 
 The words are English, German, French, Spanish and Portuguese. A rule says nothing where it is not sure.
 Source of the kinds: Dillman, Smyth and Christian, Internet, Phone, Mail, and Mixed-Mode Surveys, chapter 4.
@@ -45,8 +45,8 @@ _SOURCES = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\b(?:(?:an)?other|none|something else|don['’]?t know|ander\w+|sonstig\w+|kein\w*|weiß nicht|autre\w*"
-    r"|aucun\w*|otr[oa]s?|ningun[oa]?|outr[oa]s?|nenhum\w*)\b",
+    r"\b(?:(?:an)?other|none|some(?:thing|where) else|don['’]?t know|ander\w+|sonstig\w+|kein\w*|weiß nicht"
+    r"|autre\w*|ailleurs|aucun\w*|otr[oa]s?|ningun[oa]?|outr[oa]s?|nenhum\w*)\b",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\D{0,3}(\d{1,6})\s*(?:-|–|—|to|bis|à|a|até)\s*(\d{1,6})\D{0,20}$")

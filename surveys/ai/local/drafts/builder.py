@@ -17,14 +17,15 @@ from functools import partial
 
 import emoji
 
-from surveys.ai.local.drafts import library, scoring
+from surveys.ai.local.drafts import languages, library, scoring
 from surveys.ai.local.drafts.intent import Intent, asks_for_opinion, read_intent
+from surveys.ai.local.drafts.languages import Catalog
 from surveys.ai.local.drafts.length import MutableBlock, PlaceholderFactory, resize
-from surveys.ai.local.drafts.library import Template
+from surveys.ai.local.drafts.library import RawBlock, Template
 from surveys.ai.local.drafts.matching import best_match, topic_for
 from surveys.ai.local.drafts.wishes import apply_wishes, read_wishes
 from surveys.ai.local.english import capitalize, truncate
-from surveys.ai.provider import ProposedScript, ScriptRequest
+from surveys.ai.provider import ProposedScript, ProviderError, ScriptRequest
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.option import CHAT_BUTTON, CHAT_OPTIONS
 from surveys.engine.script import QUESTIONS, Bucket
@@ -34,44 +35,102 @@ _DEFAULT_OPTIONS = 4  # of a placeholder
 _SURE_POINTS = 10.0  # of a match: a decisive phrase and a word beside it
 _ONLY_WITH_TOPIC = re.compile(r"<<(.*?)>>")
 _TOPIC = re.compile(r"\{(topic|Topic)\}")
+WELCOME = "Hello! A few short questions. There are no wrong answers."
+UNWRITTEN = (
+    "Without a model, scripts can be written in English, French, German, Portuguese and Spanish only. Write "
+    "the intent in one of them, or write the script by hand."
+)
 _TEXT_FIELDS = ("prompt", "when_correct", "when_incorrect")
 
 
 def draft_for_intent(request: ScriptRequest) -> ProposedScript:
-    """Build a script from the template that matches the intent best. Any intent gives a script.
+    """Build a script from the template that matches the intent best, in the language of the intent.
 
-    Its wishes besides the subject are met in the script, or named in `unmet`.
+    Its wishes besides the subject are met in the script, or named in `unmet`. Raises ProviderError for a
+    language that the library does not have: a script in English would be wrong.
     """
     wishes = read_wishes(request.intent)
     intent = read_intent(replace(request, intent=wishes.text))
+    write = _english_blocks if _written_language(intent) == languages.ENGLISH else _foreign_blocks
     match = best_match(intent)
-    template = match.template
-    topic = topic_for(intent, template)
-    blocks = [_with_topic(block, topic, template) for block in _adapted_blocks(template, intent, request)]
-    if intent.question:
-        blocks = [_with_question(block, intent.question, template) for block in blocks]
-    is_scored = template.scoring_enabled if request.scoring is None else request.scoring
-    kept, understood, unmet = apply_wishes(blocks if is_scored else scoring.without_points(blocks), wishes)
+    is_scored = match.template.scoring_enabled if request.scoring is None else request.scoring
+    kept, understood, unmet = apply_wishes(
+        write(match.template, intent, request, is_scored=is_scored),
+        wishes,
+    )
     return ProposedScript(
         kept,
         scoring_enabled=is_scored,
-        understood=(f"Template: {template.name}.", *understood),
+        understood=(f"Template: {match.template.name}.", *understood),
         unmet=unmet,
         confidence=round(min(1.0, match.word_points / _SURE_POINTS), 2),
         wishes=wishes.settings,
     )
 
 
-def neutral_draft(template: Template) -> ProposedScript:
-    """Build the script of a template as it is, without a topic."""
-    blocks = [_with_topic(dict(block), None, template) for block in template.blocks]
+def _english_blocks(
+    template: Template, intent: Intent, request: ScriptRequest, *, is_scored: bool
+) -> list[MutableBlock]:
+    topic = topic_for(intent, template)
+    blocks = [_with_topic(block, topic, template) for block in _adapted_blocks(template, intent, request)]
+    if intent.question:
+        blocks = [_with_question(block, intent.question, template) for block in blocks]
+    return blocks if is_scored else scoring.without_points(blocks)
+
+
+def _foreign_blocks(
+    template: Template, intent: Intent, request: ScriptRequest, *, is_scored: bool
+) -> list[MutableBlock]:
+    """The blocks in another language: the template is adapted in English, and then translated.
+
+    The options and the question of the intent are in its language already and stay as they are.
+    """
+    words = languages.catalog(intent.language)
+    topic = next(iter(intent.topics), None)
+    blocks = _adapted_blocks(template, intent, request)
+    if not is_scored:
+        blocks = scoring.without_points(blocks)
+    if request.bucket_names:  # the project's buckets keep their names
+        texts = {key: text for key, text in words.texts.items() if key not in template.buckets}
+        words = replace(words, texts=texts)
+    if template.id == library.GENERAL_SURVEY and not topic:
+        blocks = [block | {"prompt": WELCOME} if block["name"] == "welcome" else block for block in blocks]
+    translated = [_translated(block, words, topic, template) for block in blocks]
+    if intent.question:
+        translated = [_with_question(block, intent.question, template) for block in translated]
+    return translated
+
+
+def _translated(block: RawBlock, words: Catalog, topic: str | None, template: Template) -> MutableBlock:
+    block = languages.in_language(block, words)
+    subject = words.text(template.subject)
+    texts = {
+        key: _fill_in(block[key], topic, subject, words.language) for key in _TEXT_FIELDS if key in block
+    }
+    return block | texts
+
+
+def _written_language(intent: Intent) -> str:
+    """The language of an intent. Raises ProviderError if the library does not have it."""
+    if intent.language not in languages.written_languages():
+        raise ProviderError(UNWRITTEN)
+    return intent.language
+
+
+def neutral_draft(template: Template, *, language: str = languages.ENGLISH) -> ProposedScript:
+    """Build the script of a template as it is, without a topic, in one of the languages of the library."""
+    if language == languages.ENGLISH:
+        blocks = [_with_topic(dict(block), None, template) for block in template.blocks]
+    else:
+        words = languages.catalog(language)
+        blocks = [_translated(block, words, None, template) for block in template.blocks]
     return ProposedScript(blocks, scoring_enabled=template.scoring_enabled)
 
 
 def fallback_draft(request: ScriptRequest) -> ProposedScript:
     """Build the script of a general template. It takes nothing from the intent that could break a rule."""
     template_id = library.OPINION_POLL if request.type == "poll" else library.GENERAL_SURVEY
-    draft = neutral_draft(library.require(template_id))
+    draft = neutral_draft(library.require(template_id), language=_written_language(read_intent(request)))
     return ProposedScript(draft.blocks, scoring_enabled=bool(request.scoring))
 
 
@@ -166,12 +225,16 @@ def _with_topic(block: MutableBlock, topic: str | None, template: Template) -> M
     return block | texts
 
 
-def _fill_in(text: str, topic: str | None, subject: str) -> str:
+def _fill_in(text: str, topic: str | None, subject: str, language: str = languages.ENGLISH) -> str:
     """Put the topic into a text in one pass, so that nothing inside the topic is taken for a placeholder."""
     phrase = topic or subject
     text = _ONLY_WITH_TOPIC.sub(r"\1" if topic else "", text)
     replacements = {"topic": phrase, "Topic": capitalize(phrase)}
-    filled = _TOPIC.sub(lambda match: replacements[match[1]], text)
+    filled, end = "", 0
+    for match in _TOPIC.finditer(text):
+        filled = languages.contracted(filled + text[end : match.start()], replacements[match[1]], language)
+        end = match.end()
+    filled += text[end:]
     return filled if text.startswith("{") else capitalize(filled)
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 
 from communities.ground.sent_text import composed
-from surveys.ai.local.drafts import counts, listed_options, topics
+from surveys.ai.local.drafts import counts, languages, listed_options, topics
 from surveys.ai.local.drafts.counts import CountRange
 from surveys.ai.local.drafts.stems import stemmed_line, stems, word_set
 from surveys.ai.provider import ScriptRequest
@@ -34,6 +34,8 @@ _ASKS_FOR_OPINION = re.compile(
     r"how (?:good|bad|satisfied|happy)|opinion)\b",
     re.IGNORECASE,
 )
+_FOREIGN_QUESTION = re.compile(r"¿[^¿?\n]+\?|(?:^|[.!?:\n])\s*([^.!?:\n¿]{4,}(?::[^.!?:\n]*)?\?)")
+_YES_OR_NO = re.compile(r"\b(?:ja oder nein|oui ou non|s[íi] o no|sim ou não)\b", re.IGNORECASE)
 _PLAIN_BRACKETS = str.maketrans("[]{}<>", "()()  ")
 _YES_AND_NO = frozenset({"Yes", "No"})
 
@@ -44,6 +46,7 @@ class Intent:
 
     `stemmed_line` is the whole intent in stems; `stems` are those that carry meaning. `topics` are noun
     phrases, the likeliest first. `question` is one that the intent puts to the respondents, word for word.
+    `text` is the intent in lower case; its `language` may be one that we cannot write.
     """
 
     type: str
@@ -56,11 +59,16 @@ class Intent:
     question: str | None = None
     is_yes_or_no: bool = False
     scoring: bool | None = None
+    language: str = languages.ENGLISH
+    text: str = ""
 
 
 def read_intent(request: ScriptRequest) -> Intent:
     """Read what a request asks for. Any text gives a result."""
     text = _clean(request.intent)
+    language = languages.language_of(text, locale=request.locale)
+    if language in languages.written_languages()[1:]:
+        return _read_foreign(text, request, language)
     is_poll = request.type == "poll"
     options = listed_options.find_options(counts.without_question_count(text), is_poll=is_poll)
     if options and set(options) <= _YES_AND_NO:
@@ -75,8 +83,45 @@ def read_intent(request: ScriptRequest) -> Intent:
         option_count=counts.option_count(text),
         listed_options=options,
         scoring=request.scoring,
+        language=language,
+        text=text.lower(),
     )
     return _with_question(intent, text) if is_poll else intent
+
+
+def _read_foreign(text: str, request: ScriptRequest, language: str) -> Intent:
+    """Read an intent in a language that we write, other than English: its lists, numbers and questions."""
+    is_poll = request.type == "poll"
+    in_english = languages.with_english_count(text, language)
+    listed = languages.with_english_conjunctions(counts.without_question_count(in_english), language)
+    options = listed_options.find_options(listed, is_poll=is_poll)
+    question = _foreign_question(text) if is_poll else ""
+    if ":" in question and options:
+        question = f"{question.partition(':')[0].rstrip()}{' ?' if language == 'fr' else '?'}"
+    return Intent(
+        type=request.type,
+        stemmed_line="",
+        stems=(),
+        topics=() if question else languages.topics_in(text, language),
+        question_count=counts.question_count(in_english),
+        listed_options=options,
+        question=question[:1].upper() + question[1:] if 3 < len(question) <= _MAX_QUESTION else None,
+        is_yes_or_no=bool(_YES_OR_NO.search(text)) or (_is_closed(question) and not options),
+        scoring=request.scoring,
+        language=language,
+        text=text.lower(),
+    )
+
+
+def _is_closed(question: str) -> bool:
+    """Whether yes and no answer a question that is not in English."""
+    first = question.lower().lstrip("¿ ").partition(" ")[0].partition("'")[0].partition("-")[0]
+    return bool(first) and first not in (*languages.QUESTION_WORDS, "qu")
+
+
+def _foreign_question(text: str) -> str:
+    match = _FOREIGN_QUESTION.search(text)
+    return (match[1] or match[0]).strip() if match else ""
 
 
 def asks_for_opinion(question: str) -> bool:

@@ -8,11 +8,12 @@ in the library wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from surveys.ai.local.drafts import library
+from surveys.ai.local.drafts import languages, library
 from surveys.ai.local.drafts.intent import Intent, asks_for_opinion
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.drafts.stems import stem_set, stemmed_line, stems
@@ -42,11 +43,31 @@ class TemplateMatch:
 def best_match(intent: Intent) -> TemplateMatch:
     """Return the template of the intent's type with the most points; a general one if none has enough."""
     templates = [template for template in library.all_templates() if _is_possible(intent, template)]
+    if intent.language != languages.ENGLISH:
+        return _match_by_cues(intent, templates)
     matches = [_match(intent, template) for template in templates]
     understood = [match for match in matches if match.word_points >= _min_points(intent, match.template)]
     if not understood:
         return TemplateMatch(general_template(intent), 0.0, 0.0, ())
     return max(understood, key=lambda match: match.points)  # the first of equals
+
+
+def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMatch:
+    """Return the template with most cues in an intent that is not in English; the general one on a tie."""
+    cues = languages.catalog(intent.language).cues
+    matches = []
+    for template in templates:
+        if template.id == library.YES_NO_POLL and not intent.is_yes_or_no:
+            continue
+        found = (cue for cue in cues.get(template.id, ()) if re.search(rf"\b{re.escape(cue)}", intent.text))
+        words = tuple(found)
+        points = sum(KEYWORD * len(word.split()) for word in words)
+        matches.append(TemplateMatch(template, points, points, words))
+    best, *others = sorted(matches, key=lambda match: -match.points)
+    is_tied = bool(others) and others[0].points == best.points
+    if not best.points or is_tied or (intent.listed_options and not best.template.choices_of):
+        return TemplateMatch(general_template(intent), 0.0, 0.0, ())
+    return best
 
 
 def general_template(intent: Intent) -> Template:
