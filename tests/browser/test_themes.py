@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Themes for staff in a browser: changed by keyboard, followed to their answers, put right; on a phone too."""
+=======
+"""Themes for staff in a browser: changed by keyboard, followed to their answers, and put right."""
+>>>>>>> admin27
 
 import pytest
 from playwright.sync_api import expect
@@ -20,6 +24,7 @@ def test_themes_are_changed_by_keyboard_and_their_answers_put_right(windows, che
 
     page.get_by_role("link", name="Edit the themes").focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Save the themes")).to_be_visible()
     check_every_look(page)
     price = page.get_by_role("group", name="Price")
     price.get_by_label("Title").focus()
@@ -49,6 +54,7 @@ def test_themes_are_changed_by_keyboard_and_their_answers_put_right(windows, che
     check_every_look(page)
     page.get_by_role("link", name="Put the themes right").first.focus()
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Staff")).to_be_visible()
     check_every_look(page)
     page.get_by_label("Staff").focus()
     page.keyboard.press("Space")

@@ -155,6 +155,7 @@ AUDIENCE = {"audience": {"participation": "open_web", "verified_source_ids": ["I
 OPTION = {"options": [{"id": "ID", "value": "a"}, {"value": "b"}]}
 REWARD = {"rewards": {"achievement_id": "ID"}}
 BODIES: list[tuple[str, str, str, Any]] = [
+    ("codebook.partial_update", "themes[].id", "theme_id", {"themes": [{"id": "ID", "title": "x"}]}),
     ("conversation.answer", "block_id", "text_id", {"block_id": "ID", "value": "x"}),
     ("conversation.answer", "option_id", "option_id", {"block_id": "{block_id}", "option_id": "ID"}),
     ("conversation.answer", "option_ids", "option_id", {"block_id": "{block_id}", "option_ids": ["ID"]}),

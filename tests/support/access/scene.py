@@ -293,6 +293,16 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.ResultsCount.objects.create(
         project=project, part=word, revision=0, changes=0, created_at=NOON, status="failed", error=word
     )
+    surveys.Codebook.objects.create(block_id=ids["text_id"], project=project, version=1)
+    theme = surveys.Theme.objects.create(block_id=ids["text_id"], title=f"Theme {word}", since=1)
+    surveys.Reading.objects.create(
+        conversation_id=response,
+        block_id=ids["text_id"],
+        themes=[theme.pk],
+        quote=value,
+        version=1,
+        generated_by="local",
+    )
     surveys.ResponseDeletion.objects.create(
         response_id=running, project=project, deletes_at=timezone.now() + A_YEAR
     )
@@ -309,6 +319,7 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
         "talking_id": UUID(talk),
         "link_id": UUID(link),
         "analysis_id": analysis.pk,
+        "theme_id": theme.pk,
     }
 
 

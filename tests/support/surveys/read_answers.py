@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from surveys.ai.provider import TextReading, TextTheme
 from surveys.models import Project, Theme
 from surveys.services.ai_work import codebook, readings
@@ -17,7 +19,7 @@ READ = {
 }
 
 
-def read_survey(**fields: object) -> Project:
+def read_survey(**fields: Any) -> Project:
     """A survey with one open question, three answers to it, and what was read in them."""
     made = scenario.project({**TEXT, "prompt": "Why?"}, **fields)
     for text in READ:
@@ -40,7 +42,7 @@ def read_survey(**fields: object) -> Project:
         against=themes,
         texts=unread,
         readings=[READ[each.text] for each in unread],
-        quotes=[READ[each.text].quote for each in unread],
+        quotes=[READ[each.text].quote or "" for each in unread],
         generated_by="anthropic",
         at=NOON,
     )
