@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Themes for staff in a browser: changed by keyboard, followed to their answers, put right; on a phone too."""
-=======
 """Themes for staff in a browser: changed by keyboard, followed to their answers, and put right."""
->>>>>>> admin27
 
 import pytest
 from playwright.sync_api import expect

@@ -16,6 +16,7 @@ import orjson
 
 from communities.ground import wire
 from surveys.ai.numbers import unfounded
+from surveys.ai.quotes import is_quotable
 from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
@@ -181,11 +182,14 @@ def well_founded(
 
 
 def verbatim_quote(quote: object, text: str) -> str | None:
-    """A quote that is a verbatim part of this answer, shortened if it is too long; None if it is not."""
+    """A quote that is a verbatim part of this answer, shortened if it is too long; None if it is not.
+
+    None too if it holds what points to a person, such as a name or an address.
+    """
     if not isinstance(quote, str):
         return None
     quote = quote.strip()
-    if not quote or quote not in text:
+    if not quote or quote not in text or not is_quotable(quote):
         return None
     if len(quote) <= MAX_QUOTE:
         return quote
