@@ -16,7 +16,6 @@ import orjson
 
 from communities.ground import wire
 from surveys.ai.numbers import unfounded
-from surveys.ai.quotes import is_quotable
 from surveys.ai.provider import (
     MAX_QUOTE,
     MAX_THEME_DESCRIPTION,
@@ -28,6 +27,7 @@ from surveys.ai.provider import (
     TextFigures,
     TextTheme,
 )
+from surveys.ai.quotes import is_quotable
 from surveys.services.ai_work import codebook, readings
 from surveys.services.ground import anonymity
 
