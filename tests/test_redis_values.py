@@ -117,7 +117,7 @@ def test_no_value_is_a_pickle_after_requests_of_many_kinds(redis: Any) -> None:
     found = list(values(redis))
 
     own = [(key, value) for key, value in found if key.startswith(cache.make_key(""))]
-    assert {key.split(":")[2] for key, _ in own} >= {"preview", "metrics"}
+    assert {key.split(":")[2] for key, _ in own} >= {"previews", "metrics"}
     assert [orjson.loads(value) for _, value in own]
     assert [key for key, value in found if is_pickle(value)] == []
 
