@@ -224,6 +224,9 @@ def store(
     they were merged into, and those that were removed do not count. What each response tells has changed, so
     `updated_at` moves.
     """
+    # In this order, as where staff put a reading right: conversations, then the codebook.
+    ids = sorted(text.conversation_id for text in texts)
+    fetch_rows("SELECT id FROM surveys_conversation WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
     if Codebook.objects.select_for_update(of=("self",)).filter(pk=block_id).first() is None:
         return 0  # the question was deleted
     current = {
@@ -241,8 +244,6 @@ def store(
         for text, reading, quote in zip(texts, map(_kept, texts, readings), quotes, strict=True)
         if reading is not None
     ]
-    ids = sorted(text.conversation_id for text in texts)
-    fetch_rows("SELECT id FROM surveys_conversation WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [ids])
     stored = fetch_rows(
         _STORE.format(most=MAX_READ, themes=MAX_THEMES_OF_ANSWER),
         {

@@ -231,6 +231,21 @@ def test_wrong_changes_name_their_field_and_change_nothing(
     assert caller.get(path).json() == before
 
 
+def test_the_longest_texts_and_the_most_themes_are_taken(read_project: Any) -> None:
+    caller, project, path = read_project
+    wanted = [{"title": f"{n:02}" + "x" * 78, "description": "y" * 300} for n in range(codebook.MAX_THEMES)]
+
+    changed = caller.patch(path, {"themes": wanted})
+
+    assert (changed.status_code, len(changed.json()["themes"])) == (200, 24)
+    row = caller.get(f"/projects/{project.pk}/responses").json()["data"][0]
+    five = [theme["id"] for theme in changed.json()["themes"][:5]]
+    put = caller.put(f"/responses/{row['id']}/blocks/{path.split('/')[4]}/reading", {"themes": five})
+    assert (put.status_code, len(put.json()["answers"][0]["themes"])) == (200, 5)
+    wanted[0]["description"] = "y" * 301
+    assert caller.patch(path, {"themes": wanted}).status_code == 400
+
+
 def test_a_theme_is_not_merged_into_itself(read_project: Any) -> None:
     caller, _, path = read_project
     slow = ids(caller, path)["Slow"]
