@@ -3,89 +3,35 @@
     run(analysis_id=…)           from its last checkpoint to its end
     fail(job, failure, at)       the end of one that failed, or whose workers died too often
 
-No lock and no transaction is held while the provider works. Progress is saved as a checkpoint before each
-call, so that another worker can take over. One short transaction ends the analysis, with its event and its
-credits.
+`text_analysis` reads the texts. One short transaction ends the analysis, with its event and its credits.
 """
 
 from __future__ import annotations
 
-import math
-import uuid
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import accumulate
-from typing import Any, Self
+from datetime import datetime
+from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from communities import services as communities
 from communities.ground import wire
-from communities.ground.errors import NotFound
-from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.local.summaries.analysis import summarize_analysis
-from surveys.ai.local.summaries.open_question import summarize_texts
 from surveys.ai.provider import (
     LOCAL,
-    AnalysisOverview,
-    Provider,
     ProviderError,
-    TextBatch,
-    TextFigures,
-    TextReading,
-    TextSample,
 )
-from surveys.ai.spending import Spending, measure
-from surveys.engine.flow.wording import heading
-from surveys.engine.script import Script
-from surveys.models import Analysis, Codebook, Job, Project, Theme
-from surveys.models.analysis import TEXTS_PER_CREDIT_UNIT
+from surveys.models import Analysis, Job, Project
 from surveys.services import events
-from surveys.services.ai_work import codebook, paying, readings
-from surveys.services.ai_work.analysis import differences
-from surveys.services.ai_work.analysis.texts import (
-    MAX_SUMMARY,
-    FoundThemes,
-    clean_text,
-    cleaned,
-    figures_of,
-    verbatim_quote,
-    well_founded,
-)
-from surveys.services.ai_work.readings import Text
+from surveys.services.ai_work import paying, readings
+from surveys.services.ai_work.analysis.text_analysis import AnalysisResult, TextAnalysis, paid_texts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures
-from surveys.services.results.figures import Figures, Selection
-from surveys.services.scripts import cache as script_cache
+from surveys.services.results.figures import Selection
 
-RUN = "surveys.run_analysis"
-TURN = timedelta(minutes=2)
-MAX_TEXTS_PER_BATCH = 5_000
-MAX_CHARACTERS_PER_BATCH = 200_000  # a provider must finish a batch well within a lease
 ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
-MAX_NEW_THEMES = 12  # named at once
-# New themes are looked for if at least so many answers fit none, and this share of all, and so much more than
-# when they were last looked for.
-MIN_UNFIT, MAX_UNFIT_SHARE, UNFIT_GROWTH = 5, 0.2, 1.25
-# Progress once everything is counted, and once all texts are read.
-COUNTED, READ = 0.05, 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class AnalysisResult:
-    """The outcome of an analysis."""
-
-    counted: Figures
-    summary: str | None = None
-    generated_by: str | None = None
-    spent: Spending | None = None
 
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
@@ -110,7 +56,7 @@ def _analyse(job: Analysis, now: Clock) -> AnalysisResult:
     if job.checkpoint is None:
         _note_starting_point(job, project, now)
     counted = figures.count(project=project, selection=Selection(covers=job.covers), max_wait=None)
-    return _TextAnalysis.of(job, project, counted, now).read() if job.with_ai else AnalysisResult(counted)
+    return TextAnalysis.of(job, project, counted, now).read() if job.with_ai else AnalysisResult(counted)
 
 
 def is_outdone(done: Analysis) -> bool:
@@ -128,358 +74,6 @@ def _note_starting_point(job: Analysis, project: Project, now: Clock) -> None:
     if job.with_ai and readings.count_unread(project_id=project.pk, covers=job.covers) > paid_texts(job):
         totals["changes"] = job.changes
     jobs.renew(job, at=now(), revision=project.revision, checkpoint={}, **totals)
-
-
-def paid_texts(job: Analysis) -> float:
-    """How many texts an analysis may read: what its credits pay for, and all where texts cost nothing."""
-    price = settings.CREDITS_FOR_100_TEXTS
-    if ai.provider_is_free() or not price:
-        return math.inf
-    return job.credits_used // price * TEXTS_PER_CREDIT_UNIT
-
-
-@dataclass(slots=True)
-class _TextAnalysis:
-    """The part of an analysis that reads open texts and writes summaries.
-
-    What was read stands in the rows of `readings`, so a worker that takes over goes on with what is unread.
-    The checkpoint holds how many texts were read, how far each question was read, and the summaries.
-    """
-
-    job: Analysis
-    project: Project
-    counted: Figures
-    script: Script
-    questions: list[dict[str, Any]]  # the counted blocks whose texts are read
-    locale: str | None
-    now: Clock
-    turn_ends_at: datetime
-    wanted: int  # texts to read when this worker began
-    paid: float  # how many texts may be read
-    read_count: int
-    last: dict[str, str]  # by question and pass, the conversation of the last text that was read
-    summaries: dict[str, str]  # by question
-    spent: Spending  # what calls to the provider took, also by earlier workers
-    has_progressed: bool = False  # since the last checkpoint
-
-    @classmethod
-    def of(cls, job: Analysis, project: Project, counted: Figures, now: Clock) -> Self:
-        stored = job.checkpoint or {}
-        question_ids = readings.question_ids(project_id=project.pk)
-        return cls(
-            job=job,
-            project=project,
-            counted=counted,
-            script=script_cache.get(project.pk, project.revision).stored.script,
-            questions=[block for block in counted.blocks if block["block_id"] in question_ids],
-            locale=communities.get_settings(community_id=project.community_id).locale,
-            now=now,
-            turn_ends_at=now() + TURN,
-            wanted=readings.count_unread(project_id=project.pk, covers=job.covers),
-            paid=paid_texts(job),
-            read_count=stored.get("read", 0),
-            last=dict(stored.get("last", {})),
-            summaries=dict(stored.get("summaries", {})),
-            spent=Spending(**stored.get("spent", {})),
-        )
-
-    def read(self) -> AnalysisResult:
-        has_texts = any(block["response_count"] for block in self.questions)
-        if not has_texts or (not self.paid and not ai.provider_is_free() and self.wanted):
-            return self._without_model()
-        self._save(COUNTED)
-        with measure(self.spent):
-            return self._with_model()
-
-    def _with_model(self) -> AnalysisResult:
-        provider = ai.get_provider()
-        try:
-            for block in self.questions:
-                if block["response_count"]:
-                    self._read_question(block, provider)
-        except NotFound as gone:  # the project is being deleted
-            raise jobs.TakenOver from gone
-        for block in self.questions:
-            self._summarize_texts(block, provider)
-        overview = self._overview()
-        self._release_before_call(READ)
-        summary = well_founded(
-            lambda: clean_text(provider.summarize_analysis(overview), MAX_SUMMARY),
-            figures_of(overview),
-            otherwise=lambda: summarize_analysis(overview),
-        )
-        for block in self.questions:
-            block["open_text"] = self._open_text(block)
-        return AnalysisResult(self.counted, summary or None, provider.name, self.spent)
-
-    def _without_model(self) -> AnalysisResult:
-        """The result if there is nothing to read: a summary of the figures, without a model."""
-        for block in self.questions:
-            block["open_text"] = self._open_text(block)
-        return AnalysisResult(self.counted, summarize_analysis(self._overview()), LOCAL)
-
-    # --- Reading ---
-
-    def _read_question(self, block: Mapping[str, Any], provider: Provider) -> None:
-        """Name themes if there are none yet, read what is unread, then what newer themes concern."""
-        block_id = block["block_id"]
-        book, themes = codebook.for_provider(project=self.project, block_id=block_id, provider=provider.name)
-        if not book.generated_by:
-            self._name_themes(block, provider, themes, readings.sample(block_id=block_id))
-        self._read_pass(block, provider, "unread")
-        self._read_pass(block, provider, "outdated")
-        if self._needs_more_themes(block_id) and self._name_themes(
-            block,
-            provider,
-            codebook.live(block_id=block_id),
-            readings.sample_unfit(block_id=block_id),
-        ):
-            self._read_pass(block, provider, "grown")
-
-    def _needs_more_themes(self, block_id: int) -> bool:
-        """Whether many answers fit no theme, and more than when themes were last looked for."""
-        unfit, read = readings.unfit_share(block_id=block_id)
-        book = Codebook.objects.get(pk=block_id)
-        is_many = unfit >= MIN_UNFIT and unfit > MAX_UNFIT_SHARE * read and unfit >= UNFIT_GROWTH * book.unfit
-        return is_many and len(codebook.live(block_id=block_id)) < codebook.MAX_THEMES
-
-    def _name_themes(
-        self, block: Mapping[str, Any], provider: Provider, known: Sequence[Theme], sample: Sequence[str]
-    ) -> bool:
-        """Have themes named from a sample. Whether there are new ones."""
-        room = codebook.MAX_THEMES - len(known)
-        texts = TextSample(
-            self._heading(block),
-            sample,
-            codebook.as_text_themes(known),
-            min(room, MAX_NEW_THEMES),
-            self.locale,
-        )
-        self._release_before_call(self._progress())
-        named = provider.name_themes(texts) if sample and room > 0 else ()
-        unfit, _ = readings.unfit_share(block_id=block["block_id"])
-        themes = codebook.add(
-            project=self.project,
-            block_id=block["block_id"],
-            named=cleaned(named),
-            provider=provider.name,
-            unfit=unfit,
-        )
-        return len(themes) > len(known)
-
-    def _read_pass(self, block: Mapping[str, Any], provider: Provider, name: str) -> None:
-        """Read all texts of a question that lack something, several batches at once.
-
-        `unread` reads against all themes. `outdated` reads against the themes that are newer than what was
-        read, and `grown` does the same for themes named in this analysis, which the price includes.
-        """
-        block_id, place = block["block_id"], f"{block['block_id']} {name}"
-        book, all_themes = codebook.for_provider(
-            project=self.project, block_id=block_id, provider=provider.name
-        )
-        newest = max((theme.since for theme in all_themes), default=0)
-        older_than = None if name == "unread" else newest
-        while wave := self._wave(block_id, name, place, older_than, provider):
-            against = [
-                [theme for theme in all_themes if theme.since > min(text.version for text in texts)]
-                for texts in wave
-            ]
-            self._release_before_call(self._progress())
-            outcomes = self._assign(block, provider, wave, against)
-            for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                self._store(block_id, texts, themes, outcome, book.version, provider.name)
-                self.read_count += len(texts) if name != "grown" else 0
-                self.last[place] = str(texts[-1].conversation_id)
-                self.has_progressed = True
-            if self.now() >= self.turn_ends_at and not self._is_last(wave, provider):
-                self._hand_on()
-
-    def _wave(
-        self, block_id: int, name: str, place: str, older_than: int | None, provider: Provider
-    ) -> list[list[Text]]:
-        """The next batches that are read at once, within what was paid."""
-        length = max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
-        after = uuid.UUID(self.last[place]) if place in self.last else None
-        left = math.inf if name == "grown" else max(0, self.paid - self.read_count)
-        wave: list[list[Text]] = []
-        while len(wave) < (1 if ai.provider_is_free() else settings.AI_CALLS_AT_ONCE) and left > 0:
-            found = readings.to_read(
-                project_id=self.project.pk,
-                block_id=block_id,
-                covers=self.job.covers,
-                after=after,
-                length=int(min(length, left)),
-                older_than=older_than,
-            )
-            if not found:
-                break
-            texts = found[: len(_leading_texts([each.text for each in found], MAX_CHARACTERS_PER_BATCH))]
-            wave.append(texts)
-            after, left = texts[-1].conversation_id, left - len(texts)
-        return wave
-
-    def _assign(
-        self,
-        block: Mapping[str, Any],
-        provider: Provider,
-        wave: Sequence[Sequence[Text]],
-        against: Sequence[Sequence[Theme]],
-    ) -> list[Sequence[TextReading | None] | BaseException]:
-        """What the provider reads in each batch, or why it could not."""
-        batches = [
-            TextBatch(
-                self._heading(block),
-                [each.text for each in texts],
-                codebook.as_text_themes(themes),
-                readings.examples(block_id=block["block_id"], themes=themes),
-                self.locale,
-            )
-            for texts, themes in zip(wave, against, strict=True)
-        ]
-        jobs.close_connection()
-        if len(batches) == 1:
-            return [provider.assign_themes(batches[0])]
-        with ThreadPoolExecutor(len(batches), thread_name_prefix="reading") as threads:
-            calls = [
-                threads.submit(copy_context().run, provider.assign_themes, batch)  # so that the cost counts
-                for batch in batches
-            ]
-            return [call.exception() or call.result() for call in calls]
-
-    def _store(
-        self,
-        block_id: int,
-        texts: Sequence[Text],
-        against: Sequence[Theme],
-        outcome: Sequence[TextReading | None],
-        version: int,
-        provider: str,
-    ) -> None:
-        """Store a batch; nothing of it if the readings cannot be matched to the answers."""
-        if len(outcome) != len(texts):
-            return
-        readings.store(
-            project=self.project,
-            block_id=block_id,
-            version=version,
-            against=against,
-            texts=texts,
-            readings=outcome,
-            quotes=[
-                verbatim_quote(reading.quote, text.text) or "" if reading else ""
-                for text, reading in zip(texts, outcome, strict=True)
-            ],
-            generated_by=provider,
-            at=self.now(),
-        )
-
-    def _is_last(self, wave: Sequence[Sequence[Text]], provider: Provider) -> bool:
-        """Whether a wave was so small that no text is left."""
-        return len(wave) == 1 and len(wave[0]) < max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
-
-    def _hand_on(self) -> None:
-        """Free this thread for waiting jobs: hundreds of thousands of texts take hours."""
-        self._save(self._progress())
-        jobs.pause(self.job, at=self.now())
-        wake(RUN, analysis_id=self.job.pk)
-        raise jobs.TakenOver
-
-    # --- Words ---
-
-    def _summarize_texts(self, block: Mapping[str, Any], provider: Provider) -> None:
-        block_id = str(block["block_id"])
-        found = self._found(block)
-        if block_id in self.summaries or not found.read_count:
-            return
-        counted = TextFigures(
-            prompt=self._heading(block),
-            answer_count=found.answer_count,
-            themes=[theme for _, theme in found.ranked],
-            sentiment=found.moods,
-            locale=self.locale,
-            unjudged_count=found.unjudged_count,
-        )
-        self._release_before_call(READ)
-        self.summaries[block_id] = well_founded(
-            lambda: clean_text(provider.summarize_texts(counted), MAX_SUMMARY),
-            figures_of(counted),
-            otherwise=lambda: summarize_texts(counted),
-        )
-
-    def _overview(self) -> AnalysisOverview:
-        """Everything that was found, without quotes: a summary does not need people's own words."""
-        blocks = [{**block, "prompt": self._heading(block)} for block in self.counted.blocks]
-        blocks = [
-            block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}
-            for block in blocks
-        ]
-        return AnalysisOverview(
-            name=self.project.name,
-            completion_count=self.counted.completion_count,
-            conversation_count=self.counted.conversation_count,
-            blocks=blocks,
-            locale=self.locale,
-            differences=self._differences(blocks),
-        )
-
-    def _differences(self, blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-        """What stands out between groups, and since the last analysis. No groups on anonymous projects."""
-        if self.project.is_anonymous:
-            return []
-        found = differences.between_groups(project=self.project, counted=self.counted, covers=self.job.covers)
-        done = Analysis.objects.filter(
-            project=self.project, with_ai=True, covers=self.job.covers, status=Job.Status.COMPLETED
-        )
-        earlier = done.order_by("-pk").first()
-        return [*found, *(differences.since(earlier, blocks) if earlier else [])]
-
-    def _heading(self, block: Mapping[str, Any]) -> str:
-        """The prompt for a model, whose summary must not quote tokens."""
-        return heading(block["prompt"], self.script)
-
-    def _counts(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        open_text = self._open_text(block)
-        return {**open_text, "themes": [{**theme, "quotes": []} for theme in open_text["themes"]]}
-
-    def _found(self, block: Mapping[str, Any]) -> FoundThemes:
-        return FoundThemes.of(block_id=block["block_id"], covers=self.job.covers)
-
-    def _open_text(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        summary = self.summaries.get(str(block["block_id"]))
-        return self._found(block).report(summary, least=anonymity.least_answers(self.project))
-
-    # --- Progress ---
-
-    def _progress(self) -> float:
-        if not self.wanted:
-            return READ
-        begun: int = (self.job.checkpoint or {}).get("read", 0)
-        return COUNTED + (READ - COUNTED) * min(1.0, self.read_count / (begun + self.wanted))
-
-    def _release_before_call(self, progress: float) -> None:
-        """Before a call to the provider: save a checkpoint with a new lease, and release the connection."""
-        self._save(progress)
-        jobs.close_connection()
-
-    def _save(self, progress: float) -> None:
-        self.job.progress = max(self.job.progress, round(progress, 3))
-        checkpoint = {
-            "read": self.read_count,
-            "last": self.last,
-            "summaries": self.summaries,
-            "spent": self.spent.as_json(),
-        }
-        reset = {"deaths": 0} if self.has_progressed else {}
-        self.has_progressed = False
-        jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint=checkpoint, **reset)
-
-
-def _leading_texts(texts: Sequence[str], most: int) -> list[str]:
-    """The first texts, as many as fit into `most` characters together; at least one."""
-    ends = accumulate(map(len, texts))
-    return [text for n, (text, end) in enumerate(zip(texts, ends, strict=True)) if n == 0 or end <= most]
 
 
 # --- The end --------------------------------------------------------------------------------------
