@@ -10,6 +10,7 @@ import orjson
 import pytest
 from scipy.stats import chi2_contingency
 
+from surveys.ai.numbers import unfounded
 from surveys.models import Analysis
 from surveys.services.ai_work.analysis import differences
 from surveys.services.ai_work.analysis.differences import _Table, _told
@@ -106,6 +107,18 @@ def test_answers_since_an_analysis_are_held_against_those_before() -> None:
         "Since 12 May 2026, 90% of 50 answers to “Which?” were “b”, and 50% of the 80 before "
         "(chi-squared test, p < 0.001)."
     )
+
+
+@pytest.mark.parametrize(("since", "is_told"), [(9, False), (10, True)])
+def test_fewer_than_ten_answers_since_are_too_few(since: int, is_told: bool) -> None:
+    told = differences.since(analysed_then(choice(105, 95)), [choice(105, 95 + since)])
+
+    assert bool(told) == is_told
+
+
+@pytest.mark.parametrize(("text", "is_founded"), [("41 %", True), ("42 %", False), ("41.3 %", True)])
+def test_a_number_may_be_rounded_and_not_changed(text: str, is_founded: bool) -> None:
+    assert (unfounded(text, ["41.29"]) == []) == is_founded
 
 
 def test_a_question_of_which_answers_were_deleted_is_left_out() -> None:
