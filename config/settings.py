@@ -100,6 +100,13 @@ AI_JOBS_PER_COMMUNITY_AND_HOUR = _env.int(
     "AI_JOBS_PER_COMMUNITY_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
 CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environment.between(0, 1_000_000))
+CREDITS_FOR_10_FOLLOW_UPS = _env.int(
+    "CREDITS_FOR_10_FOLLOW_UPS", 1, validate=environment.between(0, 1_000_000)
+)
+FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
+    "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(0, 1_000_000)
+)
+FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
     "SECONDS_TO_WAIT_FOR_A_SCRIPT", 60.0, validate=environment.between(0, 600)
 )
@@ -449,6 +456,7 @@ CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
     "surveys.count_results": {"queue": "ai"},
+    "surveys.ask_further": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
     "communities.send_mails": {"queue": "webhooks"},  # threads, for it waits for a mail server

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+
 from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import follow_ups, generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import gifts, unsent_answers
+from surveys.services.conversations import further, gifts, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
@@ -69,6 +71,12 @@ def make_script(generation_id: int, **_later: object) -> None:
 def run_analysis(analysis_id: int, **_later: object) -> None:
     """Once for each requested analysis: carry it out."""
     analysis.run(analysis_id=analysis_id)
+
+
+@shared_task(name=further.ASK)
+def ask_further(conversation_id: str, block_id: int, number: int, **_later: object) -> None:
+    """Once for each short answer to a question with further ones: have a model write one, within seconds."""
+    follow_ups.ask(conversation_id=uuid.UUID(conversation_id), block_id=block_id, number=number)
 
 
 @shared_task(name=very_large.RUN)

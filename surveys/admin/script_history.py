@@ -31,6 +31,7 @@ FIELDS = {
     "min": "Least",
     "max": "Greatest",
     "rank_top_n": "How many to rank",
+    "follow_ups": "Further questions",
     "precondition": "Condition",
     "calculated_formula": "Formula",
     "correct_answer_ids": "Right answer",

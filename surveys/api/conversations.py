@@ -21,7 +21,7 @@ from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services.conversations import admission
@@ -133,6 +133,18 @@ class AnswerIn(serializers.Serializer[Any]):
         ),
     )
 
+    follow_up = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "The `step.follow_up` that is answered, 0 or null for the question itself. A caller that sends "
+            "none can answer too; but a first answer that it sends again is then taken for no answer to the "
+            "further question."
+        ),
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not answers.is_sent(attrs):
             message = "`value` is required, or another kind of answer. Skip the question with `skip`."
@@ -229,6 +241,16 @@ class StepOut(serializers.Serializer[Any]):
         help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
         "on with `continue`, or send the same answer."
     )
+    follow_up = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "0 for a step of the script. Else this is the first or second further question about the answer "
+            "just given (the block's `follow_ups`): an optional `open_text` with the id of that block, "
+            "answered like any other. While a model writes it, the step is a `content_block` with that id "
+            "and a pause: `continue` after the pause leads to the question, or on if there is none in time."
+        ),
+    )
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
     can_go_back = serializers.BooleanField()
 
@@ -283,6 +305,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
             "answer": step.reply and answers.as_sent(step.block, step.reply),
             "is_locked": step.is_locked,
+            "follow_up": step.follow_up,
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
@@ -438,7 +461,9 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Go past a content or action block",
         description=(
             "Works for every `continue` of the block. If the current block is a question, this is "
-            "`409 conflict`, unless its answer stays (`step.is_locked`)." + _RETRIES
+            "`409 conflict`, unless its answer stays (`step.is_locked`). While a further question is written "
+            "or asked (`step.follow_up`), the conversation is returned as it is, with `resumed: true`, until "
+            "the question is answered or skipped." + _RETRIES
         ),
         request=MoveIn,
         responses=ConversationOut,

@@ -157,7 +157,7 @@ class AnswerText(serializers.Field[Any, Any, Any, Any]):
 class ImportedAnswerIn(serializers.Serializer[Any]):
     """One answer, as exports give it: one for each chosen option and each ranked item."""
 
-    accepted_and_ignored = frozenset({"themes", "sentiment"})
+    accepted_and_ignored = frozenset({"themes", "sentiment", "follow_ups"})
 
     block_id = StrictIntegerField(required=False, allow_null=True, help_text="The block.")
     block_name = StrictTextField(

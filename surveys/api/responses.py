@@ -96,6 +96,13 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         return super().validate(attrs)
 
 
+class FollowUpOut(serializers.Serializer[Any]):
+    """A further question that a model asked about an answer."""
+
+    question = serializers.CharField()
+    answer = serializers.CharField(allow_null=True, help_text="Null if it was skipped.")
+
+
 class AnswerOut(serializers.Serializer[Any]):
     """One stored answer: one for each chosen option of a multi punch, for each ranked item of a ranking."""
 
@@ -120,6 +127,11 @@ class AnswerOut(serializers.Serializer[Any]):
         allow_null=True,
         required=False,
         help_text="Beside `themes`; null if it could not be judged.",
+    )
+    follow_ups = FollowUpOut(
+        many=True,
+        required=False,
+        help_text="Further questions about the answer, in the order in which they were asked; else left out.",
     )
 
 

@@ -22,7 +22,7 @@ class BadForm(ValueError):
 
 def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, object]:
     """Return the answer object (rules 6.7 and 6.8) of a form; `language` is the page's. Raises BadForm."""
-    answer: dict[str, object] = {"block_id": block.id}
+    answer: dict[str, object] = {"block_id": block.id, "follow_up": follow_up_of(sent)}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
     if block.type == "single_punch":
@@ -37,6 +37,12 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     if block.type in NUMBERS:
         value = written_numbers.plain(value, language=language)
     return answer | {"value": value}
+
+
+def follow_up_of(sent: QueryDict) -> int:
+    """Which further question the form was about; 0 for the question itself."""
+    number = sent.get("follow_up", "")
+    return int(number) if number in ("1", "2") else 0
 
 
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:

@@ -20,6 +20,7 @@ class PastStep:
     """One past step. `reply` is the answer in words, `given` the XP that an action block gave.
 
     `sign` is the emoji of the option that was chosen; `is_sign_alone` leaves the words to screen readers.
+    `follow_ups` are further questions about the answer, each with what was answered; empty for a skip.
     """
 
     block_id: int | None
@@ -29,6 +30,13 @@ class PastStep:
     is_sign_alone: bool = False
     is_skipped: bool = False
     given: str = ""
+    follow_ups: Sequence[tuple[str, str]] = ()
+
+    @property
+    def size(self) -> int:
+        """Its characters."""
+        asked = sum(len(question) + len(answer) for question, answer in self.follow_ups)
+        return len(self.prompt) + len(self.reply) + asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +56,11 @@ def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> 
 
     The steps around them are drawn on request, and are neither filled in nor rendered until then.
     """
-    count = len(view.state.path) if count is None else count
+    count = view.past_count if count is None else count
     end = count if before is None else max(1, min(before, count))
     first = max(0, end - MAX_PAST_STEPS)
     steps = [step_of(view, exchange) for exchange in view.history(first, end)]
-    if sum(len(step.prompt) + len(step.reply) for step in steps) > MAX_PAST_CHARACTERS:
+    if sum(step.size for step in steps) > MAX_PAST_CHARACTERS:
         steps = [_shortened(step) for step in steps]
     later = min(end + MAX_PAST_STEPS, count) if end < count else None
     return Past(steps, earlier=first or None, later=later)
@@ -71,6 +79,7 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
         said.is_sign_alone,
         is_skipped,
         rewards.in_short(view, block),
+        [(str(each["question"]), each["answer"] or "") for each in exchange.follow_ups],
     )
 
 
@@ -80,5 +89,6 @@ def cut(text: str, most: int) -> str:
 
 
 def _shortened(step: PastStep) -> PastStep:
-    most = MAX_PAST_CHARACTERS // MAX_PAST_STEPS // 2
-    return replace(step, prompt=cut(step.prompt, most), reply=cut(step.reply, most))
+    most = MAX_PAST_CHARACTERS // MAX_PAST_STEPS // 2 // (1 + len(step.follow_ups))
+    asked = [(cut(question, most), cut(answer, most)) for question, answer in step.follow_ups]
+    return replace(step, prompt=cut(step.prompt, most), reply=cut(step.reply, most), follow_ups=asked)

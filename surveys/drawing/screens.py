@@ -226,6 +226,7 @@ def step(
             can_go_back=view.step.can_go_back,
             error=error,
             is_locked=view.step.is_locked,
+            follow_up=view.step.follow_up,
         ),
         progress=progress_of(view),
         note=note,
@@ -253,6 +254,8 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
     assert view.step is not None
     if view.step.reply is not None:
         return typed_of(view.step.reply, language=page.lang)
+    if view.step.follow_up:
+        return Typed()
     block = view.script.blocks[view.state.at]
     reply = prefill.reply_to(view.script, block, ahead)
     return typed_ahead(block, reply, language=page.lang)
@@ -372,7 +375,7 @@ def _results(
 
 def verdict_of(view: WalkView) -> Verdict | None:
     """The feedback on the latest answer, if it was graded."""
-    if not view.state.path or not view.script.scoring_enabled:
+    if not view.state.path or not view.script.scoring_enabled or view.state.further is not None:
         return None
     block = view.script.blocks[view.script.index_by_id[view.state.path[-1]]]
     reply = view.state.replies.get(block.id or 0)
@@ -412,6 +415,7 @@ def _step(
     can_go_back: bool = False,
     error: str = "",
     is_locked: bool = False,
+    follow_up: int = 0,
 ) -> StepWidget:
     return widgets.draw(
         block,
@@ -422,6 +426,7 @@ def _step(
         button=defaults.button_of(block, is_poll=view.project.is_poll),
         draws_colours=page.draws_colours,
         is_locked=is_locked,
+        follow_up=follow_up,
     )
 
 

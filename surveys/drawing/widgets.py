@@ -95,6 +95,7 @@ class StepWidget:
     longest: int = MAX_TEXT
     counted: int = 0
     ranks: Sequence[str] = ()
+    follow_up: int = 0
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -113,6 +114,7 @@ def draw(
     button: str = "Continue",
     draws_colours: bool = False,
     is_locked: bool = False,
+    follow_up: int = 0,
 ) -> StepWidget:
     """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
 
@@ -130,6 +132,7 @@ def draw(
         "can_go_back": can_go_back,
         "error": error,
         "button": button,
+        "follow_up": follow_up,
     }
     if block.type in STATEMENTS:
         common |= _statement(block, draws_colours)

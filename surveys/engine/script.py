@@ -139,6 +139,7 @@ class Block:
     scale: Scale | None = None
     randomize_options: bool | None = None
     rank_top_n: int | None = None
+    follow_ups: int | None = None
     calculated_formula: str | None = None
     position: int | None = None
     continue_: Continue | None = None

@@ -70,6 +70,9 @@ class Block(models.Model):
     scale = models.JSONField(null=True, blank=True)
     randomize_options = models.BooleanField(null=True, blank=True)
     rank_top_n = models.PositiveIntegerField(null=True, blank=True)
+    follow_ups = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Further questions that a model may ask about a short answer."
+    )
     calculated_formula = models.TextField(null=True, blank=True)  # noqa: DJ001
     advance = models.JSONField("continue", null=True, blank=True)
     last_code = models.PositiveIntegerField(

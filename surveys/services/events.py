@@ -96,6 +96,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         stored.options,
         stored.texts,
         None,  # an answer that was just given has not been read
+        conversation.state.get("follow_ups"),
     )
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from communities.ground import wire
 from surveys.admin.frame import ProjectPage, address_of
+from surveys.ai import provider_is_free
 from surveys.engine.flow import vocabulary
 from surveys.engine.intake import fields as limits
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -132,6 +133,7 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
             "xp": limits.MAX_XP,
         },
         "acknowledged": ACKNOWLEDGED,
+        "asks_further": not (project.is_anonymous or provider_is_free()),
         "tier": page.actor.tier,
     }
 

@@ -44,6 +44,7 @@ MAX_NUMBER = 10**15  # of answers too (rule 6.25)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300
+MAX_FOLLOW_UPS = 2  # further questions about one answer
 MAX_BUCKETS = 100  # of a project, and of keys in one `score_values`
 MAX_BUCKET_NAME = 64
 MAX_XP = 1_000_000  # in one award, as in awards by hand
@@ -322,6 +323,12 @@ BLOCK = ObjectType(
             IntegerType(1, MAX_OPTIONS),
             "How many items must be ranked. Null means all of them.",
             only_on=frozenset({"ranking"}),
+        ),
+        "follow_ups": FieldSpec(
+            IntegerType(0, MAX_FOLLOW_UPS),
+            "How many further questions a model may ask about a short answer, one after the other. Null "
+            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects.",
+            only_on=frozenset({"open_text"}),
         ),
         "calculated_formula": FieldSpec(
             _LOGIC, "Required on `calculated_block`.", only_on=frozenset({CALCULATED})

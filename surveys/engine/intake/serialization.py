@@ -84,6 +84,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "scale": _scale(block.scale),
         "randomize_options": block.randomize_options,
         "rank_top_n": block.rank_top_n,
+        "follow_ups": block.follow_ups,
         "calculated_formula": block.calculated_formula,
         "position": block.position,
         "continue": _continue(block.continue_),

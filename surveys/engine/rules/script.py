@@ -3,6 +3,7 @@
     check(script, block_paths=..., chat=..., invalid_fields=...)   every rule; `script` is ordered
     check_chat(script, path=...)                                   a stored script: the limits of chat
     check_poll(script, path=...)                                   a stored script: the form of a poll
+    check_anonymous(script, ...)                                   what an anonymous project must not ask
     check_formulas(script, path=...)                               a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
@@ -107,6 +108,26 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
     """Check that a stored script is a poll: one question to vote on, and content blocks around it."""
     return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
+
+
+def check_anonymous(
+    script: Script, block_paths: Sequence[BlockPath] | None = None, *, path: str = "script.blocks"
+) -> list[Violation]:
+    """Blocks with further questions: no model reads an anonymous answer as it is given (rule 10.66).
+
+    Without `block_paths` the script is a stored one.
+    """
+    return [
+        Violation(
+            block_path.field("follow_ups"),
+            "not_allowed",
+            "`follow_ups` is not allowed on an anonymous project: a model would read each answer at once.",
+        )
+        for block, block_path in zip(
+            script.blocks, block_paths or stored_paths(script, path=path), strict=True
+        )
+        if block.follow_ups
+    ]
 
 
 def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:

@@ -217,7 +217,7 @@ def _begin(page_request: PageRequest, do: str) -> Outcome:
     page_request.remember(view)
     if view.resumed:
         return _standing(page_request, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
-    return _moved(page_request, view, _past_change(view, block))
+    return _moved(page_request, view, _past_change(page_request, view, block))
 
 
 def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Outcome:
@@ -229,18 +229,23 @@ def _move(page_request: PageRequest, conversation_id: uuid.UUID, do: str) -> Out
         view = conversations.go_on(
             conversation_id=conversation_id, at=at, block_id=block.id, ahead=page_request.ahead
         )
-        return _moved(page_request, view, _past_change(view, block))
+        return _moved(page_request, view, _past_change(page_request, view, block))
     raw = _raw_answer(page_request, block)
     if page_request.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(page_request, view, PastChange.KEPT)
     view = conversations.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=page_request.ahead)
-    return _moved(page_request, view, _past_change(view, block))
+    return _moved(page_request, view, _past_change(page_request, view, block))
 
 
-def _past_change(view: ConversationView, block: Block) -> PastChange:
-    """How a move from a block changes the past: by this one step, unless others were answered ahead."""
+def _past_change(page_request: PageRequest, view: ConversationView, block: Block) -> PastChange:
+    """How a move from a block changes the past: by this one step, unless others were answered ahead.
+
+    A question is past already while there is a further one about its answer.
+    """
     is_one_step = not view.resumed and view.state.path[-1:] == (block.id,)
+    if forms.follow_up_of(page_request.request.POST) or view.state.further is not None:
+        return PastChange.REPLACED
     return PastChange.APPENDED if is_one_step else PastChange.REPLACED
 
 

@@ -29,7 +29,6 @@ class PreviewView(WalkView):
     source: PreviewScript
     walk: Walk
     staff_name: str
-    at: datetime
 
     @cached_property
     def context(self) -> TokenContext:

@@ -144,6 +144,7 @@ def _read_script(
         bucket_names=bucket_names,
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         xp_limit=access.xp_limit(actor=actor),
+        is_anonymous=project.is_anonymous,
     )
 
 
@@ -191,6 +192,9 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
+    if project.is_anonymous and not was.is_anonymous:
+        stored_script = scripts.load(project_id=project.pk, revision=was.revision)
+        violations += script_rules.check_anonymous(stored_script)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)

@@ -35,8 +35,9 @@ def response_serializer(
 
     A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
-    read from it), three parallel arrays with the answers (block ids, option ids, texts), and what was read
-    in texts: by block id, the sentiment and the ids of the themes, as JSON.
+    read from it), three parallel arrays with the answers (block ids, option ids, texts), what was read
+    in texts: by block id, the sentiment and the ids of the themes, as JSON, and the further questions that
+    were asked, by block id.
 
     With `solutions` it includes scores and calculated results, which reveal the right answers. `catalogue` is
     that of the project, if the caller has read it already.
@@ -51,7 +52,11 @@ def response_serializer(
     titles: dict[int, str] = {}
 
     def answer(
-        read: Mapping[str, Any], block_id: int, option_id: int | None, value: str
+        read: Mapping[str, Any],
+        asked: Mapping[str, Any],
+        block_id: int,
+        option_id: int | None,
+        value: str,
     ) -> dict[str, object]:
         told = {
             "block_id": block_id,
@@ -63,6 +68,8 @@ def response_serializer(
         if str(block_id) in read:
             sentiment, themes = read[str(block_id)]
             told |= {"themes": [titles[key] for key in themes if key in titles], "sentiment": sentiment}
+        if str(block_id) in asked:
+            told["follow_ups"] = asked[str(block_id)]
         return told
 
     def serialize(row: Sequence[Any]) -> ResponseJson:
@@ -82,9 +89,10 @@ def response_serializer(
             options,
             texts,
             readings,
+            follow_ups,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
-        read = read_part(readings) or {}
+        read, asked = read_part(readings) or {}, read_part(follow_ups) or {}
         if any(key not in titles for _, themes in read.values() for key in themes):
             titles.update(theme_titles(project.pk))
         return {
@@ -102,7 +110,8 @@ def response_serializer(
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [
-                answer(read, *one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
+                answer(read, asked, *one)
+                for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
             ],
         }
 

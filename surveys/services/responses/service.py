@@ -47,7 +47,7 @@ COLUMNS = f"""
     a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
-    ) END AS readings
+    ) END AS readings, c.state -> 'follow_ups'
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -229,13 +229,15 @@ def batches(
 def size_of_a_row(words: int) -> str:
     """SQL for about how many bytes of JSON a response has; `words` are those of a label and a block's name.
 
-    Of a state only a large one is looked at: it has long results of calculated blocks, or many fields.
+    Of a state only a large one is looked at: it has long results of calculated blocks, many fields, or many
+    further questions.
     """
     return f"""(
         coalesce(a.size + a.number * {BYTES_PER_ANSWER + words}, 0)
         + CASE WHEN pg_column_size(c.state) > 2000
             THEN coalesce(octet_length((c.state -> 'results')::text), 0)
                 + coalesce(octet_length((c.state -> 'fields')::text), 0)
+                + coalesce(octet_length((c.state -> 'follow_ups')::text), 0)
             ELSE 0 END
         + CASE WHEN {_HAS_READINGS} THEN (
             SELECT coalesce(sum(50 + {BYTES_PER_THEME} * cardinality(r.themes)), 0)

@@ -52,6 +52,7 @@ def read_new(
     bucket_names: Collection[str],
     chat: bool,
     xp_limit: int | None,
+    is_anonymous: bool = False,
 ) -> tuple[NewScript, list[Violation]]:
     """Read the `script` of a project to be created. No blocks at all make an empty script.
 
@@ -81,6 +82,8 @@ def read_new(
     if ordered.blocks or parsed.violations:
         violations += _check(script, ordered, parsed, chat=chat, path="script.blocks")
         violations += _readable(xp.violations(script, ordered.block_paths, limit=xp_limit), parsed)
+        if is_anonymous:
+            violations += _readable(script_rules.check_anonymous(script, ordered.block_paths), parsed)
     return NewScript(script, names, (*ignored, *parsed.ignored)), violations
 
 
@@ -290,7 +293,14 @@ def _broken_rules(
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
-    return [*renamed, *hosts, *in_use, *revisions.without_reported(broken, in_use)]
+    anonymous = script_rules.check_anonymous(script, ordered.block_paths) if project.is_anonymous else []
+    return [
+        *renamed,
+        *hosts,
+        *_readable(anonymous, parsed),
+        *in_use,
+        *revisions.without_reported(broken, in_use),
+    ]
 
 
 def _excess_xp(

@@ -47,6 +47,7 @@ _PLAIN = (
     "when_incorrect",
     "randomize_options",
     "rank_top_n",
+    "follow_ups",
     "calculated_formula",
     "scores_ignored",
     "last_code",

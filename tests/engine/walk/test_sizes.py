@@ -132,6 +132,7 @@ def step_bytes(block: Any, reply: answers.Reply | None) -> int:
         "skip_label": defaults.SKIP,
         "answer": reply and answers.as_sent(block, reply),
         "is_locked": False,
+        "follow_up": 0,
         "progress": 0.3333,
         "can_go_back": False,
     }

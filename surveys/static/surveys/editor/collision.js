@@ -243,6 +243,7 @@ function valueOf(store, block, name) {
     limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]]
       .filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
     required: () => (block.required ? "Yes" : "No"),
+    further: () => (block.follow_ups ? `up to ${block.follow_ups}` : ""),
     logic: () => logicWords(store, block),
     action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)]
       .filter(Boolean).join(" "),
