@@ -104,7 +104,7 @@ CREDITS_FOR_10_FOLLOW_UPS = _env.int(
     "CREDITS_FOR_10_FOLLOW_UPS", 1, validate=environment.between(0, 1_000_000)
 )
 FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
-    "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(0, 1_000_000)
+    "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(1, 1_000_000)
 )
 FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(

@@ -22,7 +22,7 @@ class BadForm(ValueError):
 
 def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, object]:
     """Return the answer object (rules 6.7 and 6.8) of a form; `language` is the page's. Raises BadForm."""
-    answer: dict[str, object] = {"block_id": block.id, "follow_up": follow_up_of(sent)}
+    answer: dict[str, object] = {"block_id": block.id}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
     if block.type == "single_punch":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Case, F, IntegerField, Q, QuerySet, When
 
 from communities.ground.errors import PaymentRequired
 from communities.ground.words import plural
@@ -37,7 +37,9 @@ def spend_for_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
     paid = F("bot_credits") - credits_for_ten
     return bool(
         _payers(community_id, credits_for_ten).update(
-            bot_credits=Case(When(follow_ups_of_ten=0, then=paid), default=F("bot_credits")),
+            bot_credits=Case(
+                When(follow_ups_of_ten=0, then=paid), default=F("bot_credits"), output_field=IntegerField()
+            ),
             follow_ups_of_ten=(F("follow_ups_of_ten") + 1) % 10,
         )
     )

@@ -251,7 +251,9 @@ def _past_change(page_request: PageRequest, view: ConversationView, block: Block
 
 def _raw_answer(page_request: PageRequest, block: Block) -> Mapping[str, object]:
     """The answer in the form. Raises BadForm."""
-    return forms.raw_answer(block, page_request.request.POST, language=page_request.page.lang)
+    sent = page_request.request.POST
+    raw = forms.raw_answer(block, sent, language=page_request.page.lang)
+    return {**raw, "follow_up": forms.follow_up_of(sent)}
 
 
 def _reopen_vote(page_request: PageRequest, conversation_id: uuid.UUID) -> Outcome:

@@ -69,10 +69,16 @@ _READ_QUESTIONS = """
     WHERE k.project_id = %s AND EXISTS (SELECT FROM surveys_reading r WHERE r.block_id = k.block_id)
     ORDER BY k.block_id
 """
+# The questions about whose answers further ones were asked, with the most about one answer.
+_FURTHER = """
+    SELECT asked.key::bigint, max(jsonb_array_length(asked.value))
+    FROM surveys_conversation, jsonb_each(state -> 'follow_ups') AS asked
+    WHERE project_id = %s AND is_listed AND state ? 'follow_ups' GROUP BY asked.key ORDER BY asked.key::bigint
+"""
 # Where a row of `responses.batches` holds these.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS = 14
+READINGS, FOLLOW_UPS = 14, 15
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -186,6 +192,30 @@ class ReadingColumn:
         return style.text("; ".join(self.titles[pk] for pk in themes if pk in self.titles)) or None
 
 
+@dataclass(frozen=True, slots=True)
+class FurtherColumn:
+    """A column of the `number`-th further question about an answer, from 0, or of what was answered."""
+
+    header: str
+    key: str
+    number: int
+    part: str
+
+    @property
+    def place(self) -> int:
+        return FOLLOW_UPS
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.TEXT, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        """The text; empty where nothing was asked or answered."""
+        asked = parts[FOLLOW_UPS].get(self.key, ())
+        text = asked[self.number][self.part] if self.number < len(asked) else None
+        return None if text is None else style.text(text)
+
+
 def response_table(
     project: Project,
     *,
@@ -198,18 +228,18 @@ def response_table(
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
-    At the end stands what was calculated, sent along and read in texts; scores only for who may know the
-    `solutions`. With
-    `codes`, a column `<header>.code` with the options' codes stands beside each column of labels; with
-    `own_values`, values stand in place of labels. `marks_missing` tells skipped questions from those that
-    were not shown; its rows need the course of the conversation. Headers are prompts, or names of blocks if
-    `by_name`.
+    At the end stands what was calculated, sent along, read in texts and asked further; scores only for who
+    may know the `solutions`. With `codes`, a column `<header>.code` with the options' codes stands beside
+    each column of labels; with `own_values`, values stand in place of labels. `marks_missing` tells skipped
+    questions from those that were not shown; its rows need the course of the conversation. Headers are
+    prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | ReadingColumn] = [
+    derived: list[DerivedColumn | ReadingColumn | FurtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
+        *_further_columns(project, cached.catalogue, style),
     ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
@@ -291,12 +321,26 @@ def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -
     """Two columns for each open question whose answers were read."""
     rows = statements.fetch_rows(_READ_QUESTIONS, [project.pk])
     titles = theme_titles(project.pk) if rows else {}
-    names = [(block_id, catalogue.names.get(block_id) or f"block {block_id}") for (block_id,) in rows]
-    times = Counter(name for _, name in names)
-    for block_id, name in names:
-        text = style.text(name if times[name] == 1 else f"{name} (block {block_id})")
+    for block_id, text in _names_of([block_id for (block_id,) in rows], catalogue, style):
         yield ReadingColumn(f"themes.{text}", str(block_id), titles)
         yield ReadingColumn(f"sentiment.{text}", str(block_id))
+
+
+def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[FurtherColumn]:
+    """Two columns for each further question that was asked about the answers to a question."""
+    most = dict(statements.fetch_rows(_FURTHER, [project.pk]))
+    for block_id, text in _names_of(list(most), catalogue, style):
+        for place in range(most[block_id]):
+            for part in ("question", "answer"):
+                yield FurtherColumn(f"{text} further {part} {place + 1}", str(block_id), place, part)
+
+
+def _names_of(block_ids: Sequence[int], catalogue: Catalogue, style: CellStyle) -> Iterator[tuple[int, str]]:
+    """The blocks with their names, which differ."""
+    names = [(block_id, catalogue.names.get(block_id) or f"block {block_id}") for block_id in block_ids]
+    times = Counter(name for _, name in names)
+    for block_id, name in names:
+        yield block_id, style.text(name if times[name] == 1 else f"{name} (block {block_id})")
 
 
 def _described(

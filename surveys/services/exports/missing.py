@@ -12,7 +12,7 @@ from surveys.services.exports.cells import NumberText
 from surveys.services.scripts import cache as script_cache
 
 COMPLETED_AT = 2  # where a row of `responses.batches` holds these; the course only if it was asked for
-COURSE = slice(15, 18)
+COURSE = slice(16, 19)
 
 
 class Missing(Enum):

@@ -133,6 +133,15 @@ def _add_answers(table: _Table, community: str, response: Any) -> None:
             answer["block_name"],
             text,
         )
+        for each in answer.get("follow_ups", ()):
+            table.add(
+                community,
+                response["project_id"],
+                response["id"],
+                response["submitted_at"],
+                each["question"],
+                each["answer"],
+            )
 
 
 def _add_xp(table: _Table, community: str, entry: Json) -> None:

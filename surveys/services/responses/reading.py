@@ -20,7 +20,7 @@ from communities.ground.errors import NotFound
 from surveys.engine.flow.wording import heading
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, follow_ups, runner
 from surveys.models import Conversation, Project, Reading
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
@@ -53,7 +53,8 @@ class Step:
 
     `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (passed over by its condition),
     `calculated` or `waiting` (where a response that goes on stands). `answers` are in words, those of a
-    ranking best first. `is_right` is None for blocks that are not graded.
+    ranking best first. `is_right` is None for blocks that are not graded. `follow_ups` are the further
+    questions about the answer, each with what was answered, or None if it was skipped.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Step:
     answers: Sequence[str] = ()
     is_right: bool | None = None
     reading: AnswerReading | None = None
+    follow_ups: Sequence[Mapping[str, str | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class LooseAnswer:
     answers: Sequence[str]
     is_removed: bool
     reading: AnswerReading | None = None
+    follow_ups: Sequence[Mapping[str, str | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +199,21 @@ def _part(
     shown_loose: list[LooseAnswer] = []
     length, first_loose = 0, len(view.script.blocks) + 1
     for n, step in steps:
-        length += len(step.prompt) + sum(map(len, step.answers))
+        length += len(step.prompt) + sum(map(len, step.answers)) + _size_of(step.follow_ups)
         if shown and length > MAX_CHARACTERS:
             return Part(shown, (), n)
         shown.append(step)
     begin = max(0, start - first_loose)
     for n, answer in enumerate(loose[begin:], start=first_loose + begin):
-        length += len(answer.prompt) + sum(map(len, answer.answers))
+        length += len(answer.prompt) + sum(map(len, answer.answers)) + _size_of(answer.follow_ups)
         if (shown or shown_loose) and length > MAX_CHARACTERS:
             return Part(shown, shown_loose, n)
         shown_loose.append(answer)
     return Part(shown, shown_loose, None)
+
+
+def _size_of(exchanges: Sequence[Mapping[str, str | None]]) -> int:
+    return sum(len(text or "") for each in exchanges for text in each.values())
 
 
 def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterator[tuple[int, Step]]:
@@ -242,7 +249,8 @@ def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:
     if not answers.is_answer(exchange.reply) or exchange.reply is None:
         return Step("skipped", block, exchange.block.prompt)
     is_right = answers.is_correct(block, exchange.reply) if knows_solutions else None
-    return Step("answered", block, exchange.block.prompt, _in_words(block, exchange.reply), is_right)
+    words = _in_words(block, exchange.reply)
+    return Step("answered", block, exchange.block.prompt, words, is_right, follow_ups=exchange.follow_ups)
 
 
 def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
@@ -284,6 +292,7 @@ def _loose(
             texts,
             block_id not in walked,
             readings.get(block_id),
+            follow_ups.of(view.state.replies.get(block_id)),
         )
         for block_id, texts in sorted(texts_by_id.items(), key=lambda each: catalogue.rank.get(each[0], 0))
         if block_id in catalogue.blocks
