@@ -31,7 +31,7 @@ INTERVAL_OF_LAST_USE = timedelta(minutes=1)  # `last_used_at` is written once in
 FIND_KEY = """
     WITH valid AS (
         SELECT key.id, key.key_prefix, key.community_id, key.user_id, member.access, key.restricted_to,
-            community.tier, key.expires_at,
+            key.scope, community.tier, key.expires_at,
             CASE WHEN key.digest <> %(digest)s THEN key.previous_expires_at END AS previous_expires_at
         FROM communities_apikey AS key
         JOIN communities_community AS community ON community.id = key.community_id
@@ -62,6 +62,7 @@ class Caller:
 
     api_key_id: int
     key_prefix: str
+    scope: str
     actor: Actor
     version: bytes | None = field(default=None, compare=False)
 
@@ -166,10 +167,10 @@ def _find(digest: str, at: datetime) -> tuple[Caller, float]:
         row = cursor.fetchone()
     if row is None:
         raise InvalidApiKey("This API key is not valid.")
-    api_key_id, prefix, community_id, user_id, access, restricted_to, tier, *expiries = row
+    api_key_id, prefix, community_id, user_id, access, restricted_to, scope, tier, *expiries = row
     seconds = [(expiry - at).total_seconds() for expiry in expiries if expiry is not None]
     is_restricted = restricted_to is not None and access == Member.Access.ADMIN
     role = restricted_to if is_restricted else access
     actor = Actor(user_id, role, community_id, tier, ActingKey(api_key_id, prefix))
-    caller = Caller(api_key_id, prefix, actor)
+    caller = Caller(api_key_id, prefix, scope, actor)
     return caller, min(seconds, default=SECONDS_IN_CACHE)

@@ -57,7 +57,8 @@ class CommunityViewSet(viewsets.ViewSet):
 
     An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
     service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
-    `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
+    `project.list`, and `least_role` gives the role that each action needs. `of_conversations` lists the
+    actions that a key of that scope may use. `with_query` lists the writes that
     take query parameters, `with_lines` those whose body may be lines of JSON (`elements`), and
     `with_decimals` those that receive numbers with a point as Decimals, with every digit that was sent;
     `reads_conflict` makes the OpenAPI description say that reading may be refused because of the object's
@@ -66,6 +67,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
+    of_conversations: ClassVar[frozenset[str]] = frozenset()
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
@@ -118,6 +120,11 @@ class CommunityViewSet(viewsets.ViewSet):
             raise NotFound("There is no such community.")
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        permissions.require_scope(
+            self.key.scope,
+            is_read=request.method in SAFE_METHODS,
+            is_of_conversations=action in self.of_conversations,
+        )
         try:
             permissions.require_role(self.actor, self.least_role[action])
         except Forbidden:

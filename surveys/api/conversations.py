@@ -315,6 +315,7 @@ def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     with_decimals = frozenset({"answer"})
+    of_conversations = frozenset({"create", "retrieve", "answer", "back", "go_on"})
     least_role = {
         "create": Role.CREATOR,
         "retrieve": Role.CREATOR,

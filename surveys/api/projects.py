@@ -77,6 +77,7 @@ class OwnWorkViewSet(CommunityViewSet):
 
 
 class ProjectViewSet(OwnWorkViewSet):
+    of_conversations = frozenset({"list", "retrieve"})
     noun = "project"
     least_role = {
         "list": Role.MEMBER,

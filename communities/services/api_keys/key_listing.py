@@ -23,6 +23,13 @@ class KeyState(TextChoices):
     ORPHANED = "orphaned", "Refused: its maker has left"
 
 
+SCOPES = {
+    ApiKey.Scope.ALL: "All requests that its role may send",
+    ApiKey.Scope.READ: "Reading only",
+    ApiKey.Scope.CONVERSATIONS: "Conversations, and reading projects and scripts",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ListedKey:
     """A key with what its row alone does not tell. Names are empty where nobody may know them any more."""
@@ -32,6 +39,11 @@ class ListedKey:
     state: KeyState
     maker: str
     rotated_by: str
+
+    @property
+    def scope(self) -> str:
+        """The requests that the key may send, in words."""
+        return SCOPES[ApiKey.Scope(self.key.scope)]
 
     @property
     def works(self) -> bool:

@@ -40,6 +40,7 @@ def create_key(
     at: datetime,
     description: str | None = None,
     restricted_to: str | None = None,
+    scope: str = ApiKey.Scope.ALL,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
@@ -59,12 +60,13 @@ def create_key(
         name=name,
         description=description,
         restricted_to=restricted_to,
+        scope=scope,
         key_prefix=secret[:PREFIX_LENGTH],
         digest=digest_of(secret),
         created_at=at,
         expires_at=expires_at,
     )
-    after = {**_shown(key), "role": restricted_to, "expires_at": expires_at}
+    after = {**_shown(key), "role": restricted_to, "scope": scope, "expires_at": expires_at}
     audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
     key_notices.tell_of_new_key(key, at=at)
     return key, secret

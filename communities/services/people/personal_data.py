@@ -157,6 +157,7 @@ def _key_as_json(key: ApiKey) -> Json:
         "description": key.description,
         "key_prefix": key.key_prefix,
         "role": key.restricted_to,
+        "scope": key.scope,
         "created_at": key.created_at,
         "last_used_at": key.last_used_at,
         "expires_at": key.expires_at,
