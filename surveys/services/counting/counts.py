@@ -267,7 +267,9 @@ def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
 
 
 def refuse_many_recent_values(project_id: int, selection: Selection, dividing: SegmentField) -> None:
-    """Refuse, before a long count, a field that has too many values in the latest selected responses alone."""
+    """Refuse, before a long count, a field that has too many values in the latest selected responses
+    alone.
+    """
     where, values = _where(project_id, selection)
     sql = f"""
         SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (

@@ -43,7 +43,9 @@ class Checked:
         return [*self.plan.violations, *self.pictures]
 
     def require_valid(self) -> None:
-        """Raise the refusal that a save would raise: Conflict for the project's state, else InvalidRequest."""
+        """Raise the refusal that a save would raise: Conflict for the project's state, else
+        InvalidRequest.
+        """
         state = next(iter(self.plan.refusals), None)
         if self.pictures and not isinstance(state, Conflict):
             refuse_all(self.violations)

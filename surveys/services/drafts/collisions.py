@@ -50,7 +50,9 @@ def is_same(base: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any
 
 
 def fingerprint(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """A fingerprint of the script that an editor shows, to check later whether it is still the stored script."""
+    """A fingerprint of the script that an editor shows, to check later whether it is still the stored
+    script.
+    """
     outro = [[block["id"], _presentation(block)] for block in blocks if block["section"] == "outro"]
     parts = [_hash([_walked(blocks, with_points=False), outro])]
     if _has_points(blocks):

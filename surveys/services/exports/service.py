@@ -192,7 +192,9 @@ def _ndjson(project: Project, rows: Rows, options: FileOptions) -> Chunks:
 
 
 def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[bytes]:
-    """Responses in the format of the listing, with the removed questions that they skipped, if there are any."""
+    """Responses in the format of the listing, with the removed questions that they skipped, if there are
+    any.
+    """
     serialize = response_json.response_serializer(project, solutions=options.solutions)
     if not options.removed:
         return (wire.render(serialize(row)) for row in rows)

@@ -24,7 +24,9 @@ NO_PROJECT = "There is no such project."
 
 
 def may_edit(*, actor: Actor, project: Project) -> bool:
-    """Whether the actor may change a project of their community: creators may change their own, admins any."""
+    """Whether the actor may change a project of their community: creators may change their own, admins
+    any.
+    """
     return actor.is_admin or (actor.is_creator and project.author_id == actor.user_id)
 
 

@@ -1,4 +1,6 @@
-"""Reading projects: those that an actor may see, and one project under the row lock that every change takes."""
+"""Reading projects: those that an actor may see, and one project under the row lock that every change
+takes.
+"""
 
 from __future__ import annotations
 

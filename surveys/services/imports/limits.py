@@ -19,7 +19,9 @@ NOBODY = Count()
 def violations(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[ViolationJson]:
-    """A violation for each completed response beyond the limit of its person; the latest responses exceed it."""
+    """A violation for each completed response beyond the limit of its person; the latest responses exceed
+    it.
+    """
     most = respondents.most_completions(project)
     if most is None or not people:
         return

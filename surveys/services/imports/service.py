@@ -177,7 +177,9 @@ class _Import:
         return rows.new_response(conversation, self.script, self.complete_blocks, state, sent.skipped_removed)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:
-        """The session number of the conversation: a completed response without a person is a first session."""
+        """The session number of the conversation: a completed response without a person is a first
+        session.
+        """
         if self.project.is_anonymous or not sent.is_completed:
             return None
         return numbers.get(sent.line, 1)

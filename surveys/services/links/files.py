@@ -1,4 +1,6 @@
-"""The valid links of a project as a file for staff: names, written mail addresses, and the links' addresses."""
+"""The valid links of a project as a file for staff: names, written mail addresses, and the links'
+addresses.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,9 @@ def _pieces(user_id: int, at: datetime, answers: _Table, xp: _Table) -> Iterator
 
 
 def _communities(user_id: int, at: datetime) -> Iterator[tuple[str, PersonData]]:
-    """The data in each community, by the community's name: first communities in which the person is a member."""
+    """The data in each community, by the community's name: first communities in which the person is a
+    member.
+    """
     memberships = Member.objects.filter(user_id=user_id).select_related("community").order_by("pk")
     for member in memberships:
         actor = Actor(user_id, member.access, member.community_id, member.community.tier)

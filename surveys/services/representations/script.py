@@ -51,7 +51,9 @@ def _declared_fields(project: Project) -> frozenset[str] | None:
 
 
 def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
-    """The blocks of the script and of its outro, as a read with `expand=outro` returns them to its authors."""
+    """The blocks of the script and of its outro, as a read with `expand=outro` returns them to its
+    authors.
+    """
     if outro_blocks.gives_xp(project):
         script = _with_amounts(project, script)
     return script_as_json(script, outro=True)

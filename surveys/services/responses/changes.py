@@ -171,7 +171,9 @@ def _read(
 
 
 def _are_waiting(whose: Mapping[str, Any], deletions: str) -> bool:
-    """Whether a change has been written that the feed cannot return yet because an older transaction is open."""
+    """Whether a change has been written that the feed cannot return yet because an older transaction is
+    open.
+    """
     ahead = fetch_rows(_AHEAD.format(number=OPEN), [list(whose["projects"])])
     return bool(ahead or fetch_rows(_DELETIONS_AHEAD.format(whose=deletions), whose))
 

@@ -213,7 +213,9 @@ def _part(
 
 
 def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterator[tuple[int, Step]]:
-    """The blocks of the script from a position up to the current block of the response, with their positions."""
+    """The blocks of the script from a position up to the current block of the response, with their
+    positions.
+    """
     script, state = view.script, view.state
     seen = {block_id: step for step, block_id in enumerate(state.path)}
     for n, block in enumerate(script.blocks[start : state.at], start=start):

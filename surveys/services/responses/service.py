@@ -269,7 +269,9 @@ def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "",
 
 
 def _refuse_size(fitting: int) -> NoReturn:
-    """Refuse a page by number with too large answers, because the pages after it would leave out responses."""
+    """Refuse a page by number with too large answers, because the pages after it would leave out
+    responses.
+    """
     refuse(
         "per_page",
         "invalid",

@@ -161,7 +161,9 @@ def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str,
 
 
 def _lows(rows: _Rows, kind: str, key: str) -> tuple[Decimal | None, list[Decimal]]:
-    """The width of the ranges (None for single numbers), and the start of each range, empty ranges included."""
+    """The width of the ranges (None for single numbers), and the start of each range, empty ranges
+    included.
+    """
     entries = rows.entries.get((kind, None, key), {})
     lows = [Decimal(low) for low in entries]
     widths = [width for width, _ in entries.values()]

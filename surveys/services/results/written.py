@@ -106,7 +106,9 @@ def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) 
 
 
 def _answering(project: Project, block_id: int, selection: Selection) -> QuerySet[Any]:
-    """Selected responses with their answer as `text`: a subquery, because a join may read all answers first."""
+    """Selected responses with their answer as `text`: a subquery, because a join may read all answers
+    first.
+    """
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)

@@ -82,7 +82,9 @@ def archived(*, project_id: int, revision: int) -> Sequence[Block]:
 
 
 def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
-    """Write the script of a project that was just created; the settings of the script are copied from `like`."""
+    """Write the script of a project that was just created; the settings of the script are copied from
+    `like`.
+    """
     blocks, outro = tuple(blocks), tuple(outro)
     numbered = storage.numbered((*blocks, *outro), before=_EMPTY)
     script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
