@@ -1,7 +1,7 @@
 """Who may perform an action, by the role and the scope of their key (rules 1.26 to 1.31, and 1.49).
 
-Each viewset declares the least role for each of its actions. Services decide what depends on the object, such
-as whether a project is the actor's own.
+Each viewset declares the least role for each of its actions. Services check conditions of the object, such as
+whether a project is the actor's own.
 """
 
 from __future__ import annotations

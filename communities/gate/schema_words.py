@@ -154,7 +154,7 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
-# For each status, its meaning and an example for each error code.
+# The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "400": (
         "A value breaks a rule, or the request could not be read; `violations` names each wrong field.",

@@ -103,7 +103,7 @@ class CommunityViewSet(viewsets.ViewSet):
             response = self._work(request, kwargs)
         except Exception as raised:  # all errors get the same form; unexpected ones are logged there
             error = raised
-            if allowance is None:  # no valid key, or no database to find it in: counted by address
+            if allowance is None:  # no valid key, or no database to look it up: counted by address
                 allowance = throttling.take_for_address(request)
                 error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
             elif presence.is_why(actor=self.actor, error=raised):
@@ -135,7 +135,7 @@ class CommunityViewSet(viewsets.ViewSet):
                 self.query(NoParameters)  # before anything is written
             self.raw_body = bodies.read_raw(request, takes_lines=action in self.with_lines)
         handler = getattr(self, action)
-        # Parses the body, so that invalid JSON is refused even if the action reads nothing of it.
+        # Parses the body, so that invalid JSON is refused even if the action does not use the body.
         self._body_is_read = action in self.with_lines or not self._sent
         response = handler(request, **kwargs)
         if request.GET and not self._query_is_read and request.method in SAFE_METHODS:
@@ -159,7 +159,7 @@ class CommunityViewSet(viewsets.ViewSet):
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
-        """Render an action's response as JSON, and name the fields that were ignored."""
+        """Render an action's response as JSON, and list the ignored fields in a header."""
         if not isinstance(response, Response):
             return response
         if not self._body_is_read:
@@ -185,12 +185,12 @@ class CommunityViewSet(viewsets.ViewSet):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object that was sent, not validated; empty without a body."""
+        """The submitted JSON object, not validated; empty without a body."""
         self._body_is_read = True
         return self._sent
 
     def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
-        """Validate the body. Refuses all violations at once, and notes unknown fields as ignored."""
+        """Validate the body. Refuses all violations at once, and records unknown fields as ignored."""
         serializer = bound_serializer(shape, self.body, partial=partial)
         is_valid = serializer.is_valid()
         self.ignore(ignored_paths(serializer, self.body))
@@ -199,7 +199,8 @@ class CommunityViewSet(viewsets.ViewSet):
         return cast(dict[str, Any], serializer.validated_data)
 
     def elements(self, *, most: int) -> Iterable[Element]:
-        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`.
+        """The objects that were sent as lines, or in `data` of a JSON object. Only for actions in
+        `with_lines`.
 
         Raises TooManyElements for more than `most`.
         """
@@ -207,7 +208,7 @@ class CommunityViewSet(viewsets.ViewSet):
         return parse(self.raw_body, most=most)
 
     def query(self, shape: Shape) -> dict[str, Any]:
-        """Validate the query parameters. Refuses unknown and repeated ones (rule 11.4)."""
+        """Validate the query parameters. Refuses unknown and repeated parameters (rule 11.4)."""
         self._query_is_read = True
         sent = self.request.GET
         serializer = bound_serializer(shape, sent.dict())
@@ -236,7 +237,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
 
 class UnknownPath(CommunityViewSet):
-    """All other paths under /v1: requests for them count towards the limit, and find nothing."""
+    """All other paths under /v1: requests for them count towards the limit, and get 404."""
 
     noun = "unknown"
     least_role = {}
@@ -259,7 +260,10 @@ def _refuse_over(allowance: Allowance) -> None:
 
 
 def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
-    """Return one refusal for all violations. Its message is the first one, and how many there are besides."""
+    """Return one refusal for all violations.
+
+    Its message is the first violation, and the number of the others.
+    """
     return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 
