@@ -1,8 +1,6 @@
 """Every response under /v1, from any layer, is JSON in one form, with a request id and limit headers.
 
 Rules 11.5, 11.13 and 11.17.
-
-Rules 11.5, 11.13 and 11.17.
 """
 
 import json

@@ -1,8 +1,6 @@
 """A write with an Idempotency-Key is done once. Here it creates an API key, which is easy to count.
 
 Rules 11.21 to 11.24.
-
-Rules 11.21 to 11.24.
 """
 
 from concurrent.futures import ThreadPoolExecutor

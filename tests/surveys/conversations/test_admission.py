@@ -1,8 +1,6 @@
 """Who is admitted: by membership, roles and verified sources, as they are known or asked for anew.
 
 Rules 6.1 and 6.2.
-
-Rules 6.1 and 6.2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Scripts of creators give at most 1,000 XP in one completion, by whichever door they are written.
 
 Rule 3.39.
-
-Rule 3.39.
 """
 
 from __future__ import annotations
