@@ -54,6 +54,7 @@ def contents() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_the_description_is_the_one_that_was_promised() -> None:
+    """Rule 11.29."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     now = OpenApiYamlRenderer().render(schema, renderer_context={}).decode()
 

@@ -318,12 +318,14 @@ CHAT = {
 
 
 def test_no_chat_platform_is_connected_where_nothing_is_set(start: Callable[..., Started]) -> None:
+    """Rule 12.13."""
     started = start("CHAT", CHAT_API_BASE_URL="https://chat.example.org/api")
 
     assert json.loads(started.stdout) == {"CHAT": None}
 
 
 def test_all_four_settings_connect_the_chat_platform(start: Callable[..., Started]) -> None:
+    """Rule 12.13."""
     started = start("CHAT", **CHAT)
 
     assert json.loads(started.stdout)["CHAT"] == (
@@ -336,6 +338,7 @@ def test_all_four_settings_connect_the_chat_platform(start: Callable[..., Starte
 def test_a_chat_platform_that_is_half_connected_stops_the_start(
     start: Callable[..., Started], missing: str
 ) -> None:
+    """Rule 12.13."""
     started = start(**{name: value for name, value in CHAT.items() if name != missing})
 
     assert started.returncode == 1

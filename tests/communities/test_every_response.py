@@ -70,6 +70,7 @@ def is_told_properly(answer: HttpResponse) -> bool:
 def test_every_refusal_has_the_one_shape(
     caller: Caller, method: str, path: str, status: int, error: str
 ) -> None:
+    """Rule 11.1."""
     answer = ask(method, path, key=caller.secret)
 
     assert refusal(answer) == (status, error)

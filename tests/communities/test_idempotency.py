@@ -195,6 +195,7 @@ def test_a_stored_response_expires_on_the_hour_and_reveals_no_exact_time(db: Non
 
 
 def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None:
+    """Rule 11.26."""
     caller = Caller()
     secret = make_key(caller, "a-key-of-ours").json()["key"]
 

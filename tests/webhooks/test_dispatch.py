@@ -42,6 +42,7 @@ def state(delivery: Delivery) -> tuple[Any, ...]:
 
 
 def test_the_stored_body_is_sent_byte_for_byte_with_its_signature(receiver: Receiver) -> None:
+    """Rule 9.8."""
     webhook = webhook_to(receiver.url("/hook?from=colloquy"))
     delivery = emit_delivery(data={"name": "Zoë ✓", "empty": None})
 

@@ -161,6 +161,7 @@ def test_roles_and_sources_must_both_hold_where_both_are_given() -> None:
 
 
 def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_the_chat() -> None:
+    """Rule 6.3."""
     member = _member()
     source_id = _source_of(member)
     IdentityFactory.create(user=member.user, provider="chat", platform_id="c1")
@@ -184,6 +185,7 @@ def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_th
 
 
 def test_a_response_tells_the_source_that_admitted_its_respondent() -> None:
+    """Rule 6.3."""
     member = _member()
     made = _project(verified_source_ids=[_source_of(member)])
 

@@ -128,6 +128,7 @@ def test_an_empty_answer_skips_an_optional_question_alone(admin, kind, body, req
 
 
 def test_a_move_that_is_sent_twice_with_its_block_moves_once(admin):
+    """Rule 6.22."""
     made = project(admin, SAYING, {**SAYING, "prompt": "Second."}, TEXT)
     told = begin(admin, made).json()
     address, first = f"/conversations/{told['id']}", told["step"]["block"]["id"]

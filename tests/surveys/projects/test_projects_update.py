@@ -240,6 +240,7 @@ def test_role_ids_are_at_most_fifty_ids(roles):
 
 
 def test_times_are_told_in_utc_and_whole_seconds():
+    """Rule 1.3."""
     made = Caller().make(delivery={"opening": {"time": "2999-06-01T12:00:00.999+02:00"}})
 
     assert made["delivery"]["opening"]["time"] == "2999-06-01T10:00:00Z"
