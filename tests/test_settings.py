@@ -209,6 +209,7 @@ LOCAL_SERVER = {"OPENAI_MODEL": "any", "OPENAI_BASE_URL": "http://127.0.0.1:1143
 def test_the_provider_openai_needs_a_model_and_an_address_or_a_key(
     given: dict[str, str], start: Callable[..., Started]
 ) -> None:
+    """Rule 10.1."""
     stopped = start(AI_PROVIDER="openai", **given)
 
     assert (stopped.returncode, stopped.stderr) == (
@@ -222,12 +223,15 @@ def test_the_provider_openai_needs_a_model_and_an_address_or_a_key(
     [
         ({"AI_PROVIDER": "openai", **LOCAL_SERVER}, "openai"),
         ({"AI_PROVIDER": "openai", "OPENAI_MODEL": "any", "OPENAI_API_KEY": "sk-test"}, "openai"),
+        ({"ANTHROPIC_API_KEY": "sk-test"}, "anthropic"),
+        ({}, "local"),
         (LOCAL_SERVER, "local"),  # a server alone is not chosen: nothing goes there unless somebody says so
     ],
 )
-def test_the_provider_openai_is_chosen_by_its_name(
+def test_the_provider_follows_the_key_or_its_name(
     given: dict[str, str], provider: str, start: Callable[..., Started]
 ) -> None:
+    """Rule 10.1."""
     assert json.loads(start("AI_PROVIDER", **given).stdout) == {"AI_PROVIDER": provider}
 
 

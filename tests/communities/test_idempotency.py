@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from communities.api import keys as keys_api
 from communities.gate import idempotency
@@ -205,6 +205,23 @@ def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None
 
     for known in (secret, NAME, "a-key-of-ours", str(caller.community.pk), secret.encode().hex()):
         assert known not in stored
+
+
+def test_the_fingerprint_of_a_request_is_keyed(
+    db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """Rule 11.26."""
+    caller = Caller()
+    assert outcome(make_key(caller))[0] == 201
+    fingerprints = [IdempotentRequest.objects.get().fingerprint]
+
+    settings.SECRET_KEY = "another"
+    monkeypatch.setattr(idempotency, "_secret", idempotency._secret.__wrapped__)
+    IdempotentRequest.objects.all().delete()
+    assert outcome(make_key(caller))[0] == 201
+    fingerprints.append(IdempotentRequest.objects.get().fingerprint)
+
+    assert fingerprints[0] != fingerprints[1]
 
 
 def test_a_write_costs_two_statements_more(

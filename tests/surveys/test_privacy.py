@@ -4,10 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import models
 
 from communities.ground.errors import Conflict
 from communities.models import Identity, Member, User
-from surveys.models import Conversation
+from surveys.models import Answer, Conversation, DeletedResponse, Reading
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import anonymity
@@ -230,6 +232,17 @@ class TestSealing:
 
         assert read is None
 
+    def test_a_hash_has_a_key_outside_of_the_database(self, settings):
+        """Rule 7.6."""
+        first = anonymity.respondent_hash(project_id=1, who="a")
+        settings.SECRET_KEY = "another"
+        anonymity._key.cache_clear()
+
+        second = anonymity.respondent_hash(project_id=1, who="a")
+        anonymity._key.cache_clear()
+
+        assert first != second
+
     def test_a_hash_is_one_persons_on_one_project(self):
         """Rule 7.6."""
         hashes = {
@@ -240,6 +253,20 @@ class TestSealing:
 
         assert len(hashes) == 4
         assert all(len(each) == 64 for each in hashes)
+
+
+def test_no_key_of_a_row_about_a_response_is_a_number():
+    """Rule 7.9."""
+    rows = {
+        model: model._meta.pk
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if field.related_model is Conversation or field.name in ("response_id", "conversation_id")
+    }
+
+    assert {Conversation, Answer, Reading, DeletedResponse} < {Conversation, *rows}
+    assert [model for model, key in rows.items() if isinstance(key, models.AutoField)] == []
+    assert isinstance(Conversation._meta.pk, models.UUIDField)
 
 
 @pytest.mark.django_db

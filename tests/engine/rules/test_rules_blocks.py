@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine.script import BLOCK_TYPES
+from surveys.engine.script import BLOCK_TYPES, QUESTIONS
 from tests.support.engine.script_builder import PICTURE
 from tests.support.engine.violations import (
     ACTION,
@@ -50,6 +50,14 @@ HARMLESS = {
     "randomize_options": False,
     "correct_answer_ids": [],
 }
+
+
+def test_a_block_has_one_of_eleven_types() -> None:
+    """Rule 3.1."""
+    assert len(BLOCK_TYPES) == 11
+    assert {*BLOCK_TYPES} - QUESTIONS == {"content_block", "action_block", "calculated_block"}
+    assert [type_ for type_ in BLOCK_TYPES if block_faults(ONE_OF_EACH[type_])] == []
+    assert block_faults({**TEXT, "type": "slider"}) == [("type", "invalid_choice")]
 
 
 @pytest.mark.parametrize("type_", BLOCK_TYPES)

@@ -178,6 +178,7 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
         ("ranking", {"option_ids": [RED, GREEN]}, ("red", "green"), "red, Leaf green"),
         ("open_text", {"text": "Hi"}, "Hi", "Hi"),
         ("open_numeric", {"number": "4.50"}, Decimal("4.50"), "4.50"),
+        ("rating", {"number": "4"}, Decimal(4), "4"),
         ("open_text", {"skipped": True}, None, ""),
         ("open_text", None, None, ""),
         ("single_punch", {"option_ids": [99]}, None, ""),

@@ -174,6 +174,7 @@ def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_th
             ("chat", made, _respondent(member)),
             ("membership", made, _signed_in_with(member, "membership")),
             ("video", asking, _signed_in_with(member, "membership")),
+            ("web", made, admission.NAMELESS),
         )
     }
 
@@ -181,6 +182,7 @@ def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_th
         "chat": ("chat", "c1"),
         "membership": ("membership", "m1"),
         "video": ("video", "v1"),
+        "web": ("web", None),
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from communities.models import Member
 from surveys.models import Conversation, Project
-from tests.support.caller import Caller, faults
+from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -191,6 +191,17 @@ def test_a_private_project_admits_members_alone(admin):
     assert begin(admin, made).status_code == 403
     assert begin(admin, made, {"external_id": "x"}).status_code == 403
     assert begin(admin, made, {"member_id": str(person.pk)}).status_code == 201
+
+
+def test_the_state_is_checked_before_the_admission(admin):
+    """Rule 6.6."""
+    made = project(admin, TEXT, participation="private", status="inactive")
+
+    closed = begin(admin, made, {"external_id": "x"})
+    Project.objects.update(status="active")
+
+    assert refusal(closed) == (409, "conflict")
+    assert begin(admin, made, {"external_id": "x"}).status_code == 403
 
 
 def test_on_an_anonymous_project_beginning_again_is_new(admin):
