@@ -163,6 +163,7 @@ def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_what_was_said_on_an_anonymous_survey_leaves_the_browser_with_its_end(htmx):
+    """Rule 7.14."""
     made = scenario.project(
         TEXT, {**TEXT, "prompt": "And?"}, privacy_mode="anonymous", thanks="That was kind."
     )
