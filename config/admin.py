@@ -20,8 +20,7 @@ from communities.models import ChatTask, Mail
 from communities.services.chat import metrics as chat_metrics
 from communities.services.mail import mails
 from communities.services.people import bots
-from communities.staff.nav import Nav
-from communities.staff.pages import superusers_page
+from communities.staff.pages import Nav, superusers_page
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 

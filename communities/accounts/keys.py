@@ -103,6 +103,7 @@ def new(request: HttpRequest) -> HttpResponse:
                     name=form.cleaned_data["name"],
                     description=form.cleaned_data["description"] or None,
                     restricted_to=form.cleaned_data["role"] or None,
+                    scope=form.cleaned_data["scope"],
                     expires_at=form.expires_at,
                     at=at,
                 )

@@ -14,7 +14,7 @@ from communities.models import AuditEntry
 from communities.staff import audit_trail
 from communities.staff.base import CommunityModelAdmin
 from communities.staff.listing import Listing
-from communities.staff.nav import Nav
+from communities.staff.pages import Nav
 
 
 @admin.register(AuditEntry)

@@ -85,6 +85,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         facts: list[tuple[str, object]] = [
             ("State", state_of(row, at, access)),
             ("Role", role_of(row, access)),
+            ("May send", key_listing.SCOPES[ApiKey.Scope(row.scope)]),
             ("Begins with", format_html("<code>{}…</code>", row.key_prefix)),
             ("Made by", names.get(row.user_id, "–")),
             ("Made", moment(row.created_at)),
@@ -135,6 +136,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
                         name=form.cleaned_data["name"],
                         description=form.cleaned_data["description"] or None,
                         restricted_to=form.cleaned_data.get("role") or None,
+                        scope=form.cleaned_data["scope"],
                         expires_at=form.expires_at,
                         at=at,
                     )

@@ -22,7 +22,7 @@ from communities.ground.actors import Actor, Role
 from communities.ground.text_field import TextField
 from communities.staff import acting, listing
 from communities.staff.listing import Listing
-from communities.staff.nav import Nav as Nav
+from communities.staff.pages import Nav as Nav
 
 M = TypeVar("M", bound=models.Model)
 

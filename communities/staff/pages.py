@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from typing import NamedTuple
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
 from communities.staff import acting
-from communities.staff.nav import Nav
 
 View = Callable[[HttpRequest], HttpResponseBase]
+
+
+class Nav(NamedTuple):
+    """An entry of the side bar. `icon` is a symbol of `admin/icons.svg`; entries are sorted by `order`."""
+
+    label: str
+    icon: str
+    order: int
+    is_operations: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class ReadIn(serializers.Serializer[Any]):
 
 
 class AnalysisOut(serializers.Serializer[Any]):
-    """An analysis: a job and its result. Its counts are those of the project when it was made."""
+    """An analysis: a job and its result. Its counts are those of the project at the time of the analysis."""
 
     id = serializers.CharField()
     project_id = serializers.CharField()

@@ -41,7 +41,7 @@ _NOT_ASKED = "A platform that knows this respondent could not be asked. Please r
 
 
 class ConversationIn(serializers.Serializer[Any]):
-    """The respondent: a member, a respondent that the caller names, or, with neither, a nameless one."""
+    """The respondent: a member, a respondent with an id of the caller, or, with neither, a nameless one."""
 
     member_id = StrictTextField(
         required=False,
@@ -87,20 +87,24 @@ class ConversationIn(serializers.Serializer[Any]):
     }
 )
 class Value(serializers.JSONField):
-    """A text, a number, or a list of them. The engine validates it, as valid values depend on the block."""
+    """A text, a number, or a list of them.
+
+    The engine validates it, because the valid values depend on the block.
+    """
 
     default_error_messages = {"too_many": f"must have at most {MAX_OPTIONS} elements."}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and len(data) > MAX_OPTIONS:
             self.fail("too_many")
-        return data  # DRF would serialize it once more, only to check that it is valid JSON
+        return data  # DRF would serialize it again, only to check that it is valid JSON
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block. Send the one field that suits it; `value` may also name an option.
+    """An answer to the current block. Send the one field that fits the block; `value` may also name an
+    option.
 
-    A body without any of them is `400`: a question is left unanswered with `skip`, never by null.
+    A body without any of them is `400`: to leave a question unanswered, send `skip`, never null.
     """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
@@ -153,7 +157,9 @@ class AnswerIn(serializers.Serializer[Any]):
 
 
 class MoveIn(serializers.Serializer[Any]):
-    """Where the caller takes the conversation to be, so that a repeated request moves it once."""
+    """The step at which the caller believes the conversation to be, so that a repeated request moves it only
+    once.
+    """
 
     block_id = StrictIntegerField(
         required=False,
@@ -189,13 +195,13 @@ class SeenBlockOut(serializers.Serializer[Any]):
     Scores, correct answers and logic are left out.
 
     In a step, every default is filled in too, so that it can be drawn without further rules. Scales have an
-    option for each point, labelled as it is drawn, `scale.icon` (`stars` for a rating, else `numbers`) and
+    option for each point with its displayed label, `scale.icon` (`stars` for a rating, else `numbers`) and
     the labels of their ends (those of an `nps` are always the standard ones); `min` and `max` are 1 and 5 for
-    a rating, 0 and 10 for other scales. A multi punch tells how many options it takes: without limits of its
-    own from 1 (0 if it is optional) to all. A ranking's `rank_top_n` is the number of all items.
-    `continue.label` is `Okay` on a content or action block, `Vote` on a poll's question and `Continue` on
-    others. An `open_numeric` without limits takes any number between -10^15 and 10^15, an `open_text` up to
-    10,000 characters. `answer_style` is what the script's author noted, for you to draw by.
+    a rating, 0 and 10 for other scales. A multi punch contains the number of options it accepts: without
+    limits of its own from 1 (0 if it is optional) to all. A ranking's `rank_top_n` is the number of all
+    items. `continue.label` is `Okay` on a content or action block, `Vote` on a poll's question and `Continue`
+    on others. An `open_numeric` without limits accepts any number between -10^15 and 10^15, an `open_text` up
+    to 10,000 characters. `answer_style` is the display style that the script's author chose.
     """
 
     id = serializers.IntegerField()
@@ -256,7 +262,7 @@ class StepOut(serializers.Serializer[Any]):
 
 
 class ConversationOut(serializers.Serializer[Any]):
-    """One participant session. Its id is the Response's id."""
+    """One participant session. Its id is also the id of the Response."""
 
     id = serializers.UUIDField()
     project_id = serializers.CharField()
@@ -287,7 +293,7 @@ class ConversationOut(serializers.Serializer[Any]):
 
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
-    """The ConversationOut object. `resumed`: the move that was asked for had been made before."""
+    """The ConversationOut object. `resumed` is true if the requested move had been made before."""
     step, outro = view.step, view.outro
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
@@ -321,9 +327,9 @@ def _copied(block: Block, pictures: Mapping[str | None, Copy]) -> dict[str, str 
 
 
 def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
-    """Ask about the respondent before the transaction, since it may wait for other servers.
+    """Ask about the respondent before the transaction, because this may wait for other servers.
 
-    Returns whether the platforms could be asked. A replay asks nobody.
+    Returns whether the platforms could be asked. A replay asks no platform.
     """
     if is_settled(claim, at=view.at):
         return True
@@ -338,6 +344,7 @@ def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     with_decimals = frozenset({"answer"})
+    of_conversations = frozenset({"create", "retrieve", "answer", "back", "go_on"})
     least_role = {
         "create": Role.CREATOR,
         "retrieve": Role.CREATOR,

@@ -132,7 +132,7 @@ class PersonMemberOut(serializers.Serializer[Any]):
 
 
 class PersonUserOut(serializers.Serializer[Any]):
-    """The person. Their mail address and sign-ins are not the community's to read."""
+    """The person. Their mail address and sign-ins are left out, because the community may not read them."""
 
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
@@ -171,7 +171,9 @@ class PersonProjectOut(serializers.Serializer[Any]):
 
 
 class ParticipationOut(serializers.Serializer[Any]):
-    """How often the person took part in a project and what it gave them, stored apart from answers."""
+    """How often the person took part in a project and what they received for it, stored apart from
+    answers.
+    """
 
     project_id = serializers.CharField()
     project_name = serializers.CharField(allow_null=True)
@@ -335,5 +337,6 @@ class PersonViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         people.erase(actor=self.actor, member_id=member_id, at=self.at)
-        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
+        # So that the erasure is effective here at once even while Redis is down
+        transaction.on_commit(caller_cache.clear)
         return Response(status=204)

@@ -53,7 +53,7 @@ _changes = partial(
 
 
 def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
-    """Before the transaction: ask the chat platform about the server whose roles and channels are named."""
+    """Ask the chat platform about the server whose roles and channels are named, before the transaction."""
     if idempotency.is_settled(claim, at=view.at):
         return
     community_id, fields = view.actor.community_id, view.body
@@ -77,6 +77,7 @@ class OwnWorkViewSet(CommunityViewSet):
 
 
 class ProjectViewSet(OwnWorkViewSet):
+    of_conversations = frozenset({"list", "retrieve"})
     noun = "project"
     least_role = {
         "list": Role.MEMBER,
@@ -135,7 +136,10 @@ class ProjectViewSet(OwnWorkViewSet):
         return Response({"data": self._all_as_json(page), "pagination": pagination})
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
-        """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
+        """Have AI write the script of a project with an `intent`, and wait for it.
+
+        None if there is nothing to do.
+        """
         if self.body.get("intent") is None or idempotency.is_settled(claim, at=self.at):
             return None
         return generation.prepare(
@@ -392,7 +396,7 @@ class ProjectViewSet(OwnWorkViewSet):
         return told
 
     def _all_as_json(self, projects: Sequence[Any]) -> Sequence[dict[str, Any]]:
-        """With counts of anonymous projects in steps, except for their creators and admins."""
+        """Counts of anonymous projects change in steps, except for their creators and admins."""
         in_steps = [
             each
             for each in projects

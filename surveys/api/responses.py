@@ -1,4 +1,4 @@
-"""Responses: listed, imported, read and deleted (rules 6.46 to 6.48, 6.67 and 6.68)."""
+"""Responses: listing, importing, reading and deleting (rules 6.46 to 6.48, 6.67 and 6.68)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, or generated clients would send it beside `after`
+        required=False,  # without a default, because generated clients would send it beside `after`
         help_text=(
             f"From 1, which is meant without it. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
             "go on with `after`."
@@ -104,7 +104,9 @@ class FollowUpOut(serializers.Serializer[Any]):
 
 
 class AnswerOut(serializers.Serializer[Any]):
-    """One stored answer: one for each chosen option of a multi punch, for each ranked item of a ranking."""
+    """One stored answer: one for each chosen option of a multi punch, and for each ranked item of a
+    ranking.
+    """
 
     block_id = serializers.IntegerField()
     value = serializers.CharField(
@@ -192,7 +194,7 @@ class ResponseOut(serializers.Serializer[Any]):
 
 
 class ChangesIn(PerPageIn):
-    """Where to go on, and how much to read."""
+    """The position to continue from, and the amount to read."""
 
     cursor = StrictStringField(
         required=False, max_length=500, help_text="From the previous page. Without it, the feed starts again."
@@ -200,7 +202,7 @@ class ChangesIn(PerPageIn):
 
 
 class DeletionOut(serializers.Serializer[Any]):
-    """A response that is gone."""
+    """A response that was deleted."""
 
     id = serializers.UUIDField()
     project_id = serializers.CharField()
@@ -208,7 +210,7 @@ class DeletionOut(serializers.Serializer[Any]):
 
 
 class ChangesOut(serializers.Serializer[Any]):
-    """What has changed, in the order of the changes."""
+    """The changes, in their order."""
 
     data = serializers.ListField(  # type: ignore[assignment]
         child=PolymorphicProxySerializer(
@@ -249,10 +251,11 @@ _CHANGES = OpenApiExample(
 
 
 def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport | None:
-    """Before the transaction: read the responses and walk the script with them. None if nothing is to do.
+    """Read the responses and walk the script with them, before the transaction. None if there is nothing to
+    do.
 
-    What depends on responses that are stored is not checked here, or a second request under the same claim
-    could be refused for what the first has just stored.
+    Conditions that depend on stored responses are not checked here; otherwise a second request with the same
+    claim could be refused because of the responses that the first has just stored.
     """
     if is_settled(claim, at=view.at):
         return None

@@ -61,6 +61,7 @@ class ScriptQuery(serializers.Serializer[Any]):
 
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
+    of_conversations = frozenset({"retrieve"})
     least_role = {
         "retrieve": Role.MEMBER,
         "update": Role.CREATOR,

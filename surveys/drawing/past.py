@@ -1,4 +1,4 @@
-"""The past steps above the present one: at most so many, and so long, as a page can hold."""
+"""The past steps above the current one: their number and length are limited by the size of a page."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from surveys.drawing import rewards, widgets
 from surveys.engine.walk import answers
 from surveys.services.conversations.view import Exchange, WalkView
 
-MAX_PAST_STEPS = 50  # that one page draws (rule 6.40)
-# Of the past steps on one page. Beyond it each prompt and each answer is cut, since the page must stay below
-# 1 MB also where the HTML of each character takes 5 bytes.
+MAX_PAST_STEPS = 50  # on one page (rule 6.40)
+# Limit for the past steps on one page. Beyond this limit each prompt and each answer is cut, because the page
+# must stay below 1 MB even if the HTML of each character takes 5 bytes.
 MAX_PAST_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """One past step. `reply` is the answer in words, `given` the XP that an action block gave.
+    """One past step. `reply` is the answer in words, `given` the XP of an action block.
 
-    `sign` is the emoji of the option that was chosen; `is_sign_alone` leaves the words to screen readers.
-    `follow_ups` are further questions about the answer, each with what was answered; empty for a skip.
+    `sign` is the emoji of the chosen option; with `is_sign_alone`, only screen readers get the words.
+    `follow_ups` are further questions about the answer, each with its answer; empty for a skip.
     """
 
     block_id: int | None
@@ -43,7 +43,8 @@ class PastStep:
 class Past:
     """A part of the past steps, oldest first.
 
-    `earlier` and `later` say before which step the parts around this one end; None if there is no such part.
+    `earlier` and `later` are the steps before which the neighbouring parts end; None if there is no such
+    part.
     """
 
     steps: Sequence[PastStep] = ()
@@ -52,9 +53,10 @@ class Past:
 
 
 def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> Past:
-    """The last past steps `before` a step, or the latest. Of a poll only the first `count` steps are drawn.
+    """The last past steps before the step `before`, or the latest. For a poll only the first `count` steps
+    are drawn.
 
-    The steps around them are drawn on request, and are neither filled in nor rendered until then.
+    Other steps are drawn on request, and are neither filled in nor rendered until then.
     """
     count = view.past_count if count is None else count
     end = count if before is None else max(1, min(before, count))

@@ -31,7 +31,7 @@ def buckets_in_order(project: Project) -> list[Bucket]:
 
 
 class Block(models.Model):
-    """One step of a script. The fields are defined by chapter 3; null here is null there."""
+    """One step of a script. The fields are defined by chapter 3; null has the same meaning as there."""
 
     class Section(models.TextChoices):
         INTRO = "intro"
@@ -96,8 +96,8 @@ class Block(models.Model):
 class Option(models.Model):
     """A choice, ranking item or scale point of a block.
 
-    `code` is its number in exports. It is given once, in the order in which options are first written, and
-    neither changes nor goes to another option of the block (rules 3.17 and 6.63).
+    `code` is its number in exports. The code is assigned once, in the order in which options are first
+    written. It never changes, and is never assigned to another option of the block (rules 3.17 and 6.63).
     """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="options")

@@ -36,6 +36,7 @@ def claim(text: str, *references: Any) -> dict[str, Any]:
 def test_an_answer_is_claims_with_the_references_of_their_figures(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
+    """Rule 10.32."""
     anthropic.queue({"claims": [claim("They rate it 3.8 of 5.", "b4.mean"), claim("All 212.", "b4.count")]})
 
     assert claude.answer_question(QUESTION) == [
@@ -65,12 +66,14 @@ DROPPED = {
 def test_a_claim_that_its_figures_do_not_bear_out_is_dropped(
     claude: ClaudeProvider, anthropic: Loopback, dropped: dict[str, Any]
 ) -> None:
+    """Rule 10.32."""
     anthropic.queue({"claims": [dropped, claim("Their average is 3.82.", "b9.mean", "b4.mean", "b4.mean")]})
 
     assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b4.mean",))]
 
 
 def test_no_claims_mean_that_the_data_cannot_tell(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.32."""
     anthropic.queue({"claims": []})
 
     assert claude.answer_question(QUESTION) == []
@@ -208,6 +211,7 @@ def test_a_further_question_may_be_in_any_language(
 def test_no_further_question_is_better_than_a_bad_one(
     claude: ClaudeProvider, anthropic: Loopback, question: str
 ) -> None:
+    """Rule 10.33."""
     anthropic.queue({"is_clear": False, "question": question})
 
     assert claude.ask_further(FollowUpRequest(FOLLOW_UP.prompt, "No.", earlier=[("Which?", "All")])) is None

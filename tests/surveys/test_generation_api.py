@@ -122,6 +122,7 @@ def test_its_price_is_a_setting(caller, drafts, settings):
 
 
 def test_the_local_provider_is_free(caller):
+    """Rule 10.1."""
     answer = caller.post("/projects", INTENT)
 
     assert answer.json()["credits_used"] == 0

@@ -1,8 +1,6 @@
 """Many events at once: one statement writes them, and a delivery of each for every webhook that listens.
 
 Rules 9.7 and 9.10.
-
-Rules 9.7 and 9.10.
 """
 
 from __future__ import annotations

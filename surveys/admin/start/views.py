@@ -1,4 +1,7 @@
-"""What the dialog “Start from…” asks for. The editor puts it into its draft, where it can be undone."""
+"""The requests of the dialog “Start from…”.
+
+The editor puts the results into its draft, where they can be undone.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ MAX_SEARCH = 200
 def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
     """Blocks from one of `intent`, `template`, `project` and `blocks` (a file's).
 
-    An intent is a job: 202, and `url` tells how far it is. Everything else answers with the blocks and what a
-    check finds in them. Refused while the project is open.
+    An intent is a job: 202, with its progress at `url`. All others return the blocks and the results of a
+    check. Refused while the project is open.
     """
     sources = [name for name in SOURCES if body.get(name) is not None]
     if len(sources) != 1:
@@ -45,7 +48,7 @@ def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
 
 @script_json("GET", "DELETE")
 def job(request: HttpRequest, page: ProjectPage, body: Json, job_id: int) -> HttpResponseBase:
-    """GET tells how far a script by AI is, and its blocks at the end; DELETE cancels it."""
+    """GET returns the progress of a script by AI, and its blocks at the end; DELETE cancels it."""
     if request.method == "DELETE":
         draft_generation.cancel(actor=page.actor, project_id=page.project.pk, job_id=job_id)
         return HttpResponse(status=204)
@@ -55,7 +58,7 @@ def job(request: HttpRequest, page: ProjectPage, body: Json, job_id: int) -> Htt
 
 @script_json("GET")
 def templates(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """The templates that suit the project and contain the words of `search`; and what AI costs."""
+    """The templates that suit the project and contain the words of `search`; and the price of AI."""
     kind = "poll" if page.project.is_poll else None
     matches = library.search_templates(type=kind, search=_search(request))
     return answer(
@@ -73,7 +76,7 @@ def templates(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespon
 
 @script_json("GET")
 def projects(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Other projects of the community whose scripts can be copied, by the words of `search`."""
+    """Other projects of the community whose scripts can be copied, filtered by the words of `search`."""
     matches = starting.projects_to_copy(
         actor=page.actor, project=page.project, search=_search(request), at=page.at
     )

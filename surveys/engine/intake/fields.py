@@ -1,8 +1,8 @@
 """The table of a block's fields (chapter 3), with each field's type and bounds.
 
 `reader` reads raw JSON by this table, and `surveys/api/blocks.py` generates the OpenAPI schemas from it.
-Limits of a single field are here; those that depend on other fields, such as the block's type, are in
-`rules`.
+Limits of a single field are defined here; limits that depend on other fields, such as the block's type, are
+in `rules`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
 def _picture_problem(value: str) -> Problem | None:
-    """What is wrong with the text of an address. Which hosts it may name is for the services to say."""
+    """The fault in the text of an address. The services check its host."""
     problem = ("invalid", "must be an https address.")
     if any(c.isspace() or c in '<>"\\^`{|}' for c in value):
         return problem

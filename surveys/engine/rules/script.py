@@ -7,8 +7,8 @@
     check_formulas(script, path=...)                               a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
-Each violation names the field in the array that was sent, by `block_paths`. No rule reports a field that is
-among `invalid_fields` (see `ParsedBlocks`), or a block whose type is unknown.
+Each violation names the field in the submitted array, by `block_paths`. No rule reports a field in
+`invalid_fields` (see `ParsedBlocks`), or a block whose type is unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
-MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: those of one body
+MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
 MAX_LOGIC = 100_000  # characters of its conditions and formulas: a process keeps several such scripts parsed
 
 
@@ -94,9 +94,9 @@ def check_outro(
 
 
 def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """What the chat platform could not display of a stored script.
+    """The parts of a stored script that the chat platform could not display.
 
-    Checked again when delivery is set to chat, and when the project is opened (rule 2.7).
+    The check runs again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
     return [
         violation
@@ -157,7 +157,9 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
-    """Blocks written one by one have together no more than one body can bring (rules 3.38 and 3.41)."""
+    """Blocks that are written one by one are together no longer than one body may be (rules 3.38 and
+    3.41).
+    """
     size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:
         message = (
@@ -177,7 +179,9 @@ def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
 
 
 def _characters(block: Block) -> int:
-    """The least that a block takes as JSON, where an option has 12 signs around it and a score has 5."""
+    """The least number of characters of a block in JSON, where an option has 12 characters of syntax and a
+    score has 5.
+    """
     texts = (
         block.prompt,
         block.when_correct,
@@ -193,7 +197,7 @@ def _characters(block: Block) -> int:
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
-    """No two look the same: an invisible letter in a name is one that no condition could be written with."""
+    """No two names look the same: an invisible letter would make a name that no condition could contain."""
     first: dict[str, RuleContext] = {}
     for context in contexts:
         title = context.block.title
@@ -204,7 +208,8 @@ def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
             message = f"`name` {title} is already used by another block: names are compared in title case."
             if title != other.block.title:
                 message = f"`name` {title} looks the same as that of another block."
-            at_fault = context if other.block_path.path else other  # a block sent alone is the one to report
+            # A block that was sent alone is the one to report
+            at_fault = context if other.block_path.path else other
             yield at_fault.violation("name", "duplicate", message)
 
 

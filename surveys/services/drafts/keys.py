@@ -1,7 +1,8 @@
-"""From the blocks of a draft to those of a script, and back.
+"""Converts the blocks of a draft to blocks of a script, and back.
 
-A block or option of a draft may carry `key`, a text by which the editor follows it before it has an id. The
-engine never sees it. In a draft the order of the array counts, not `position` and `display_order`.
+A block or option of a draft may contain `key`, a text by which the editor identifies it before it has an id.
+The engine never sees it. The order of a draft is the order of its array; `position` and `display_order` are
+ignored.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ def _as_sent(block: object) -> object:
 def with_keys(
     saved: Sequence[dict[str, Any]], *, sent: Sequence[object], ordered: OrderedBlocks
 ) -> list[dict[str, Any]]:
-    """Saved blocks as JSON, each with the key under which it was sent, as are its options.
+    """Saved blocks as JSON; each block and option has the key under which it was sent.
 
-    `saved` are the blocks in the order of the script, followed by its outro; `ordered` tells their places in
-    `sent`. Blocks and options that were sent without a key get none.
+    `saved` are the blocks in the order of the script, followed by its outro; `ordered` contains their indexes
+    in `sent`. Blocks and options that were sent without a key have none.
     """
     by_id = dict(_outro_places(ordered))
     walked = len(ordered.blocks)

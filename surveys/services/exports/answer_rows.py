@@ -43,7 +43,8 @@ _CODE = TableColumn("code", Kind.INTEGER)
 def answer_table(
     project: Project, *, codes: bool = False, own_values: bool = False, style: CellStyle
 ) -> ResponseTable:
-    """A row for each answer: one for each chosen option of a multi punch, for each ranked item of a ranking.
+    """One row for each answer: for each chosen option of a multi punch, and for each ranked item of a
+    ranking.
 
     `value` is the label of an option (with `own_values` its value), the number, the text, or the rank of
     `item`. A further question about an answer is the `item` of a row of its own. With `codes` there is also
@@ -54,7 +55,8 @@ def answer_table(
     blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
     of_block: dict[int, list[Cell]] = {}
     for block_id, block in blocks.items():
-        prompt = shortened(block.prompt, MAX_PART)  # each of 100 chosen options of a block repeats it
+        # The prompt is repeated for each of 100 chosen options of a block
+        prompt = shortened(block.prompt, MAX_PART)
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
     texts_of = option_texts(catalogue, own_values=own_values)
     labels = {option_id: style.text(label) for option_id, label in texts_of.items()}
@@ -79,7 +81,7 @@ def answer_table(
         blocks_of_row, options, texts = (each or () for each in row[ANSWERS])
         answers = zip(blocks_of_row, options, texts, strict=True)
         for block_id, option_id, text in sorted(answers, key=lambda answer: rank.get(answer[0], len(rank))):
-            if block_id in blocks:  # otherwise it was added after the columns were determined
+            if block_id in blocks:  # otherwise the block was added after the columns were determined
                 yield [*first, *answer_cells(block_id, option_id, text)]
                 for each in asked.get(str(block_id), ()):
                     said = None if each["answer"] is None else style.text(each["answer"])

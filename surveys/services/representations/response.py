@@ -33,14 +33,13 @@ def response_serializer(
 ) -> Callable[[Sequence[Any]], ResponseJson]:
     """A function that serializes rows of one project's responses.
 
-    A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`,
+    A row contains id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
-    read from it), three parallel arrays with the answers (block ids, option ids, texts), what was read
-    in texts: by block id, the sentiment and the ids of the themes, as JSON, and the further questions that
-    were asked, by block id.
+    parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
+    block id, the sentiment and the ids of the themes, as JSON, and the further questions, by block id.
 
-    With `solutions` it includes scores and calculated results, which reveal the right answers. `catalogue` is
-    that of the project, if the caller has read it already.
+    With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
+    is the project's catalogue, if the caller has read it already.
     """
     catalogue = catalogue or scripts.catalogue(project_id=project.pk, revision=project.revision)
     project_id, is_anonymous = str(project.pk), project.is_anonymous
@@ -124,12 +123,12 @@ def theme_titles(project_id: int) -> dict[int, str]:
 
 
 def calculated_blocks(script: Script) -> dict[str, str]:
-    """The ids of the blocks that calculate, as they stand in a state, with their names."""
+    """The names of the calculated blocks, by their ids in a state."""
     return {str(block.id): block.name or "" for block in script.blocks if block.type == CALCULATED}
 
 
 def result_value(result: Mapping[str, Any] | None) -> int | float | str | None:
-    """What a calculated block has given: a number, a text, or nothing where it was not reached."""
+    """The result of a calculated block: a number, a text, or None if the block was not reached."""
     if result is None:
         return None
     if "number" not in result:
@@ -139,7 +138,7 @@ def result_value(result: Mapping[str, Any] | None) -> int | float | str | None:
 
 
 def read_part(stored: Any) -> Any:
-    """A part of a state, which SQL gives as JSON and a conversation as what was read from it."""
+    """A part of a state: SQL returns it as JSON, a conversation contains it parsed."""
     return orjson.loads(stored) if isinstance(stored, str) else stored
 
 

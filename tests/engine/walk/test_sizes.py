@@ -178,6 +178,7 @@ def test_many_copies_of_a_long_answer_are_cut_together():
 
 
 def test_the_prompts_and_options_of_a_script_have_a_limit_together():
+    """Rule 3.38."""
     raw = [{"type": "content_block", "name": f"B{n}", "prompt": "." * 5} for n in range(2)]
     parsed = reader.read_blocks(raw, path="blocks")
     ordered = ordering.order_blocks(parsed)

@@ -229,6 +229,7 @@ def test_the_local_provider_reads_for_nothing() -> None:
 
 
 def test_themes_are_counted_by_us_and_told_by_their_number(said: Any) -> None:
+    """Rule 10.16."""
     told = said(None, by_marks, "#a #b +", "#b -", "#b -", "nothing", "#a +")
 
     assert [
@@ -301,6 +302,7 @@ def test_a_wrong_number_of_readings_leaves_all_unread(count: int, said: Any) -> 
 
 
 def test_what_was_not_read_is_not_analysed_and_an_unknown_mood_is_none(said: Any) -> None:
+    """Rule 10.16."""
     moody = TextReading((0,), "furious")  # type: ignore[arg-type]
 
     told = said([TextTheme("Slow")], [None, moody, TextReading((0,))], "a", "b", "c")

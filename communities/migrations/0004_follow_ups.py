@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('communities', '0002_functions_and_triggers'),
+        ('communities', '0003_scope_of_keys'),
     ]
 
     operations = [
