@@ -21,6 +21,7 @@ from surveys.services.results.poll import PollResults
 NOTHING_GIVEN = "In the preview nothing is given."
 FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
+NO_FOLLOW_UP = "In the preview no further question is asked about the answer."
 NO_PICTURE = "A picture is missing here until the script is saved and the picture has been fetched."
 EMPTY = "There is nothing to preview yet."
 EMPTY_TEXT = "Add a block, and it appears here as people will see it."
@@ -131,6 +132,8 @@ def _note(preview: Preview, screen: Screen) -> str:
     notes += [FORCED] if preview.walk.forced is not None else []
     notes += [NO_PICTURE] if _lacks_picture(preview, screen) else []
     notes += [NOTHING_GIVEN] if screen.prize is not None else []
+    step = preview.view().step
+    notes += [NO_FOLLOW_UP] if step is not None and step.block.follow_ups else []
     return " ".join(notes)
 
 
