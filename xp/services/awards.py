@@ -57,7 +57,7 @@ def reset_by_hand(*, actor: Actor, member_id: int, at: datetime) -> XpEntry | No
 
 
 def _record(action: Action, entry: XpEntry, *, actor: Actor, user_id: int, at: datetime) -> None:
-    """Write the change to the audit trail. The note is about a person, and stays in the ledger."""
+    """Write the change to the audit trail. The note is about a person, so it is stored only in the ledger."""
     whose = {"community_id": actor.community_id, "member_id": entry.member_id, "user_id": user_id}
     audit.record(
         actor=actor,
