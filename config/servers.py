@@ -196,10 +196,10 @@ def start_valkey(*, sockets: Path, log: Path) -> Server:
 
 
 def _account_for(folder: Path) -> Account:
-    """The current account. For root, which PostgreSQL refuses: the folder's owner, else an account for the
-    servers.
+    """The current account.
 
-    A folder of `nobody` gets that account too.
+    For root, which PostgreSQL refuses: the folder's owner, else an account for the servers. A folder of
+    `nobody` gets that account too.
     """
     if os.geteuid() != 0:
         return Account(_current_user_name(), os.geteuid(), os.getegid())

@@ -1,8 +1,8 @@
-"""Limits for each form of the account area: how often it may be sent, by address, account or field. Signing
-in has separate limits.
+"""Limits for each form of the account area: how often it may be sent, by address, account or field.
 
-The middleware calls `count` for each request that the table names. A refused form is drawn nevertheless: it
-shows the refusal and keeps the typed values, with the status 429. Pages without a form of ours are replaced.
+Signing in has separate limits. The middleware calls `count` for each request that the table names. A refused
+form is drawn nevertheless: it shows the refusal and keeps the typed values, with the status 429. Pages
+without a form of ours are replaced.
 """
 
 from __future__ import annotations

@@ -199,10 +199,9 @@ class CommunityViewSet(viewsets.ViewSet):
         return cast(dict[str, Any], serializer.validated_data)
 
     def elements(self, *, most: int) -> Iterable[Element]:
-        """The objects that were sent as lines, or in `data` of a JSON object. Only for actions in
-        `with_lines`.
+        """The objects that were sent as lines, or in `data` of a JSON object.
 
-        Raises TooManyElements for more than `most`.
+        Only for actions in `with_lines`. Raises TooManyElements for more than `most`.
         """
         parse = bodies.parse_lines if bodies.has_lines(self.request) else bodies.parse_elements
         return parse(self.raw_body, most=most)

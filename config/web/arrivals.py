@@ -1,8 +1,8 @@
-"""Decides when a request has arrived completely. Nothing else: gunicorn's parser reads the request and
-interprets it.
+"""Decides when a request has arrived completely.
 
-A header ends with an empty line. A body has its length in the header, or is sent in chunks with their
-lengths. A malformed request counts as complete, so that the parser refuses it at once.
+Nothing else: gunicorn's parser reads the request and interprets it. A header ends with an empty line. A body
+has its length in the header, or is sent in chunks with their lengths. A malformed request counts as complete,
+so that the parser refuses it at once.
 """
 
 from __future__ import annotations

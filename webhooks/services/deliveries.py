@@ -163,13 +163,13 @@ def redeliver_range(
     statuses: Collection[str] = NOT_ARRIVED,
     at: datetime,
 ) -> int:
-    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE. Returns the
-    number of deliveries.
+    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE.
 
-    The events are those with a delivery in one of these `statuses` that was made at `since` or later, as far
-    as rounded times show. A delivery that waits for another attempt is attempted now; for events that were
-    given up or delivered, a new delivery is made with the same event id. Events with a waiting delivery and
-    events whose body was deleted are left out. Refuses a range with over MAX_REDELIVERED.
+    Returns the number of deliveries. The events are those with a delivery in one of these `statuses` that was
+    made at `since` or later, as far as rounded times show. A delivery that waits for another attempt is
+    attempted now; for events that were given up or delivered, a new delivery is made with the same event id.
+    Events with a waiting delivery and events whose body was deleted are left out. Refuses a range with over
+    MAX_REDELIVERED.
     """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
     no_need = {Delivery.Status.PENDING, Delivery.Status.FAILED, Delivery.Status.DELIVERED} - set(statuses)

@@ -74,10 +74,10 @@ def _beyond(events: QuerySet[Event], event_id: uuid.UUID, *, oldest_first: bool)
 
 
 def _as_json(event: Event) -> Json | orjson.Fragment:
-    """The body as it is delivered. If it was deleted, only `data` is unknown: see
-    `housekeeping.delete_bodies`.
+    """The body as it is delivered.
 
-    A stored body is copied into the answer unparsed: as Python objects it would take six times its size.
+    If it was deleted, only `data` is unknown: see `housekeeping.delete_bodies`. A stored body is copied into
+    the answer unparsed: as Python objects it would take six times its size.
     """
     if event.body is not None:
         return orjson.Fragment(event.body)

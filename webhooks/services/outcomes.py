@@ -135,11 +135,11 @@ def _kept(attempt: Attempt, rounded_to: str | None) -> dict[str, object]:
 
 
 def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome) -> bool:
-    """Write an outcome. False if the delivery was deleted or has ended, or if another worker has attempted it
-    too.
+    """Write an outcome.
 
-    A delivery about an anonymous response may just have been rewritten (`housekeeping`), and then its old row
-    is not found. It is updated by a second statement, which does not count the attempt for the webhook again.
+    False if the delivery was deleted or has ended, or if another worker has attempted it too. A delivery
+    about an anonymous response may just have been rewritten (`housekeeping`), and then its old row is not
+    found. It is updated by a second statement, which does not count the attempt for the webhook again.
     """
     response, wait = attempt.response, outcome.wait
     values: dict[str, Any] = {

@@ -96,10 +96,10 @@ def is_any_due(*, webhook_id: int, partition: int, at: datetime) -> bool:
 
 
 def due_partitions(*, at: datetime) -> list[tuple[int, int]]:
-    """Webhook and partition of all due deliveries. Communities take turns, so that a community with many does
-    not delay the others.
+    """Webhook and partition of all due deliveries.
 
-    Within a community the order is random, so that no partition is always first.
+    Communities take turns, so that a community with many does not delay the others. Within a community the
+    order is random, so that no partition is always first.
     """
     with prepared() as cursor:
         cursor.execute(_DUE_PARTITIONS, {"at": at})

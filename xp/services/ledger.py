@@ -99,14 +99,14 @@ def award(
     actor_id: int | None = None,
     note: str | None = None,
 ) -> XpEntry:
-    """Give XP, or take it if `amount` is negative. A deduction stops at a total of 0; `delta` of the entry is
-    the actual change.
+    """Give XP, or take it if `amount` is negative.
 
-    `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
-    `participation` is added to the member's participation in the same statement (see `count_participation`).
-    `actor_id` is the user who gives by hand. The caller prevents that user from being erased or merged until
-    the transaction ends (`communities.services.trail.presence`). Raises `NoSuchMember` if there is no such
-    member in the community. Takes one statement, or three for a member's first XP.
+    A deduction stops at a total of 0; `delta` of the entry is the actual change. `at` decides the month
+    (UTC). `recorded_at` is the time written to the entry, `at` if it is None. `participation` is added to the
+    member's participation in the same statement (see `count_participation`). `actor_id` is the user who gives
+    by hand. The caller prevents that user from being erased or merged until the transaction ends
+    (`communities.services.trail.presence`). Raises `NoSuchMember` if there is no such member in the
+    community. Takes one statement, or three for a member's first XP.
     """
     month = month_of(at)
     source = (kind.value, source_ref, session_number, actor_id)
@@ -131,11 +131,10 @@ def count_participation(*, member_id: int, community_id: int, change: int = 1) -
 
 
 def lock(*, member_id: int, community_id: int) -> None:
-    """Prevent other changes of a member's XP until the transaction ends. Does nothing if there is no such
-    member.
+    """Prevent other changes of a member's XP until the transaction ends.
 
-    The member's own row is not locked, because two admins who award XP to each other would wait for each
-    other.
+    Does nothing if there is no such member. The member's own row is not locked, because two admins who award
+    XP to each other would wait for each other.
     """
     # Locks the standing if it exists
     count_participation(member_id=member_id, community_id=community_id, change=0)

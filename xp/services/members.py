@@ -1,8 +1,8 @@
-"""Members with their XP in the shape of the API (rule 1.13), sorted, filtered and ranked. This module only
-reads.
+"""Members with their XP in the shape of the API (rule 1.13), sorted, filtered and ranked.
 
-The statements are written by hand and join tables of `communities`: a list is sorted by columns of both apps.
-A page takes the same number of statements in a community of 100,000 members as in a community of one.
+This module only reads. The statements are written by hand and join tables of `communities`: a list is sorted
+by columns of both apps. A page takes the same number of statements in a community of 100,000 members as in a
+community of one.
 """
 
 from __future__ import annotations

@@ -55,11 +55,10 @@ overview.describe(GRANT, "Role that somebody earned", _names_of)
 
 @in_transaction
 def put_waiting(*, at: datetime) -> int:
-    """Put the waiting roles into the outbox, for members whose community is connected. Returns the number of
-    roles.
+    """Put the waiting roles into the outbox, for members whose community is connected.
 
-    Roles that are in the outbox already do not change. Roles of people who had left the server are requested
-    again once the platform lists them there.
+    Returns the number of roles. Roles that are in the outbox already do not change. Roles of people who had
+    left the server are requested again once the platform lists them there.
     """
     waiting = _waiting()
     of_a_day = Q(created_at__time=time(0, tzinfo=UTC))

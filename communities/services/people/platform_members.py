@@ -117,11 +117,10 @@ def note_gone(
 
 
 def refresh_at_sign_in(*, identity_id: int, user_id: int, at: datetime) -> list[int]:
-    """Refresh an active person in the communities whose server they are in. Returns the ids of these
-    communities.
+    """Refresh an active person in the communities whose server they are in.
 
-    Stops after some seconds, and leaves the other communities to the worker. If the platform does not answer,
-    the sign-in continues without it.
+    Returns the ids of these communities. Stops after some seconds, and leaves the other communities to the
+    worker. If the platform does not answer, the sign-in continues without it.
     """
     began = time.monotonic()
     refreshed: list[int] = []

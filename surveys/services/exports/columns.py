@@ -369,10 +369,10 @@ def part_size(columns: int) -> int:
 def names(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, codes: bool, style: CellStyle
 ) -> list[str]:
-    """The names of the columns as headings. A name that is taken gets a suffix; removed questions are named
-    last.
+    """The names of the columns as headings.
 
-    So a question keeps its name when another question of that name was removed.
+    A name that is taken gets a suffix; removed questions are named last. So a question keeps its name when
+    another question of that name was removed.
     """
     taken, texts = {*others}, list[str]()
     size = part_size(len(columns))

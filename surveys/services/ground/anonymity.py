@@ -261,10 +261,10 @@ def unseal_figures(*, project_id: int, sealed: bytes) -> bytes | None:
 
 
 def forget_silent(*, at: datetime) -> int:
-    """Erase the sealed respondents of anonymous conversations that were inactive for a day. Returns the
-    number of conversations.
+    """Erase the sealed respondents of anonymous conversations that were inactive for a day.
 
-    Seals that can no longer be decrypted are erased too. A respondent who answers at this moment is kept.
+    Returns the number of conversations. Seals that can no longer be decrypted are erased too. A respondent
+    who answers at this moment is kept.
     """
     forgotten, last = 0, uuid.UUID(int=0)
     while True:
@@ -292,13 +292,13 @@ _SETTLE_DELETIONS = f"""
 
 
 def settle(*, at: datetime) -> int:
-    """Rewrite anonymous conversations whose hour or day is over. Returns the number of conversations. The
-    feed returns them from then on.
+    """Rewrite anonymous conversations whose hour or day is over.
 
-    The position of a row in its table and the transaction that wrote it show the order of the answers, and
-    which rows of limits and gifts belong to one answer. So this function writes the rows again: many in one
-    transaction, in the order of their random ids, together with settled rows of the same projects, so that no
-    new row is alone in its transaction. Conversations that are being answered now are left for the next run.
+    Returns the number of conversations. The feed returns them from then on. The position of a row in its
+    table and the transaction that wrote it show the order of the answers, and which rows of limits and gifts
+    belong to one answer. So this function writes the rows again: many in one transaction, in the order of
+    their random ids, together with settled rows of the same projects, so that no new row is alone in its
+    transaction. Conversations that are being answered now are left for the next run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0

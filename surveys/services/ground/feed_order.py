@@ -40,10 +40,10 @@ def position(*, is_anonymous: bool) -> str:
 
 
 def moved(*, is_anonymous: bool, is_listed: str = "is_listed") -> str:
-    """The SQL for the new `changed_in` of a conversation. A conversation that was never listed has nothing to
-    report.
+    """The SQL for the new `changed_in` of a conversation.
 
-    A conversation that was listed and is no longer listed is reported as deleted.
+    A conversation that was never listed has nothing to report. A conversation that was listed and is no
+    longer listed is reported as deleted.
     """
     return f"CASE WHEN {is_listed} OR changed_in IS NOT NULL THEN {position(is_anonymous=is_anonymous)} END"
 

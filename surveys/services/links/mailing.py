@@ -159,11 +159,11 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 def preview(
     *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
 ) -> tuple[Reach, Message | None]:
-    """The members whom a mail would reach, and the mail with a placeholder address. The mail is None if it
-    would reach nobody.
+    """The members whom a mail would reach, and the mail with a placeholder address.
 
-    It is addressed to the first member who would get this text, else to the first member. Raises NotFound and
-    Forbidden for actors who may not make links. Nothing is stored, and the members are read once.
+    The mail is None if it would reach nobody. It is addressed to the first member who would get this text,
+    else to the first member. Raises NotFound and Forbidden for actors who may not make links. Nothing is
+    stored, and the members are read once.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)

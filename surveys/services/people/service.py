@@ -158,10 +158,9 @@ class PersonData:
 
 @in_transaction
 def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
-    """Everything that a community stores about one of its members. Raises NotFound for a person who is not a
-    member.
+    """Everything that a community stores about one of its members.
 
-    The audit trail records that the actor read the data.
+    Raises NotFound for a person who is not a member. The audit trail records that the actor read the data.
 
     For anonymous projects this is the number of the person's completions and their effects, once the hour of
     an answer is over: nobody knows their answers. Secrets, which are stored as digests, are left out, and so

@@ -263,10 +263,10 @@ def _dividing(
     segment_by: int | str | None,
     computed_entries: int,
 ) -> Dividing:
-    """The block or field that segments the figures. Refuses one that makes too many numbers, as far as the
-    script shows, so one request cannot keep a process busy for long.
+    """The block or field that segments the figures.
 
-    `computed_entries` are added to the entries of the blocks.
+    Refuses one that makes too many numbers, as far as the script shows, so one request cannot keep a process
+    busy for long. `computed_entries` are added to the entries of the blocks.
     """
     if segment_by is None:
         return None

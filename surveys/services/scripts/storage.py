@@ -259,11 +259,10 @@ def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
 
 
 def save(project_id: int, *, before: Script, after: Script) -> None:
-    """Write the difference between two scripts: new, changed and removed rows. Requests copies of new
-    pictures.
+    """Write the difference between two scripts: new, changed and removed rows.
 
-    Every block and option of `after` has its id. Removed blocks and options that have answers are archived,
-    not deleted.
+    Requests copies of new pictures. Every block and option of `after` has its id. Removed blocks and options
+    that have answers are archived, not deleted.
     """
     old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
     old_options = {option.id: option for block in old_blocks.values() for option in block.options}
