@@ -7,8 +7,8 @@ Attempts are counted in sliding windows in Redis (without it, in each process) b
     the account                 many addresses that try passwords of one account
 
 The last one alone would let anybody lock out an account that they know by name. So a browser that has signed
-in before has a signed cookie for that account, and its attempts are counted by that cookie instead, whether
-they succeed or not. The browser keeps its random name in the cookie at later sign-ins; otherwise each sign-in
+in before has a signed cookie for that account. Its attempts are counted by that cookie instead, whether they
+succeed or not. The browser keeps its random name in the cookie at later sign-ins; otherwise each sign-in
 would bring new attempts.
 
 The account is the typed text, an address or a user name; an existing account counts as the same under all its

@@ -335,7 +335,7 @@ def default_secret_key(file: Path, *, debug: bool, is_local: bool) -> str:
     """The key of an installation without SECRET_KEY: generated and stored in `file` on a local one.
 
     Any other site may have several machines, each of which would generate a different key, so the start
-    stops; with `debug` it uses a public development key.
+    stops. With `debug` a public development key is used.
     """
     if file.exists() or is_local:
         return stored_secret(file)

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: the requests of all web processes, the queues and the webhook outbox.
 
-Each web process writes its counters to a file of its own (config/web/gunicorn.py sets the folder), which the
-process that replaces it continues; the process that is scraped adds up the files. Queues and database rows
-are counted during the scrape.
+Each web process writes its counters to a file of its own (config/web/gunicorn.py sets the folder); the
+process that replaces it continues the file. The process that is scraped adds up the files. Queues and
+database rows are counted during the scrape.
 """
 
 from __future__ import annotations

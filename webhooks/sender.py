@@ -83,8 +83,8 @@ class Connection:
         """Send a body and read the response, of any status, all within the timeout. Raises DeliveryError.
 
         Reopens a connection that the endpoint has closed. If a kept-alive connection ends without a response
-        while the body is being sent, the body is sent once more on a new connection: whether it arrived
-        cannot be known, and a failed attempt would be repeated anyway.
+        while the body is being sent, the body is sent once more on a new connection. Nobody can know whether
+        it arrived, and a failed attempt would be repeated anyway.
         """
         deadline = _Deadline(self._timeout)
         request = _request(self._endpoint, body, headers)

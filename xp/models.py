@@ -1,6 +1,6 @@
 """What members earn: the XP ledger, the standing computed from it, achievements and roles.
 
-Rows refer to projects by id and name, without a foreign key: this app must not depend on `surveys`, and what
+Rows refer to projects by id and name, without a foreign key. This app must not depend on `surveys`, and what
 a member earned outlives the project.
 """
 
@@ -111,7 +111,7 @@ class Achievement(models.Model):
     """The name, picture and role of one achievement of a community.
 
     `number` is the achievement's id in the API. A project that grants its own achievement creates the row. A
-    script that grants a number reserves it with a default name. Staff edit both, or add others.
+    script that grants a number reserves it with a default name. Staff edit these rows, and add others.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)

@@ -39,8 +39,8 @@ def new_ticket() -> str:
 def use(request: HttpRequest, ticket: str) -> bool:
     """Mark a ticket of the signed-in user as used. Returns False if it was used before.
 
-    Call this inside the transaction of the form's action: if two requests are sent together the second waits,
-    and if the first is refused its ticket stays unused.
+    Call this inside the transaction of the form's action. If two requests are sent together, the second
+    waits; if the first is refused, its ticket stays unused.
     """
     _, is_new = _claim(request, ticket)
     return is_new

@@ -1,6 +1,6 @@
 """Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
-Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
+Refuses values that PostgreSQL or other JSON readers cannot store, by the name of their field. These are null
 characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
 """
 
@@ -70,7 +70,7 @@ def limit(path: str, *, size: int) -> int:
     """The largest allowed body in bytes at this address: for the interface and the admin, or a page.
 
     A view whose body may be lines allows more. That view is looked up only if the body is larger than other
-    bodies may be: `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
     """
     if not path.startswith(_PATHS_OF_LARGE_BODIES):
         return MAX_FORM

@@ -4,8 +4,8 @@ server.
 For API keys the same round trip reads the version of the community's keys (`ground.key_versions`).
 
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
-down, requests are let through (rule 11.20), and Redis is not tried again for some seconds, so that
-requests do not wait for it.
+down, requests are let through (rule 11.20). Redis is then not tried again for some seconds, so that requests
+do not wait for it.
 """
 
 from __future__ import annotations

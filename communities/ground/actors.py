@@ -41,7 +41,7 @@ class Actor:
 
     `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
     act, None if they are signed in; the audit trail shows it. `user_id` is 0 for work in the name of a person
-    who no longer exists when it is done: then the audit trail shows their `pseudonym` instead of the user.
+    who no longer exists when it is done. Then the audit trail shows their `pseudonym` instead of the user.
     """
 
     user_id: int

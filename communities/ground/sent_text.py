@@ -68,7 +68,7 @@ def first_unseen(text: str) -> str:
 def composed(text: str) -> str:
     """Return the text in Unicode form NFC, in which an accented letter is one code point.
 
-    The work grows only with the length of the text: long runs of accents are sorted first, because Python
+    The work grows only with the length of the text. Long runs of accents are sorted first, because Python
     sorts the accents of a letter in quadratic time.
     """
     if text.isascii():

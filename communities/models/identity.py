@@ -13,9 +13,9 @@ class Identity(models.Model):
     """An account by which a platform knows a user. Its id is unique within the platform only.
 
     Without a `community` the user has signed in with the account. With one, the identity is valid only in
-    that community (rule 7.22): the `external_id` of a respondent (provider `web`), or an account that the
-    community wrote down or that acted in its chat. Users of the latter kind have no way to sign in: triggers
-    refuse it.
+    that community (rule 7.22). It is the `external_id` of a respondent (provider `web`), or an account that
+    the community wrote down or that acted in its chat. Users of the latter kind have no way to sign in:
+    triggers refuse it.
     """
 
     class Provider(models.TextChoices):

@@ -37,8 +37,9 @@ class Site(AdminSite):
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register an admin class. Raises ImproperlyConfigured for a class that checks no community.
 
-        Two kinds of admin classes are left out: Django's own of groups, because `communities.admin.users` has
-        ours, and those of django-allauth, because their rows belong to the people in the account area.
+        Two kinds of admin classes are left out. Django's own class of groups is replaced by
+        `communities.admin.users`, and the rows of django-allauth's classes belong to the people in the
+        account area.
         """
         if getattr(admin_class, "__module__", "").startswith(("django.contrib.auth.", "allauth.")):
             return

@@ -1,6 +1,6 @@
 """gunicorn's worker with threads, which serves only requests that have arrived as a whole.
 
-One thread of each process polls all connections: it collects requests, each with a deadline, and sends the
+One thread of each process polls all connections. It collects requests, each with a deadline, and sends the
 rest of answers that are not read at once. The other threads parse and answer. So slow senders and slow
 readers do not occupy a thread, and all of them have a deadline.
 """

@@ -167,7 +167,7 @@ def redeliver_range(
 
     Returns the number of deliveries. The events are those with a delivery in one of these `statuses` that was
     made at `since` or later, as far as rounded times show. A delivery that waits for another attempt is
-    attempted now; for events that were given up or delivered, a new delivery is made with the same event id.
+    attempted now. For events that were given up or delivered, a new delivery is made with the same event id.
     Events with a waiting delivery and events whose body was deleted are left out. Refuses a range with over
     MAX_REDELIVERED.
     """
@@ -190,7 +190,7 @@ def redeliver_range(
         raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
     events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
     rounding_of = dict(events.order_by("pk").values_list("pk", "rounding"))
-    # The query runs again, now that nobody else can send these events again, and for any time: an event that
+    # The query runs again, now that nobody else can send these events again, and for any time. An event that
     # was given up in the range may wait for another attempt since.
     rows = candidates.filter(event_id__in=rounding_of).select_for_update(of=("self",))
     by_event: dict[object, Delivery] = {}

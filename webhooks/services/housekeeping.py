@@ -140,11 +140,11 @@ def _delete(selection: str, value: datetime | list[str], *, oldest: datetime) ->
 def settle_anonymous_deliveries(*, at: datetime) -> int:
     """Rewrite rows about anonymous responses once their hour, or day, is over. Returns the number of rows.
 
-    The position of a row in its table, and the transaction that wrote it, would link the response to the XP
-    ledger entry that the same transaction wrote for a member, and to the exact times of neighbouring rows.
-    So the rows are deleted and inserted again, many in one transaction and ordered by their random ids;
+    The position of a row in its table, and the transaction that wrote it, would reveal two things: the XP
+    ledger entry that the same transaction wrote for a member, and the exact times of neighbouring rows. So
+    the rows are deleted and inserted again, many in one transaction and ordered by their random ids;
     deliveries once more after each attempt. The new position reveals no more than the hour of the last
-    change, which the row states anyway, so no other rows have to be written with them. A delivery may be
+    change, which the row contains anyway. So no other rows have to be written with them. A delivery may be
     rewritten while it is being sent: code that writes an outcome has to look for the row twice.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)

@@ -1,6 +1,6 @@
 """Retries that are due before the time on their rows (rule 9.23).
 
-A delivery about an anonymous response stores the end of an hour or a day as its due time, but its first
+A delivery about an anonymous response stores the end of an hour or a day as its due time. But its first
 retries are due after seconds or minutes. Only the memory of the process that made the failed attempt contains
 the precise time: neither the database nor the broker stores it. Retries lost at shutdown fall back to the
 time stored on the row.

@@ -226,8 +226,8 @@ def has_acted(*, user_id: int) -> bool:
 def known_to(*, community_id: int) -> Q:
     """The identities of its members that a community may know (rule 7.29).
 
-    These are the entries of the community itself, external ids included, and the accounts with which people
-    sign in on the platforms that the community asks about.
+    These are the entries of the community itself, external ids included. They are also the accounts with
+    which people sign in on the platforms that the community asks about.
     """
     return Q(community_id=community_id) | Q(
         community__isnull=True, provider__in=asked_about(community_id=community_id)

@@ -1,6 +1,6 @@
 """Members as the chat platform lists them: the people in a community's server, and their roles.
 
-Our bot asks the platform if it is in the server; otherwise the person's own token is used. Never call this
+In servers with our bot, the bot asks the platform; elsewhere the person's own token is used. Never call this
 inside a transaction. A member who is no longer in the server has left; a member who returns is present again,
 with their earlier access. People who left in another way stay away, and so does an erased member until they
 sign in again or act in the server's chat. Members whom the platform never listed, such as members whom staff

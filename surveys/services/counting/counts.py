@@ -1,7 +1,7 @@
 """Counts of a project's answers, all from one moment: every figure is computed from them.
 
 All answers are counted from two indexes, in one statement. The answers of a selection, or of segments, are
-counted from the packed answers on the conversations' rows, where the filters are conditions on the same row.
+counted from the packed answers on the conversations' rows. There the filters are conditions on the same row.
 """
 
 from __future__ import annotations
@@ -388,8 +388,8 @@ def _unfinished(where: str, values: list[Any]) -> Part:
 def _drop_off(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:
     """The number of unfinished conversations at each block.
 
-    A conversation from before a change of the script is counted at its block, or after the last block that it
-    passed if blocks were inserted before its position.
+    A conversation from before a change of the script is counted at its block. If blocks were inserted before
+    its position, it is counted after the last block that it passed.
     """
     counts: dict[int, int] = {}
     for at, seen, last, number, _ in rows:

@@ -262,9 +262,9 @@ def server_faults(
 
     Reward roles must be harmless and below the bot's own role. Empty while the community is not connected.
     With `was`, values that were there before are accepted, so that clients may send back the values that they
-    read. An id that the server did not have when it was last read may be new. If that was long ago, or a
-    channel was not looked up because the platform could not be asked (`server_rules.look`), the id is
-    accepted in a change, and opening by chat raises Unavailable.
+    read. An id that the server did not have when it was last read may be new. Such an id is accepted in a
+    change, if that was long ago, or if a channel was not looked up because the platform could not be asked
+    (`server_rules.look`). Opening by chat then raises Unavailable.
     """
     everyone = list(server_rules.check_everyone(project, was=was))
     guild = guilds.stored(community_id=project.community_id)

@@ -2,7 +2,7 @@
 unless the mark is removed.
 
 A marked response leaves the admin's list at once. Everything else still counts it, the interface included,
-because the response has not changed: removing the mark changes no counts, and on anonymous projects no figure
+because the response has not changed. Removing the mark changes no counts, and on anonymous projects no figure
 changes twice. The interface deletes at once (`service.delete`), as its contract says.
 
 On anonymous projects every time stored with a response is rounded to the hour, so the ten minutes end at the
