@@ -125,7 +125,7 @@ def is_named_host_list(hosts: list[str]) -> None:
 
 
 def stop_on_wrong_values(env: Env) -> None:
-    """Exit with one sentence for each variable that has a wrong value."""
+    """Exit with one sentence for each variable that has a wrong value (rule 12.1)."""
     try:
         env.seal()
     except EnvValidationError as error:
@@ -188,7 +188,7 @@ def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
 
 
 def sign_in_source(env: Env, provider: str) -> SignInSource:
-    """Read the credentials of one identity source."""
+    """Read the credentials of one identity source (rule 12.12)."""
     prefix = f"SIGN_IN_{provider.upper()}_"
     return SignInSource(
         provider,
@@ -256,7 +256,9 @@ def chat_application(env: Env) -> dict[str, str]:
 
 
 def missing_of_chat(variables: Mapping[str, str]) -> list[str]:
-    """A sentence that names what is missing, if some of the application's variables are set but not all."""
+    """A sentence that names what is missing, if some of the application's variables are set but not all (rule
+    12.13).
+    """
     wanted = [name for name in variables if name != "CHAT_API_BASE_URL"]
     missing = [name for name in wanted if not variables[name]]
     if not missing or len(missing) == len(wanted):

@@ -29,7 +29,7 @@ _WRITE = """
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers at all."""
+    """200 as long as the process answers at all (rule 12.6)."""
     return JsonResponse({"status": "ok"})
 
 

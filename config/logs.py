@@ -43,7 +43,7 @@ def default_format(*, debug: bool) -> LogFormat:
 
 
 def _remove_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Remove values of the database and of exceptions, which may be answers."""
+    """Remove values of the database and of exceptions, which may be answers (rule 12.7)."""
     if "exception" in event:
         event["exception"] = DATABASE_MESSAGE.sub(r"\1", event["exception"])
     if event.get("logger") == "celery.app.trace":  # Celery appends the exception's message after a colon

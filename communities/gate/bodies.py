@@ -59,11 +59,11 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class TooLarge(Refusal):
-    """The body is larger than `MAX_BODY`."""
+    """The body is larger than `MAX_BODY` (rule 11.12)."""
 
 
 class NotJson(Refusal):
-    """The body has another media type, or is compressed."""
+    """The body has another media type, or is compressed (rule 11.12)."""
 
 
 def limit(path: str, *, size: int) -> int:
@@ -154,7 +154,7 @@ def _require_uncompressed(content_encoding: str) -> None:
 
 
 def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
-    """Return the JSON object in a body; an empty object if there is no body.
+    """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
     a body that may have more than `max_values`, before any value is built.

@@ -38,8 +38,8 @@ class Slots:
             self._changed.notify_all()
 
 
-# Limit of a process. Imports and files take up to 120 MB of memory each, and a thread for seconds; pages and
-# votes need threads too. One community, or one person with their own data, may use one of them.
+# Limit of a process (rule 11.30). Imports and files take up to 120 MB of memory each, and a thread for
+# seconds; pages and votes need threads too. One community, or one person with their own data, may use one.
 LARGE_JOBS = 2
 large_jobs = Slots(LARGE_JOBS)
 

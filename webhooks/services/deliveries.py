@@ -140,7 +140,7 @@ def attempts_of(delivery: Delivery) -> list[PastAttempt]:
 
 
 def attempts_as_json(delivery: Delivery) -> list[dict[str, object]]:
-    """The attempts of a delivery as the interface shows them, oldest first."""
+    """The attempts of a delivery as the interface shows them, oldest first (rule 9.16)."""
     return [
         {**each, "attempted_at": datetime.fromisoformat(each["attempted_at"])} for each in delivery.attempts
     ]
@@ -163,7 +163,7 @@ def redeliver_range(
     statuses: Collection[str] = NOT_ARRIVED,
     at: datetime,
 ) -> int:
-    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE.
+    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE (rule 9.22).
 
     Returns the number of deliveries. The events are those with a delivery in one of these `statuses` that was
     made at `since` or later, as far as rounded times show. A delivery that waits for another attempt is
@@ -255,7 +255,7 @@ def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datet
 
 @in_transaction
 def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
-    """Create another delivery of the same event to the same webhook, even if the webhook is off.
+    """Create another delivery of the same event to the same webhook, even if the webhook is off (rule 9.22).
 
     Refuses an event whose body has been deleted.
     """

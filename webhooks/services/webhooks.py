@@ -60,7 +60,8 @@ def register(
     project_ids: Sequence[int] | None = None,
     at: datetime,
 ) -> tuple[Webhook, str]:
-    """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community.
+    """Create a webhook (rules 9.4 and 1.25). Returns it with its signing secret. Refuses the 21st of a
+    community.
 
     With `project_ids`, the webhook receives events about projects only for these projects.
     """
@@ -155,7 +156,10 @@ def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -
 def rotate_secret(
     *, actor: Actor | None, community_id: int, webhook_id: int, at: datetime
 ) -> tuple[Webhook, str]:
-    """Create a new signing secret. The old one also signs for 24 hours, or until the next rotation."""
+    """Create a new signing secret (rule 9.3).
+
+    The old one also signs for 24 hours, or until the next rotation.
+    """
     webhook = _locked(community_id, webhook_id)
     before: history.Shown = {"secret_prefix": webhook.secret_prefix}
     secret = signatures.new_secret()

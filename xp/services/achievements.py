@@ -21,7 +21,7 @@ from xp.models import Achievement, EarnedAchievement, default_name
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
 ASSIGNED_NUMBERS_END = 2**53
 # The number of newest achievements that are read of each member: in lists, the leaderboard and events, and of
-# a single member.
+# a single member (rule 1.48).
 MOST_IN_LISTS, MOST_OF_ONE = 20, 1_000
 
 # Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this

@@ -17,7 +17,7 @@ from xp.services import ledger
 
 @in_transaction
 def award_by_hand(*, actor: Actor, member_id: int, amount: int, note: str | None, at: datetime) -> XpEntry:
-    """Give a member XP, or take it if `amount` is negative. The entry records the user who did it.
+    """Give a member XP, or take it if `amount` is negative (rule 8.6). The entry records the user who did it.
 
     Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
     has XP switched off. Raises `ActorGone` if the actor's user has been erased or merged.

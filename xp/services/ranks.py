@@ -61,7 +61,7 @@ def member_ids(board: Board, offset: int, length: int) -> list[int]:
 
 
 def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
-    """The rank that each amount of XP has on a board: 1 plus the number of members with more XP.
+    """The rank that each amount of XP has on a board: 1 plus the number of members with more XP (rule 8.9).
 
     One statement reads the index down to the smallest amount, and counts the members between neighbouring
     amounts.

@@ -55,7 +55,7 @@ overview.describe(GRANT, "Role that somebody earned", _names_of)
 
 @in_transaction
 def put_waiting(*, at: datetime) -> int:
-    """Put the waiting roles into the outbox, for members whose community is connected.
+    """Put the waiting roles into the outbox, for members whose community is connected (rule 8.14).
 
     Returns the number of roles. Roles that are in the outbox already do not change. Roles of people who had
     left the server are requested again once the platform lists them there.

@@ -59,7 +59,7 @@ from surveys.engine.script import (
     Violation,
 )
 
-MAX_BLOCKS = 200
+MAX_BLOCKS = 200  # rule 3.36
 MAX_OUTRO_BLOCKS = 4
 MAX_IGNORED = 1_000  # paths of unknown fields that are collected
 # Word for word as rule 3.28 gives it, without the full stop of our other messages.

@@ -177,7 +177,7 @@ def insert(
 
 @in_transaction
 def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], at: datetime) -> Project:
-    """Change the submitted fields; a submitted group changes only the fields that it contains.
+    """Change the submitted fields; a submitted group changes only the fields that it contains (rule 1.42).
 
     Refuses another privacy mode once there are responses, other scoring while active, premium fields on the
     basic tier, and broken rules.
@@ -283,7 +283,7 @@ def server_faults(
 
 
 def require_post_channel(project: Project) -> None:
-    """Refuse delivery by chat without a channel for the invitation."""
+    """Refuse delivery by chat without a channel for the invitation (rule 2.6)."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     invitation = (project.delivery or {}).get("invitation") or {}
@@ -307,7 +307,7 @@ def require_chat_platform(project: Project) -> None:
 
 
 def _change_privacy(project: Project, *, at: datetime) -> None:
-    """Delete conversations without answers, because they began under other rules.
+    """Delete conversations without answers, because they began in another privacy mode (rule 1.43).
 
     Refuses if there are responses.
     """
@@ -366,7 +366,7 @@ def _settle_scoring(
 
 @in_transaction
 def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Delete a project with its script, conversations and answers. Refuses an active project."""
+    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project."""
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     require_inactive(project, at=at)

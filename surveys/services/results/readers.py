@@ -31,7 +31,7 @@ def read(
     segment_by: int | str | None = None,
     at: datetime,
 ) -> Figures | ResultsCount | SharedResults:
-    """The results that a reader may see.
+    """The results that a reader may see (rule 6.57).
 
     Readers who may not read single responses get aggregates over the whole project. On anonymous projects
     these are the shared results; on others they contain no texts. Scores and calculated results are counted

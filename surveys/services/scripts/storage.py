@@ -327,7 +327,8 @@ def _update(model: type[models.Model], rows: list[Row]) -> None:
 
 
 def _remove(project_id: int, *, blocks: Collection[int], options: Collection[int]) -> None:
-    """Archive the rows that have answers, and delete the rest. Options are treated like their block.
+    """Archive the rows that have answers, and delete the rest (rule 2.13). Options are treated like their
+    block.
 
     Raises Conflict if the removed rows of the project would take more than MAX_REMOVED.
     """
