@@ -103,7 +103,7 @@ def forget_old_drafts(**_later: object) -> None:
 
 @worker_shutting_down.connect
 def give_back_jobs(**_: object) -> None:
-    """Give back the leases when a worker shuts down, so that other workers need not wait until they
-    expire.
+    """Give back the leases when a worker shuts down, so that other workers need not wait until they expire
+    (rule 12.5).
     """
     jobs.give_back(at=timezone.now())

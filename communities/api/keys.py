@@ -223,5 +223,6 @@ class KeyViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(actor=self.actor, community_id=self.actor.community_id, key_id=key_id, at=self.at)
-        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
+        # So that the change is effective here at once even while Redis is down
+        transaction.on_commit(caller_cache.clear)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""The form of a new API key: what it is for, what it may do, how long it works."""
+"""The form of a new API key: its purpose, its rights, and its lifetime."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class NewKeyForm(TicketForm):
 
     @property
     def expires_at(self) -> datetime | None:
-        """When the key of a valid form ends; None for a key without an end."""
+        """When the key of a valid form expires; None for a key without expiry."""
         lifetime = self.cleaned_data["lifetime"]
         if lifetime == NEVER:
             return None

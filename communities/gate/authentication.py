@@ -117,7 +117,7 @@ caller_cache = CallerCache()
 
 
 def authenticate(key: str | None, *, at: datetime) -> Caller:
-    """Return the caller of an API key.
+    """Return the caller of an API key (rule 11.11).
 
     Raises MissingApiKey if there is none, and InvalidApiKey if it is unknown, revoked or expired, or if its
     maker has left the community.

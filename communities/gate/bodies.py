@@ -1,6 +1,6 @@
 """Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
-Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
+Refuses values that PostgreSQL or other JSON readers cannot store, by the name of their field. These are null
 characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
 """
 
@@ -59,18 +59,18 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class TooLarge(Refusal):
-    """The body is larger than `MAX_BODY`."""
+    """The body is larger than `MAX_BODY` (rule 11.12)."""
 
 
 class NotJson(Refusal):
-    """The body has another media type, or is compressed."""
+    """The body has another media type, or is compressed (rule 11.12)."""
 
 
 def limit(path: str, *, size: int) -> int:
     """The largest allowed body in bytes at this address: for the interface and the admin, or a page.
 
     A view whose body may be lines allows more. That view is looked up only if the body is larger than other
-    bodies may be: `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
     """
     if not path.startswith(_PATHS_OF_LARGE_BODIES):
         return MAX_FORM
@@ -154,7 +154,7 @@ def _require_uncompressed(content_encoding: str) -> None:
 
 
 def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
-    """Return the JSON object in a body; an empty object if there is no body.
+    """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
     a body that may have more than `max_values`, before any value is built.

@@ -84,7 +84,9 @@ class RateLimited(Refusal):
 
 
 def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500."""
+    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500 (rule
+    11.13).
+    """
     refusal = _as_refusal(error)
     if refusal is None or isinstance(error, IntegrityError):
         # An integrity error is expected only in a race with a deletion; if it recurs, it is a bug.

@@ -125,7 +125,8 @@ class StrictListField(serializers.ListField):
 
 
 class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
-    """The query parameters `<field's name>.<name>`, by their names. Only queries can have such a field.
+    """The query parameters `<field's name>.<name>`, by their names (rule 11.28). Only queries can have such a
+    field.
 
     Their number is checked before any of them is read. `problem` returns the fault of one parameter.
     """
@@ -159,7 +160,7 @@ class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
-    """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped.
+    """A time with its offset in ISO 8601, as UTC (rule 1.4). Fractions of a second are dropped.
 
     Its year in UTC is between 1970 and 9999. `t` and `z` may be in lower case.
     """

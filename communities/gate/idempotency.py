@@ -76,7 +76,7 @@ def once(
 
     `prepare` does work that must not happen inside a transaction, such as waiting for a model. It is called
     with the view and the request's claim before the claim is taken, and the handler gets its result as the
-    argument `prepared`. It runs also for replays and for a second request with the same claim, so it checks
+    argument `prepared`. It runs also for replays and for a second request with the same claim. So it checks
     `is_settled` before it does anything costly, and joins work that has begun with the claim.
     """
     if handler is not None:

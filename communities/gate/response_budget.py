@@ -42,7 +42,7 @@ return total < tonumber(ARGV[2]) and 1 or 0
 
 
 class ResponseBudget:
-    """The budgets of all API keys, as this process knows them."""
+    """The budgets of all API keys, as this process knows them (rule 11.25)."""
 
     def __init__(self) -> None:
         self._uncounted: LRUCache[int, int] = LRUCache(MAX_KEYS)

@@ -4,8 +4,8 @@ server.
 For API keys the same round trip reads the version of the community's keys (`ground.key_versions`).
 
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
-down, requests are let through (rule 11.20), and Redis is not tried again for some seconds, so that
-requests do not wait for it.
+down, requests are let through (rule 11.20). Redis is then not tried again for some seconds, so that requests
+do not wait for it.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def _name_of_key(api_key_id: int) -> str:
 
 
 def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance:
-    """Count one request of a key. The allowance contains the version of the community's keys."""
+    """Count one request of a key (rule 11.16). The allowance contains the version of the community's keys."""
     names = _name_of_key(api_key_id), key_versions.name_of(community_id)
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
 
@@ -294,7 +294,7 @@ def hashed(text: str) -> str:
 
 
 def take_for_address(request: HttpRequest) -> Allowance:
-    """Count a request without a valid key under its client's address."""
+    """Count a request without a valid key under its client's address (rule 11.19)."""
     return take(f"colloquy:rate:address:{address_of(request)}", REQUESTS_PER_MINUTE_WITHOUT_KEY)
 
 

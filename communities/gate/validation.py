@@ -78,7 +78,7 @@ def serializer_violations(serializer: serializers.Serializer[Any]) -> list[Viola
 
 
 def field_violation(path: str, code: str, words: str) -> ViolationJson:
-    """Return a violation whose message is the field's name and then `words`.
+    """Return a violation whose message is the field's name and then `words` (rule 11.7).
 
     Words that begin with a capital letter are a whole sentence, and stay unchanged.
     """
@@ -131,7 +131,7 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
 
 
 def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of sent fields that the serializer does not know, at any depth.
+    """Yield the paths of sent fields that the serializer does not know, at any depth (rule 11.2).
 
     A serializer class may set `accepted_and_ignored`: names of read-only fields that it does not declare.
     """

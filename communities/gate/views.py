@@ -55,14 +55,14 @@ class NoParameters(serializers.Serializer[Any]):
 class CommunityViewSet(viewsets.ViewSet):
     """Base class of the interface's views.
 
-    An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
-    service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
-    `project.list`, and `least_role` gives the role that each action needs. `of_conversations` lists the
-    actions that a key of that scope may use. `with_query` lists the writes that
-    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`), and
-    `with_decimals` those that receive numbers with a point as Decimals, with every digit that was sent;
-    `reads_conflict` makes the OpenAPI description say that reading may be refused because of the object's
-    state. Actions raise refusals.
+    An action gets the request and the values in the path. It reads its input with `read` and `query`, calls
+    one service and returns a DRF `Response` with plain data. `noun` names the object of the viewset, as in
+    `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
+    actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
+    `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_decimals` lists the
+    writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
+    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
+    refusals.
     """
 
     noun: ClassVar[str]
@@ -199,10 +199,9 @@ class CommunityViewSet(viewsets.ViewSet):
         return cast(dict[str, Any], serializer.validated_data)
 
     def elements(self, *, most: int) -> Iterable[Element]:
-        """The objects that were sent as lines, or in `data` of a JSON object. Only for actions in
-        `with_lines`.
+        """The objects that were sent as lines, or in `data` of a JSON object.
 
-        Raises TooManyElements for more than `most`.
+        Only for actions in `with_lines`. Raises TooManyElements for more than `most`.
         """
         parse = bodies.parse_lines if bodies.has_lines(self.request) else bodies.parse_elements
         return parse(self.raw_body, most=most)

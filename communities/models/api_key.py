@@ -13,7 +13,10 @@ from communities.models.user import User
 
 
 class ApiKey(models.Model):
-    """A community's API key. Only SHA-256 digests are stored; a rotated key keeps its old one for a day."""
+    """A community's API key.
+
+    Only SHA-256 digests are stored; a rotated key keeps its old digest for a day.
+    """
 
     class Restriction(models.TextChoices):
         CREATOR = "creator"

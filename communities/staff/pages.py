@@ -26,7 +26,7 @@ class Nav(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A page at `/admin/<name>/`, for superusers alone."""
+    """A page at `/admin/<name>/`, only for superusers."""
 
     name: str
     nav: Nav
@@ -41,7 +41,7 @@ site_pages: list[SitePage] = []
 
 
 def superusers_page(name: str, nav: Nav) -> Callable[[View], View]:
-    """Add a page for superusers to the site. To others it looks absent. A decorator."""
+    """Add a page for superusers to the site. For other users it looks absent. A decorator."""
 
     def added(view: View) -> View:
         @wraps(view)

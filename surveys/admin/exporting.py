@@ -77,8 +77,8 @@ class FileChoice:
 def choice_of(query: QueryDict) -> FileChoice | None:
     """The requested file; None for a file that no page offers.
 
-    Raises InvalidRequest for combinations that the form allows but no file supports: a row for each answer in
-    an SPSS file, or with marks of missing answers.
+    Raises InvalidRequest for two combinations that the form allows but no file supports: an SPSS file with a
+    row for each answer, and marks of missing answers with a row for each answer.
     """
     choice = FileChoice(
         format=query.get("format", "csv"),

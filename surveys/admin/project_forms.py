@@ -1,7 +1,7 @@
 """The base of the forms with which staff change a project.
 
 A form's fields are fields of the contract, by their paths (rule 1.37). The submitted values are compared with
-the values that the sender saw, and only the sender's changes are written: two people who change different
+the values that the sender saw, and only the sender's changes are written. So two people who change different
 fields do not overwrite each other. The API's rules apply to the values (`ProjectIn`), and the API's service
 writes them.
 """

@@ -1,7 +1,7 @@
-"""Actions on selected projects: close, clone, delete, restore. Pages ask for confirmation first, and describe
-the consequences.
+"""Actions on selected projects: close, clone, delete, restore.
 
-The list sends the ids of its ticked rows as `id`; the header of a project sends one, with `from=project`.
+Pages ask for confirmation first, and describe the consequences. The list sends the ids of its ticked rows as
+`id`; the header of a project sends one, with `from=project`.
 """
 
 from __future__ import annotations

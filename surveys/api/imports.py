@@ -297,11 +297,11 @@ def options_of(query: Mapping[str, Any]) -> ImportOptions:
 
 
 def read(parse: Callable[..., Iterable[Element]], options: ImportOptions) -> Batch:
-    """Read the responses of a body. Raises InvalidRequest for no responses, or for more than the options
-    allow.
+    """Read the responses of a body.
 
-    `parse` returns at most the requested number of elements, or raises TooManyElements. Reading stops as soon
-    as there are enough violations for a refusal.
+    Raises InvalidRequest for no responses, or for more than the options allow. `parse` returns at most the
+    requested number of elements, or raises TooManyElements. Reading stops as soon as there are enough
+    violations for a refusal.
     """
     batch, ignored, count, answers = Batch(), dict[str, None](), 0, 0
     for element in _parsed(parse, options):

@@ -251,11 +251,11 @@ _CHANGES = OpenApiExample(
 
 
 def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport | None:
-    """Read the responses and walk the script with them, before the transaction. None if there is nothing to
-    do.
+    """Read the responses and walk the script with them, before the transaction.
 
-    Conditions that depend on stored responses are not checked here; otherwise a second request with the same
-    claim could be refused because of the responses that the first has just stored.
+    None if there is nothing to do. Conditions that depend on stored responses are not checked here. Otherwise
+    a second request with the same claim could be refused because of the responses that the first has just
+    stored.
     """
     if is_settled(claim, at=view.at):
         return None

@@ -53,10 +53,10 @@ class Past:
 
 
 def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> Past:
-    """The last past steps before the step `before`, or the latest. For a poll only the first `count` steps
-    are drawn.
+    """The last past steps before the step `before`, or the latest.
 
-    Other steps are drawn on request, and are neither filled in nor rendered until then.
+    For a poll only the first `count` steps are drawn. Other steps are drawn on request, and are neither
+    filled in nor rendered until then.
     """
     count = view.past_count if count is None else count
     end = count if before is None else max(1, min(before, count))

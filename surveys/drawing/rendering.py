@@ -17,8 +17,8 @@ from surveys.drawing.words import WORDS
 class Handover:
     """The frame's message about the visit to the script of the surrounding site.
 
-    `token` is the text that this script should store until `until`, in seconds since the epoch; empty if the
-    script has it already, or if the cookie is enough. `known_by` says how the visitor was recognised:
+    `token` is the text that this script should store until `until`, in seconds since the epoch. It is empty
+    if the script has it already, or if the cookie is enough. `known_by` says how the visitor was recognised:
     `cookie`, `token`, or empty for a new visitor.
     """
 

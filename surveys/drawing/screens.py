@@ -168,10 +168,10 @@ def first(
     has_traps: bool = False,
     ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The first step after the steps that are answered `ahead`. It says when the project closes
-    automatically.
+    """The first step after the steps that are answered `ahead`.
 
-    A poll's page shows its question together with the texts before it.
+    It says when the project closes automatically. A poll's page shows its question together with the texts
+    before it.
     """
     view = at_first(view)
     if view.step is None:
@@ -215,10 +215,10 @@ def step(
     past_change: PastChange = PastChange.REPLACED,
     ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The current step. Its control contains the value that was `typed`, else the earlier answer, else an
-    answer `ahead`.
+    """The current step.
 
-    The first step says when the project closes automatically, also to returning visitors.
+    Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
+    first step says when the project closes automatically, also to returning visitors.
     """
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)

@@ -47,7 +47,7 @@ class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
     The interface of the page is English. `text_attributes` belong to the elements with texts of the author or
-    a respondent: their `lang` is the language of the script, and empty if no language was chosen. Then screen
+    a respondent. Their `lang` is the language of the script, and empty if no language was chosen. Then screen
     readers read numbers in English, the language `lang`.
     """
 

@@ -66,7 +66,7 @@ def summarize(
     """All statistics of a block; null for those that its type does not have.
 
     `removed` are its removed options. For a segment, `groups` are the segment's and `all_groups` those of all
-    answers: every segment then has the same entries, so that segments can be compared.
+    answers. Every segment then has the same entries, so that segments can be compared.
     """
     if all_groups is None:
         all_groups = groups

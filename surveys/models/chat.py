@@ -44,7 +44,7 @@ class PublicMessage(ChatPost):
     """The message of a project on the chat platform: its invitation, and on a poll the poll itself.
 
     `revision` is the revision of the script that it shows. `times_asked` counts the requests for a post, by
-    opening the project or by “Post again”: a message that is found deleted stays deleted only if there was no
+    opening the project or by “Post again”. A message that is found deleted stays deleted only if there was no
     request since the worker read the row. `recounts` counts the changes of votes while the project was
     closed, until all its messages show them.
     """

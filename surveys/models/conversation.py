@@ -99,9 +99,9 @@ class Conversation(models.Model):
                 name="conversation_by_completion",
             ),
             # The next two list and count responses without reading the rows. `updated_at` changes with every
-            # answer, so PostgreSQL writes all index entries of the row again each time: 0.05 to 0.1 ms of 3
-            # ms of CPU for an answer, and 2.5 instead of 1.6 kB of WAL. Without it, the filter reads a whole
-            # project: 0.3 s of CPU for a million responses.
+            # answer, so PostgreSQL writes all index entries of the row again each time. That costs 0.05 to
+            # 0.1 ms of 3 ms of CPU for an answer, and 2.5 instead of 1.6 kB of WAL. Without it, the filter
+            # reads a whole project: 0.3 s of CPU for a million responses.
             models.Index(
                 fields=["project", "updated_at", "id"],
                 include=["completed_at"],
@@ -170,8 +170,8 @@ class Completion(models.Model):
     `respondent` is a hash, keyed with a secret that is not in the database. The table has no times and no
     sequence (rules 7.5 and 7.6). `completions` is compared with the limit; `last_session` never decreases.
 
-    On anonymous projects it is a hash of one completion, with one row for each (rule 7.10); a row of the
-    respondent may exist for completions from before the project was anonymous in this way.
+    On anonymous projects it is a hash of one completion, with one row for each (rule 7.10). A row of the
+    respondent may exist too, for completions from before this was stored in this way.
     """
 
     pk = models.CompositePrimaryKey("project_id", "respondent")

@@ -12,7 +12,7 @@ from surveys.models.project import Project
 class Generation(Job):
     """One request for a script. The row is deleted once the result is delivered, or 10 minutes after the end.
 
-    `project` is null while the request waits: the project is created together with its script, or without one
+    `project` is null while the request waits. The project is created together with its script, or without one
     when the wait is over, and is set here only then. `claim` is the hashed idempotency key, so that a retry
     waits for the same work and pays once. `fingerprint` is the hash of that request. For a script that is
     written into a user's draft it identifies the project instead (`services/draft_generation`), and

@@ -10,8 +10,8 @@ from surveys.models.project import Project
 class ShownFigures(models.Model):
     """The figures that people who may not read single responses see, until enough other responses differ.
 
-    `sealed` is encrypted with a key that is not in the database: the difference to the stored answers would
-    reveal the answers of the last few people. See `surveys.services.results.steps`.
+    `sealed` is encrypted with a key that is not in the database. Otherwise the difference to the stored
+    answers would reveal the answers of the last few people. See `surveys.services.results.steps`.
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")

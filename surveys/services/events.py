@@ -145,7 +145,10 @@ def members_updated(
 
 
 def member_erased(*, community_id: int, member_id: int, at: datetime) -> None:
-    """Emit an event with the id of a member whose data was erased. The event contains no name of a person."""
+    """Emit an event with the id of a member whose data was erased (rule 7.19).
+
+    The event contains no name of a person.
+    """
     outbox.emit(
         community_id=community_id,
         type=EventType.MEMBER_ERASED,

@@ -114,10 +114,10 @@ def are_posted(projects: Collection[Project]) -> bool:
 
 
 def ask(project: Project, *, at: datetime) -> None:
-    """Request that the message of a project is posted, or updated. Call this in the transaction of the
-    change.
+    """Request that the message of a project is posted, or updated.
 
-    While the community is not connected, the task is blocked until it is.
+    Call this in the transaction of the change. While the community is not connected, the task is blocked
+    until it is.
     """
     channel_id = channel_of(project)
     if not channel_id and not PublicMessage.objects.filter(pk=project.pk).exists():
@@ -130,10 +130,9 @@ def ask(project: Project, *, at: datetime) -> None:
 
 
 def note_recount(*, project_id: int) -> None:
-    """Request a comparison of the messages of a closed project, because its votes have changed. Call this in
-    the transaction of the change.
+    """Request a comparison of the messages of a closed project, because its votes have changed.
 
-    While a project is open, its message is compared periodically.
+    Call this in the transaction of the change. While a project is open, its message is compared periodically.
     """
     with prepared() as cursor:
         cursor.execute(_NOTE_RECOUNT, [project_id])
@@ -193,11 +192,10 @@ def ask_for_outdated_summaries(*, at: datetime) -> int:
 
 
 def ask_for_outdated(*, at: datetime) -> int:
-    """Request changes of the messages that do not show the latest votes or wording. Returns the number of
-    messages.
+    """Request changes of the messages that do not show the latest votes or wording.
 
-    The comparison uses sums that every vote changes anyway, so a vote costs nothing extra for its message.
-    The outbox sends posts, roles and answers before these requests.
+    Returns the number of messages. The comparison uses sums that every vote changes anyway, so a vote costs
+    nothing extra for its message. The outbox sends posts, roles and answers before these requests.
     """
     with prepared() as cursor:
         cursor.execute(_SETTLE)

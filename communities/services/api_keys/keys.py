@@ -43,7 +43,8 @@ def create_key(
     scope: str = ApiKey.Scope.ALL,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
+    """Create a key of this user, and return it with its secret (rule 1.25). Without an `actor` a command
+    creates it.
 
     Its owner gets a mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
     """

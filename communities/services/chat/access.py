@@ -1,9 +1,9 @@
 """Tasks that the platform refused because the bot lacks access, and their retries.
 
 A refused task is blocked: it has no due time, so it costs no requests while the bot is absent. Each task and
-each check of the connection that succeeds makes blocked tasks due again: at once if the platform or an admin
-reports a change, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. The platform counts refused
-requests against the bot, so a channel that stays closed must cost few requests.
+each check of the connection that succeeds makes blocked tasks due again. They are due at once if the platform
+or an admin reports a change, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. The platform
+counts refused requests against the bot, so a channel that stays closed must cost few requests.
 """
 
 from __future__ import annotations

@@ -79,10 +79,10 @@ def install_url(*, community_id: int) -> str:
 
 
 def note_added(*, community_id: int, at: datetime) -> None:
-    """Request a check of a server soon. The platform reports that the bot was added to the server, perhaps
-    again.
+    """Request a check of a server soon.
 
-    The commands are registered again, and refused tasks are retried. Does nothing for unknown servers.
+    The platform reports that the bot was added to the server, perhaps again. The commands are registered
+    again, and refused tasks are retried. Does nothing for unknown servers.
     """
     ChatInstallation.objects.filter(community_id=community_id).update(commands="")
     access.expect(community_id=community_id)

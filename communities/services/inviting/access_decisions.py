@@ -83,7 +83,7 @@ def merged(own: Member, other: Member, *, user_ids: Collection[int]) -> Merged:
     """The higher access of two memberships of one person, or the access of the one that has not ended.
 
     Access that staff have taken from one of them stays taken, unless staff have since given access to the
-    other one: a second account undoes neither a removal nor a demotion. `user_ids` are the accounts of the
+    other one. So a second account undoes neither a removal nor a demotion. `user_ids` are the accounts of the
     person.
     """
     of_own, of_other = (decisions_about(each, own_user_ids=user_ids) for each in (own, other))

@@ -67,9 +67,9 @@ def invite(
     """Invite an address to the actor's community; an earlier open invitation of the address ends.
 
     `member_id` is a member without an account; the reader of the mail is this member. Raises NoSuchMember.
-    Refuses all but admins, access above their own (Forbidden), members who have an account (Conflict), an
-    address that no mail can be sent to or that wants none (Conflict), more than MAX_MAILS in PERIOD, and more
-    than the community may write to unconfirmed addresses in a day (Conflict).
+    Refuses all but admins, and access above their own (Forbidden). Refuses (Conflict) members who have an
+    account, and an address that wants no mail or that no mail can be sent to. Refuses (Conflict) more than
+    MAX_MAILS in PERIOD, and more mails to unconfirmed addresses than the community may write in a day.
     """
     (invitation,) = _invite(actor, [email], access, at=at, name=name, member_id=member_id)
     return invitation
@@ -224,9 +224,9 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 
     Nobody gets anything before that. The database refuses a known member who has an account (a trigger), and
     the locked user gets no account until the transaction ends. Raises NoSuchInvitation and InvitationOver.
-    Refuses (Conflict) an invitation for a known member who has since found another way to sign in: a reader
-    of the mail must not get access to the member's account. Refuses (Forbidden) if staff have removed the
-    user, or a member who has the address, since the invitation was sent.
+    Refuses (Conflict) an invitation for a known member who has since found another way to sign in, because a
+    reader of the mail must not get access to the member's account. Refuses (Forbidden) if staff have removed
+    the user, or a member who has the address, since the invitation was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()
@@ -272,8 +272,8 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
 def access_given(invitation: Invitation, member: Member) -> str:
     """The access that an invitation gives to a member whom the community already knows.
 
-    It is no more than the member's own if the invitation is for this member, who had the access when invited,
-    or if staff have changed their access since it was sent.
+    It is no more than the member's own in two cases: the invitation is for this member, who had the access
+    when invited, or staff have changed their access since it was sent.
     """
     changed_at = access_decisions.decisions_about(member).changed_at
     has_changed = changed_at is not None and changed_at > invitation.sent_at

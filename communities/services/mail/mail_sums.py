@@ -35,10 +35,10 @@ _LOCK = """
 
 @in_transaction
 def take(*, community_id: int, wanted: int, at: datetime) -> None:
-    """Count this number of further mails to unconfirmed addresses. Refuses (Conflict) all of them if there
-    are too many.
+    """Count this number of further mails to unconfirmed addresses.
 
-    The row stays locked until the transaction ends, so that two transactions cannot exceed the sum together.
+    Refuses (Conflict) all of them if there are too many. The row stays locked until the transaction ends, so
+    that two transactions cannot exceed the sum together.
     """
     if not wanted:
         return

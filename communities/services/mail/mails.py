@@ -127,8 +127,8 @@ def write(
 ) -> Mail:
     """Write a mail into the outbox. It is sent after the caller's transaction has committed.
 
-    A mail without consent is one of the mails to unconfirmed addresses that its community may write in a day,
-    and is refused (Conflict) if there are too many. `is_counted` means that the caller has counted the mail,
+    A mail without consent counts as a mail to an unconfirmed address, and is refused (Conflict) if its
+    community has written too many of these in a day. `is_counted` means that the caller has counted the mail,
     or knows that the reader's account has confirmed the address.
     """
     key, address_hash = uuid.uuid4(), ""
@@ -155,10 +155,10 @@ def write(
 def send_due(*, at: datetime) -> int:
     """Send mails that are due, for about a minute; returns the number of sent mails.
 
-    Each worker leases one mail at a time. So a mail is sent once, unless its worker dies after sending it, or
-    its server takes longer than LEASE: then another worker sends it again. If unsent mails may remain,
-    another task is woken. A mail that cannot be sent because of its own content is given up, and the others
-    continue.
+    Each worker leases one mail at a time. So a mail is sent once. There are two exceptions: its worker dies
+    after sending it, or its server takes longer than LEASE. Then another worker sends it again. If unsent
+    mails may remain, another task is woken. A mail that cannot be sent because of its own content is given
+    up, and the others continue.
     """
     sent, began = 0, time.monotonic()
     connection = django_mail.get_connection()

@@ -172,7 +172,7 @@ def join_written(
     *, user_id: int, at: datetime, community_id: int | None = None, rounded_to: Rounding | None = None
 ) -> None:
     """Join to a person the entries of all communities, or of only this one, for the accounts that they have
-    proven.
+    proven (rule 7.24).
 
     Each entry is joined in a transaction of its own. An entry that cannot be joined now waits for the next
     sign-in. `rounded_to` is for people who open an anonymous project: no stored time is more precise.
@@ -224,10 +224,10 @@ def has_acted(*, user_id: int) -> bool:
 
 
 def known_to(*, community_id: int) -> Q:
-    """The identities of its members that a community may know (rule 7.29).
+    """The identities of its members that a community may know (rules 7.28 and 7.29).
 
-    These are the entries of the community itself, external ids included, and the accounts with which people
-    sign in on the platforms that the community asks about.
+    These are the entries of the community itself, external ids included. They are also the accounts with
+    which people sign in on the platforms that the community asks about.
     """
     return Q(community_id=community_id) | Q(
         community__isnull=True, provider__in=asked_about(community_id=community_id)

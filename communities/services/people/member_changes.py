@@ -65,10 +65,9 @@ def announce(*, at: datetime, member_ids: Collection[int] = (), user_ids: Collec
 
 
 def announce_due(*, at: datetime) -> int:
-    """Write the events of all changes that are due and not announced yet. Returns the number of changed
-    members.
+    """Write the events of all changes that are due and not announced yet.
 
-    Runs may overlap: each skips the rows that another run has locked.
+    Returns the number of changed members. Runs may overlap: each skips the rows that another run has locked.
     """
     announced = 0
     while True:

@@ -374,10 +374,10 @@ def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Seq
 
 
 def keep_members(*, member_ids: Collection[int]) -> Mapping[int, int]:
-    """Protect present members from being erased or merged until the transaction ends. Respondents do not wait
-    for this lock.
+    """Protect present members from being erased or merged until the transaction ends.
 
-    Returns the members who still exist, with their users: a merge may have given a member another user.
+    Respondents do not wait for this lock. Returns the members who still exist, with their users: a merge may
+    have given a member another user.
     """
     with prepared() as cursor:
         cursor.execute(

@@ -254,11 +254,10 @@ def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -
 
 @in_transaction
 def change_email(*, actor: Actor, member_id: int, email: str, at: datetime) -> Member:
-    """Change the address at which staff write to a present member; an empty text removes it. Raises
-    NoSuchMember.
+    """Change the address at which staff write to a present member; an empty text removes it.
 
-    Refuses (Conflict) a member who has left, and an address that no mail can be sent to. The audit trail
-    records that the address changed, without the address.
+    Raises NoSuchMember. Refuses (Conflict) a member who has left, and an address that no mail can be sent to.
+    The audit trail records that the address changed, without the address.
     """
     mails.require_sendable(email, field="email")
     member = _lock(actor.community_id, member_id)

@@ -185,8 +185,8 @@ def lock(*, community_id: int, member_id: int) -> None:
 def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
     """Remove a person from the audit trail of their community, and return their pseudonym in it.
 
-    The pseudonym is blank for people who never were staff there (rule 7.20): the trail does not show it, and
-    the caller does not say so by `acted_as_staff`. Call this before `erase_member`.
+    The pseudonym is blank for people who never were staff there (rule 7.20): neither the trail nor the caller
+    (`acted_as_staff`) says that they were. Call this before `erase_member`.
     """
     community_id, member_id = person.community_id, person.member_id
     own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
@@ -203,7 +203,7 @@ def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """Delete a member with their API keys and with the community's external ids for them.
 
-    A row without the person remains for some weeks for each sent mail; otherwise an address would get more
+    A row without the person remains for some weeks for each sent mail. Otherwise an address would get more
     mails after it is written down for a new member. Other apps must have deleted their data about the member
     before. The user remains: see `erase_user`.
     """
@@ -248,10 +248,10 @@ def erase_user(*, user_id: int) -> bool:
     """Delete a user with their accounts on other platforms. Returns False if the user is still needed.
 
     A user is needed as a member of any community, present or not, as the creator of an API key or of a
-    community, while a community has an external id for them, and as staff or for an entry in the admin's
-    log. People who can sign in without another site, by an e-mail address, a password or a passkey, keep
-    their account until they erase it themselves (`give_up_account`). Other apps must check their own tables
-    before.
+    community, as staff, or for an entry in the admin's log. A user is also needed while a community has an
+    external id for them. People who can sign in without another site, by an e-mail address, a password or a
+    passkey, keep their account until they erase it themselves (`give_up_account`). Other apps must check
+    their own tables before.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -1,6 +1,6 @@
 """Members as the chat platform lists them: the people in a community's server, and their roles.
 
-Our bot asks the platform if it is in the server; otherwise the person's own token is used. Never call this
+In servers with our bot, the bot asks the platform; elsewhere the person's own token is used. Never call this
 inside a transaction. A member who is no longer in the server has left; a member who returns is present again,
 with their earlier access. People who left in another way stay away, and so does an erased member until they
 sign in again or act in the server's chat. Members whom the platform never listed, such as members whom staff
@@ -117,11 +117,10 @@ def note_gone(
 
 
 def refresh_at_sign_in(*, identity_id: int, user_id: int, at: datetime) -> list[int]:
-    """Refresh an active person in the communities whose server they are in. Returns the ids of these
-    communities.
+    """Refresh an active person in the communities whose server they are in.
 
-    Stops after some seconds, and leaves the other communities to the worker. If the platform does not answer,
-    the sign-in continues without it.
+    Returns the ids of these communities. Stops after some seconds, and leaves the other communities to the
+    worker. If the platform does not answer, the sign-in continues without it.
     """
     began = time.monotonic()
     refreshed: list[int] = []

@@ -1,7 +1,7 @@
 """The signed-in person, read for the pages on which people answer.
 
-Django would read the session, then the user, and this app the membership: three statements built by the ORM,
-which took 2.6 ms of CPU in addition to the 3.1 ms of the page. This is one prepared statement. It accepts
+Django would read the session and then the user, and this app the membership. These three statements of the
+ORM took 2.6 ms of CPU in addition to the 3.1 ms of the page. This is one prepared statement. It accepts
 exactly the sessions that Django accepts (`django.contrib.auth.get_user`).
 """
 

@@ -73,11 +73,10 @@ def check_address(address: str) -> None:
 
 
 def want(*, community_id: int, addresses: Iterable[str | None]) -> None:
-    """Request that a worker fetches the pictures at addresses that were just written. Call this in the
-    transaction that writes the addresses.
+    """Request that a worker fetches the pictures at addresses that were just written.
 
-    A picture that was fetched more than a minute ago is fetched again, in case it has changed. A picture that
-    was given up is tried again.
+    Call this in the transaction that writes the addresses. A picture that was fetched more than a minute ago
+    is fetched again, in case it has changed. A picture that was given up is tried again.
     """
     wanted = sorted({address for address in addresses if address})  # sorted, so that writers do not deadlock
     if not wanted:

@@ -1,7 +1,7 @@
 """Fetching pictures in a worker. No page waits for the code here.
 
-Each community has one picture fetched at a time, and communities take turns, so that slow hosts of one
-community do not delay the pictures of others.
+Each community has one picture fetched at a time, and communities take turns. So slow hosts of one community
+do not delay the pictures of others.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) 
     """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
 
     If enough of the NEWEST members match, only these are returned. Also finds a member by their complete id,
-    and by the id of an account on the chat platform; with `by_all_accounts` also by an external id and by
-    accounts on the other platforms that the community asks about.
+    and by the id of an account on the chat platform. With `by_all_accounts` it also finds them by an external
+    id and by accounts on the other platforms that the community asks about.
     """
     own_id = id_of(term)
     values = {

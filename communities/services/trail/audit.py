@@ -258,7 +258,7 @@ def erase(
     """Remove a person from the community's entries: as the author, and as the object of entries.
 
     What was done, and when, remains. If the person is staff, or ever acted as staff there, all their entries
-    get one new pseudonym, which is returned; it is blank for other people. Nothing connects the pseudonym to
+    get one new pseudonym, which is returned. It is blank for other people. Nothing connects the pseudonym to
     the person: it is random, and only the entries contain it. `user_ids` are the person's user and the users
     merged into it, `key_ids` their API keys. There is no other way to change entries.
     """

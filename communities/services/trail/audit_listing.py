@@ -33,8 +33,8 @@ NO_ENTRY = "There is no such entry."
 class Filters:
     """The entries to show; None and empty values mean all. `since` is inclusive, `until` is not.
 
-    `search` finds entries with words that begin with each of its words: in the names of the author and of the
-    object, the object's id, the prefix of the API key, and the pseudonym of erased staff.
+    `search` finds entries with words that begin with each of its words. It searches the names of the author
+    and of the object, the object's id, the prefix of the API key, and the pseudonym of erased staff.
     """
 
     project_id: int | None = None

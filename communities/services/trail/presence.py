@@ -6,7 +6,7 @@ a superuser without membership. An erasure locks the same row before it removes 
 in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
 
 The lock is `FOR KEY SHARE`. This lock waits only for erasures and merges, and not for changes of the row
-(`FOR NO KEY UPDATE`), so that two admins may change each other at the same time.
+(`FOR NO KEY UPDATE`). So two admins may change each other at the same time.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def require(*, actor: Actor) -> None:
     """Protect the actor from erasure until the transaction ends. Raises ActorGone if there is no such actor.
 
     Use this for rows that name an actor by an id without a foreign key. An entry of the audit trail does not
-    protect these rows: after a merge the entry names the user who remains, and the rows would keep the
+    protect these rows. After a merge the entry names the user who remains, but these rows would keep the
     removed id.
     """
     if not hold(actor=actor):

@@ -4,7 +4,7 @@
     def draft(request, page, body): ...
 
 The view gets the project, opened by the actor, and the body as an object. A lost session is answered with
-401, so that the editor can say so and keep the typed text; 403 and 404 are as in the API.
+401, so that the editor can say so and keep the typed text. 403 and 404 are used as in the API.
 """
 
 from __future__ import annotations

@@ -51,11 +51,10 @@ def _block_or_field(chosen: str) -> int | str:
 
 
 class ResultsForm(forms.Form):
-    """Filters by status, date, channel and fields, and the field to compare by. Days are inclusive, in
-    `zone`.
+    """Filters by status, date, channel and fields, and the field to compare by.
 
-    `fields` are the offered fields, each with values. Fields that only the address names can be chosen too,
-    up to the number that a response can have.
+    Days are inclusive, in `zone`. `fields` are the offered fields, each with values. Fields that only the
+    address names can be chosen too, up to the number that a response can have.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)

@@ -133,11 +133,11 @@ def cards_of(
     is_filtered: bool = False,
     marks_solutions: bool = False,
 ) -> list[StaffCard]:
-    """Return the questions of the script, then removed ones. The `divided_by` question is not compared with
-    itself.
+    """Return the questions of the script, then removed ones.
 
-    With `is_filtered`, a question without answers says that it has none of the selected responses.
-    `marks_solutions` marks the correct answers; only for readers who may know them.
+    The `divided_by` question is not compared with itself. With `is_filtered`, a question without answers says
+    that it has none of the selected responses. `marks_solutions` marks the correct answers; only for readers
+    who may know them.
 
     `texts` are the `open_text` of an analysis, by block id.
     """

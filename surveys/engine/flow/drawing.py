@@ -1,5 +1,6 @@
-"""The drawing of a flow as SVG, down the page. The drawing has classes and no styles: a style sheet defines
-its look.
+"""The drawing of a flow as SVG, down the page.
+
+The drawing has classes and no styles: a style sheet defines its look.
 
     svg = drawing.svg(flow, keys=["a1", "b2"])    each block is a link to #block-<key>
     steps(flow, keys=...)                         the same as a list, for those who do not see it

@@ -27,10 +27,10 @@ END = "End"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A block. `shown` is its condition in words, such as `when membership is Member`, if it has one. Words
-    are cut after `wording.MAX_WORDS` characters.
+    """A block.
 
-    `title` is its chosen name, or else the beginning of its text.
+    `shown` is its condition in words, such as `when membership is Member`, if it has one. Words are cut after
+    `wording.MAX_WORDS` characters. `title` is its chosen name, or else the beginning of its text.
     """
 
     title: str

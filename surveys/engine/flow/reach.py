@@ -101,10 +101,10 @@ def _outcomes(
 
 
 def _evaluations(node: ExpressionNode) -> int:
-    """The work of a node, as counted in WORK. For `in`, each element of a list on the left is searched in the
-    text.
+    """The work of a node, as counted in WORK.
 
-    A search in a text counts by its length: it may compare each place with a long value.
+    For `in`, each element of a list on the left is searched in the text. A search in a text counts by its
+    length: it may compare each place with a long value.
     """
     match node:
         case Comparison("in", Name(), LiteralNode(str(text))):

@@ -17,8 +17,8 @@ _CUSTOM = re.compile(r"<a?:[A-Za-z0-9_]{1,32}:[0-9]{1,20}>")
 _CHARACTER = regex.compile(r"(?![\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{M}])\X")
 _SIGNS = frozenset("©®™")  # ordinary text unless U+FE0F selects the picture
 _AS_TEXT = "\ufe0e"
-# The longest emoji in use (a couple kissing, two skin tones) has 10 code points; without a limit a
-# letter with a thousand accents would count as one character.
+# The longest emoji in use (a couple kissing, two skin tones) has 10 code points. Without a limit, a letter
+# with a thousand accents would count as one character.
 _LONGEST_CHARACTER = 16
 
 

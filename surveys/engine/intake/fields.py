@@ -36,8 +36,8 @@ from surveys.engine.script import (
     WITH_ITEMS,
 )
 
-MAX_OPTIONS = 100
-MAX_PROMPT = 4_000
+MAX_OPTIONS = 100  # rule 3.36
+MAX_PROMPT = 4_000  # rule 3.37, as the next
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)

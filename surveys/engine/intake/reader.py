@@ -6,7 +6,7 @@
     violations = parsed.violations + rules.check(script, block_paths=ordered.block_paths,
                                                  invalid_fields=parsed.invalid_fields, ...)
 
-Reading continues after a violation: an unreadable field gets the empty value of its type, and its path is
+Reading continues after a violation. An unreadable field gets the empty value of its type, and its path is
 added to `invalid_fields`, so that the rules do not report it a second time. Reading ends once there are
 `ENOUGH_VIOLATIONS`; the block that was being read is left out. The length of a list is checked before its
 elements, and no more of them than the limit are read. Options are returned in display order, conditions with
@@ -59,7 +59,7 @@ from surveys.engine.script import (
     Violation,
 )
 
-MAX_BLOCKS = 200
+MAX_BLOCKS = 200  # rule 3.36
 MAX_OUTRO_BLOCKS = 4
 MAX_IGNORED = 1_000  # paths of unknown fields that are collected
 # Word for word as rule 3.28 gives it, without the full stop of our other messages.

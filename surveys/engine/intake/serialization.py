@@ -55,7 +55,7 @@ def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, obj
 
 
 def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
-    """One block with its logic, scores and correct answers, for authors of scripts."""
+    """One block with its logic, scores and correct answers, for authors of scripts (rule 3.3)."""
     correct = block.correct_answer_ids
     return {
         "id": block.id,

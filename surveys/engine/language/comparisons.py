@@ -56,7 +56,7 @@ def of_tree(node: AnyNode) -> Iterator[Comparison[Any]]:
 def with_values(text: str, tree: AnyNode, new_value: Callable[[str, Value], str | None]) -> str:
     """The text with other values in its comparisons, otherwise unchanged.
 
-    `new_value` takes a name, as the text writes it, and the value that it is compared to, and returns the new
+    `new_value` takes a name, as the text writes it, and the value that it is compared to. It returns the new
     text of the value; None leaves it unchanged. A text that becomes much longer than a valid one keeps the
     values at its end, because many long values in many texts would fill the memory.
     """

@@ -88,7 +88,7 @@ def is_reserved(name: str) -> bool:
 
 
 def expression_form(name: str) -> str:
-    """A block's name in the spelling of expressions, which refers to this block only.
+    """A block's name in the spelling of expressions, which refers to this block only (rule 4.19).
 
     Spaces and `-` become `_`; a name that would be read as a position or a variable gets title case; a
     keyword gets title case and parentheses. The two names without such a spelling are `is_reserved`.

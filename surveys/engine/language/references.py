@@ -56,7 +56,7 @@ def resolve(name: str, script: Script) -> int | str | None:
 def check(
     expression: Expression, *, script: Script, at: int, suggestions: int = MAX_SUGGESTIONS
 ) -> list[ReferenceProblem]:
-    """Find the invalid references in the expression of block `at`; each name is reported once.
+    """Find the invalid references in the expression of block `at`; each name is reported once (rule 4.7).
 
     `suggestions` is the number of unknown names for which a similar one is searched.
     """

@@ -155,7 +155,7 @@ def _forms(value: Value, number: Decimal | None) -> Iterator[Decimal | str]:
 
 
 def is_true(value: Value | Operand) -> bool:
-    """Whether a value by itself is a true condition: it exists and is not empty, 0 or false.
+    """Whether a value by itself is a true condition: it exists and is not empty, 0 or false (rule 4.12).
 
     The texts `0` and `false` are not true either, because options of a question may have these values.
     """
@@ -163,7 +163,7 @@ def is_true(value: Value | Operand) -> bool:
 
 
 def equal(left: Value | Operand, right: Value | Operand) -> bool:
-    """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text`.
+    """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text` (rule 4.13).
 
     Case matters. A missing value equals nothing. A list equals a list with equal elements in the same order;
     a list of one equals its element.

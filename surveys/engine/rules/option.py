@@ -20,7 +20,7 @@ CHAT_SIGN = 12  # characters that a line of the legend has around its label
 
 
 def values_differ(context: RuleContext) -> Iterator[Violation]:
-    """No two options look the same.
+    """No two options look the same (rule 3.5).
 
     Case matters, as in comparisons of answers; options that differ only in case make a warning.
     """

@@ -102,7 +102,7 @@ def _has_points(block: Block) -> bool:
 def references_to_removed(
     before: Script, after: Script, *, block_paths: Sequence[BlockPath]
 ) -> list[Violation]:
-    """Report references to blocks that `after` no longer has, each at the field that contains it.
+    """Report references to blocks that `after` no longer has, each at the field that contains it (rule 3.32).
 
     The outro is searched too; its `block_paths` follow the others. A name that another block has now refers
     to that block. A position is reported only in unchanged text, if no block or an existing block has moved

@@ -26,7 +26,8 @@ from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
-MAX_LOGIC = 100_000  # characters of its conditions and formulas: a process keeps several such scripts parsed
+# Characters of its conditions and formulas (rule 3.41): a process keeps several such scripts parsed.
+MAX_LOGIC = 100_000
 
 
 def check(
@@ -106,7 +107,9 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """Check that a stored script is a poll: one question to vote on, and content blocks around it."""
+    """Check that a stored script is a poll: one question to vote on, and content blocks around it (rule
+    2.19).
+    """
     return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
 
 

@@ -1,5 +1,6 @@
-"""Warnings: parts of a script that are valid but probably not what the author wants. Warnings never refuse a
-write.
+"""Warnings: parts of a script that are valid but probably not what the author wants.
+
+Warnings never refuse a write.
 
     warnings(script, uses_xp=…, is_anonymous=…, known_achievements=…)
 

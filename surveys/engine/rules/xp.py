@@ -3,7 +3,7 @@
     most(script)                               the sum over all blocks
     violations(script, block_paths, limit=…)   the block with which it exceeds a limit
 
-No completion gives more, whatever the conditions are: a block counts even if its condition excludes another
+No completion gives more, whatever the conditions are. A block counts even if its condition excludes another
 block, and a block that gives a score counts with the best score that any answers have. Points count whether
 scoring is on or not, because scoring is switched without a write of the script.
 """

@@ -1,7 +1,7 @@
 """Counts of a project's answers, all from one moment: every figure is computed from them.
 
 All answers are counted from two indexes, in one statement. The answers of a selection, or of segments, are
-counted from the packed answers on the conversations' rows, where the filters are conditions on the same row.
+counted from the packed answers on the conversations' rows. There the filters are conditions on the same row.
 """
 
 from __future__ import annotations
@@ -122,11 +122,11 @@ def count_answers(
     derives: bool = True,
     most_derived: int | None = None,
 ) -> AnswerCounts:
-    """Count the answers of a project at one moment. With `derives`, scores and results of calculated blocks
-    are counted too.
+    """Count the answers of a project at one moment.
 
-    `undeclared` are fields to search for in the responses, by parameter. Values of `fields` are counted.
-    `note` is called from time to time with the number of conversations that were read.
+    With `derives`, scores and results of calculated blocks are counted too. `undeclared` are fields to search
+    for in the responses, by parameter. Values of `fields` are counted. `note` is called from time to time
+    with the number of conversations that were read.
 
     Raises Unavailable if there are many responses and another thread counts many for longer than `max_wait`
     seconds; None waits without a limit. Refuses a field that no response has, and one with too many values.
@@ -303,10 +303,10 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 @contextmanager
 def _one_moment(max_wait: float | None) -> Iterator[None]:
-    """Make all statements see the same answers. In a transaction of the caller, the statements see the same
-    as that transaction.
+    """Make all statements see the same answers.
 
-    If the wait has no limit (None), the statements have no time limit either.
+    In a transaction of the caller, the statements see the same as that transaction. If the wait has no limit
+    (None), the statements have no time limit either.
     """
     if connection.in_atomic_block:
         yield
@@ -388,8 +388,8 @@ def _unfinished(where: str, values: list[Any]) -> Part:
 def _drop_off(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:
     """The number of unfinished conversations at each block.
 
-    A conversation from before a change of the script is counted at its block, or after the last block that it
-    passed if blocks were inserted before its position.
+    A conversation from before a change of the script is counted at its block. If blocks were inserted before
+    its position, it is counted after the last block that it passed.
     """
     counts: dict[int, int] = {}
     for at, seen, last, number, _ in rows:

@@ -1,7 +1,7 @@
 """Counting values that are computed from answers: scores in each bucket, and results of calculated blocks.
 
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
-    max_entries(script)                how many entries their distributions have, at most
+    max_entries(script)                the highest possible number of entries in their distributions
 
 Both are stored on the conversation's row, in the state of its last move (rule 5.12). Only completed responses
 are counted, or only partial ones if the selection contains only these.
@@ -70,10 +70,10 @@ def is_of_field(entry: DistributionEntry) -> bool:
 
 _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
-# One pass over the rows groups each bucket, their sum and each calculated block separately, so that few
-# groups remain even if no two respondents have the same scores in all buckets. For a million responses with
-# two buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them (`jsonb_each`) takes up
-# to 40 s.
+# One pass over the rows groups each bucket, their sum and each calculated block separately. So few groups
+# remain even if no two respondents have the same scores in all buckets. For a million responses with two
+# buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them (`jsonb_each`) takes up to 40
+# s.
 _SEGMENTS = "UNION ALL SELECT segment.name, kind, key, value, people FROM named, LATERAL {} segment(name)"
 _PICKED = """
     picked AS MATERIALIZED (
@@ -98,7 +98,8 @@ _PICKED = """
     ),
 """
 # Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is divided at
-# multiples of 1, 2 or 5 times a power of ten: the smallest step that makes at most MAX_RANGES ranges.
+# multiples of 1, 2 or 5 times a power of ten. The step is the smallest one that makes at most MAX_RANGES
+# ranges.
 _COUNTED = f"""
     calculated AS MATERIALIZED (
         SELECT segment, key, people, value->>'text' AS text,

@@ -86,11 +86,10 @@ class Counter:
         self._numbers = _Numbers((1 + most) * size)
 
     def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
-        """Count some conversations. The records of each conversation, in any order, are followed by a
-        separator.
+        """Count some conversations.
 
-        If no block makes the segments, `segments` may contain the segment index of each conversation, or -1
-        for none.
+        The records of each conversation, in any order, are followed by a separator. If no block makes the
+        segments, `segments` may contain the segment index of each conversation, or -1 for none.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)

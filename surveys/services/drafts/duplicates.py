@@ -69,10 +69,10 @@ def _keyed(base: Sequence[Json]) -> list[Json]:
 
 
 def _moved(blocks: Sequence[object], before: Script, after: Script) -> list[object]:
-    """The blocks of a draft of one script as blocks of its copy. Blocks and options that the copy does not
-    have become new.
+    """The blocks of a draft of one script as blocks of its copy.
 
-    Outro blocks that the copy does not have are left out, because the copy makes its own.
+    Blocks and options that the copy does not have become new. Outro blocks that the copy does not have are
+    left out, because the copy makes its own.
     """
     block_ids, option_ids = _new_ids(before, after)
     return [

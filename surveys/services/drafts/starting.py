@@ -61,11 +61,11 @@ def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Jso
 
 
 def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
-    """The blocks of a file. Ids that this project's script does not have are left out, because their blocks
-    are new.
+    """The blocks of a file.
 
-    Blocks of the outro are left out, because each project makes its own. Items that are no blocks are
-    returned too, so that the check can name them.
+    Ids that this project's script does not have are left out, because their blocks are new. Blocks of the
+    outro are left out, because each project makes its own. Items that are no blocks are returned too, so that
+    the check can name them.
     """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     walk = [block for block in blocks if not (isinstance(block, dict) and block.get("section") == "outro")]

@@ -44,7 +44,7 @@ MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for eac
 # A header has up to four parts of variable length: prompt, label, block's name and option's value.
 MAX_PART = 300  # bytes of each
 MAX_PARTS = 2_000_000  # bytes of the parts of all headers together, so wide tables have shorter parts
-MAX_FIELDS = 1_000  # columns for metadata: each response may contain 20 new fields
+MAX_FIELDS = 1_000  # columns for metadata (rule 6.70): each response may contain 20 new fields
 MIN_PART = 12  # bytes: three characters of any script and the ellipsis
 # Archived blocks with answers, and current blocks with answers from a time when they had another type.
 _ANSWERED_BLOCKS = """
@@ -264,7 +264,7 @@ def response_table(
 
 
 def option_texts(catalogue: Catalogue, *, own_values: bool) -> Mapping[int, str]:
-    """The text of each option: its label, or its own value."""
+    """The text of each option: its label, or its own value (rule 6.63)."""
     if not own_values:
         return catalogue.labels
     return {option_id: option.value for option_id, option in catalogue.options.items()}
@@ -414,10 +414,10 @@ def part_size(columns: int) -> int:
 def names(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, codes: bool, style: CellStyle
 ) -> list[str]:
-    """The names of the columns as headings. A name that is taken gets a suffix; removed questions are named
-    last.
+    """The names of the columns as headings.
 
-    So a question keeps its name when another question of that name was removed.
+    A name that is taken gets a suffix; removed questions are named last. So a question keeps its name when
+    another question of that name was removed.
     """
     taken, texts = {*others}, list[str]()
     size = part_size(len(columns))
@@ -434,7 +434,7 @@ def names(
 def headers(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
 ) -> list[str]:
-    """The columns' headings. Headings that equal another heading or one of `others` are extended.
+    """The columns' headings (rule 6.61). Headings that equal another heading or one of `others` are extended.
 
     Long parts are cut, so the headings of the largest legal script have less than 3 MB.
     """

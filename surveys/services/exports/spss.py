@@ -1,6 +1,6 @@
 """Rows of cells as an SPSS file.
 
-The library needs the whole table as a frame and much memory, so a file has a limit, and this module is
+The library needs the whole table as a frame and much memory. So a file has a limit, and this module is
 imported only when such a file is written.
 """
 

@@ -33,7 +33,7 @@ FOLDER = "colloquy-export-"
 def workbook(
     headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str, times: Collection[int] = ()
 ) -> BinaryIO:
-    """A workbook in a temporary file, which is deleted when it is closed or the process ends.
+    """A workbook in a temporary file, which is deleted when it is closed or the process ends (rule 6.69).
 
     `times` are the indexes of columns that contain times. Rows are written to the disk one by one. Refuses a
     table of more than MAX_CELLS; a table with two columns reaches this limit before the row limit of a sheet.

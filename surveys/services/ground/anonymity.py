@@ -120,7 +120,9 @@ def decoy() -> str:
 
 
 def new_id(*, project: Project) -> uuid.UUID:
-    """A conversation's id: ordered by time (UUID v7), but random (v4) on anonymous projects."""
+    """A conversation's id: ordered by time (UUID v7), but random (v4) on anonymous projects (rules 1.2 and
+    7.9).
+    """
     return uuid.uuid4() if project.is_anonymous else uuid.UUID(int=uuid_utils.uuid7().int)
 
 
@@ -261,10 +263,10 @@ def unseal_figures(*, project_id: int, sealed: bytes) -> bytes | None:
 
 
 def forget_silent(*, at: datetime) -> int:
-    """Erase the sealed respondents of anonymous conversations that were inactive for a day. Returns the
-    number of conversations.
+    """Erase the sealed respondents of anonymous conversations that were inactive for a day.
 
-    Seals that can no longer be decrypted are erased too. A respondent who answers at this moment is kept.
+    Returns the number of conversations. Seals that can no longer be decrypted are erased too. A respondent
+    who answers at this moment is kept.
     """
     forgotten, last = 0, uuid.UUID(int=0)
     while True:
@@ -292,13 +294,13 @@ _SETTLE_DELETIONS = f"""
 
 
 def settle(*, at: datetime) -> int:
-    """Rewrite anonymous conversations whose hour or day is over. Returns the number of conversations. The
-    feed returns them from then on.
+    """Rewrite anonymous conversations whose hour or day is over.
 
-    The position of a row in its table and the transaction that wrote it show the order of the answers, and
-    which rows of limits and gifts belong to one answer. So this function writes the rows again: many in one
-    transaction, in the order of their random ids, together with settled rows of the same projects, so that no
-    new row is alone in its transaction. Conversations that are being answered now are left for the next run.
+    Returns the number of conversations. The feed returns them from then on. The position of a row in its
+    table and the transaction that wrote it show the order of the answers. They also show which rows of limits
+    and gifts belong to one answer. So this function writes the rows again: many in one transaction, in the
+    order of their random ids. Settled rows of the same projects are written with them, so that no new row is
+    alone in its transaction. Conversations that are being answered now are left for the next run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0

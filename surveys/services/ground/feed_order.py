@@ -5,8 +5,8 @@ order, so a reader reads only up to the oldest transaction that is still open. A
 ended, so no change can appear there later. A sequence would not work: its numbers become visible in any order
 too, and no reader could know which are missing.
 
-`changed_in` is null while the feed has nothing to report, and UNSETTLED on anonymous projects until the hour
-is settled, because a transaction's number shows when a row was written.
+`changed_in` is null while the feed has nothing to report. On anonymous projects it is UNSETTLED until the
+hour is settled, because a transaction's number shows when a row was written.
 
 The SQL fragments are defined here, so that every writer of positions writes the same.
 """
@@ -40,10 +40,10 @@ def position(*, is_anonymous: bool) -> str:
 
 
 def moved(*, is_anonymous: bool, is_listed: str = "is_listed") -> str:
-    """The SQL for the new `changed_in` of a conversation. A conversation that was never listed has nothing to
-    report.
+    """The SQL for the new `changed_in` of a conversation.
 
-    A conversation that was listed and is no longer listed is reported as deleted.
+    A conversation that was never listed has nothing to report. A conversation that was listed and is no
+    longer listed is reported as deleted.
     """
     return f"CASE WHEN {is_listed} OR changed_in IS NOT NULL THEN {position(is_anonymous=is_anonymous)} END"
 

@@ -1,7 +1,7 @@
 """What the audit trail records of projects, scripts and responses.
 
     project_fields(project, …)          the fields of a project that entries compare
-    script_differences(before, after)   what a write of the script added, removed and changed, block by block
+    script_differences(before, after)   the blocks that a write added, removed and changed
     record(…)                           an entry about a project
 
 On anonymous projects no entry names a response or stores an exact time that belongs to one (rule 7.5).

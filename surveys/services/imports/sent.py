@@ -15,12 +15,11 @@ MOST_VIOLATIONS = 20  # of one response
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """One response of an import. `line` counts from 1; `path` is the path to the response in the body, empty
-    for a line.
+    """One response of an import.
 
-    `provider` and `platform_id` identify its person, if there is one. A response without `submitted_at` is
-    partial. `skipped_removed` are the ids of questions that were shown and skipped, and have been removed
-    since.
+    `line` counts from 1; `path` is the path to the response in the body, empty for a line. `provider` and
+    `platform_id` identify its person, if there is one. A response without `submitted_at` is partial.
+    `skipped_removed` are the ids of questions that were shown and skipped, and have been removed since.
     """
 
     line: int

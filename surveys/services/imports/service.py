@@ -48,12 +48,12 @@ from surveys.services.imports.walking import WalkedImport
 
 
 def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptions, at: datetime) -> int:
-    """Store past responses. Returns the number of stored responses; for a dry run, the number that would be
-    stored.
+    """Store past responses.
 
-    A dry run locks nothing. Refuses all responses if any has a violation. Refuses XP on anonymous projects
-    and by creators. Refuses (Conflict, to be retried) a project that has changed since the walks. The script
-    cannot change while the responses are stored. Respondents can answer at the same time.
+    Returns the number of stored responses; for a dry run, the number that would be stored. A dry run locks
+    nothing. Refuses all responses if any has a violation. Refuses XP on anonymous projects and by creators.
+    Refuses (Conflict, to be retried) a project that has changed since the walks. The script cannot change
+    while the responses are stored. Respondents can answer at the same time.
     """
     if options.gives_xp and not actor.is_admin:
         _refuse_giver()

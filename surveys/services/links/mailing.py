@@ -4,8 +4,8 @@
     send(…)     write the mails, which the worker sends
 
 An address gets at most MOST_MAILS mails in PERIOD about one project, whoever sends them and however many
-members share the address, and none after its reader has unsubscribed. An address that the member's account
-has not proven gets our own text, with only the name of the community (rules 7.31 and 7.33).
+members share the address. It gets none after its reader has unsubscribed. An address that the member's
+account has not proven gets our own text, with only the name of the community (rules 7.31 and 7.33).
 """
 
 from __future__ import annotations
@@ -159,11 +159,11 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 def preview(
     *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
 ) -> tuple[Reach, Message | None]:
-    """The members whom a mail would reach, and the mail with a placeholder address. The mail is None if it
-    would reach nobody.
+    """The members whom a mail would reach, and the mail with a placeholder address.
 
-    It is addressed to the first member who would get this text, else to the first member. Raises NotFound and
-    Forbidden for actors who may not make links. Nothing is stored, and the members are read once.
+    The mail is None if it would reach nobody. It is addressed to the first member who would get this text,
+    else to the first member. Raises NotFound and Forbidden for actors who may not make links. Nothing is
+    stored, and the members are read once.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
@@ -188,9 +188,9 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
     """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
 
     The mail contains the member's latest link if that is valid for LEAST_LEFT, else a new one. Refuses an
-    empty subject or text, a project that is neither open nor about to open (Conflict), and a sending without
-    any recipient because the community's limit for today is used up (Conflict). If two sendings run at the
-    same time the second waits, so that both limits are kept. Returns the recipients' counts.
+    empty subject or text. Refuses (Conflict) a project that is neither open nor about to open, and a sending
+    without any recipient because the community's limit for today is used up. If two sendings run at the same
+    time the second waits, so that both limits are kept. Returns the recipients' counts.
     """
     service.require_editor(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)

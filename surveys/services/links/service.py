@@ -65,8 +65,8 @@ def create(
 ) -> list[PersonalLink]:
     """Make these links, in their order.
 
-    Refuses all of them, with a violation for each id that is not the id of a present, active member, or that
-    is repeated, and for metadata on anonymous projects.
+    Refuses all of them, with a violation for each id that is repeated or is not the id of a present, active
+    member. On anonymous projects it refuses metadata.
     """
     require_editor(actor=actor, project_id=project_id)
     # The privacy of the project cannot change meanwhile

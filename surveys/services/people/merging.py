@@ -3,7 +3,7 @@
 Everything of one user moves to the other: memberships with XP, responses, limits on completions, connected
 accounts and addresses. The means that prove only the dropped account are deleted: its password, second
 factors, sessions. The audit trail, the givers in the XP ledger, and events still contain the dropped user's
-id: reading and erasing the person search for this id too (`User.merged_ids`). Scripts that AI is writing for
+id. Reading and erasing the person search for this id too (`User.merged_ids`). Scripts that AI is writing for
 drafts of the dropped user are discarded, and their credits returned.
 
 Locks are taken in this order: both users by their ids, then in each community projects, conversations and
@@ -131,8 +131,8 @@ def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding 
 def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: datetime) -> None:
     """Merge a user into another user who has proven that they own one of its accounts on other platforms.
 
-    Refuses as `merge_users` does, and (Conflict) if the account has moved since it was proven, or if the user
-    to drop has a second factor, which the account alone does not prove.
+    Refuses as `merge_users` does. Refuses (Conflict) an account that has moved since it was proven, and a
+    user to drop who has a second factor, which the account alone does not prove.
     """
     identities.lock_owners(keep_id, drop_id)
     if not Identity.objects.filter(pk=identity_id, user_id=drop_id, community__isnull=True).exists():
@@ -156,7 +156,7 @@ def _merge_in_community(
     both = present.filter(user_id__in=[keep_id, drop_id]).order_by("user_id")
     theirs = {member.user_id: member for member in both}
     # Other conversations may have begun, or been imported, while this transaction waited for the member. A
-    # move on one of them may have locked it and wait for the member, whom this transaction has locked now: so
+    # move on one of them may have locked it and wait for the member, whom this transaction has locked now. So
     # waiting for it here would be a deadlock.
     begun_meanwhile = people.named_conversations_of(dropped).keys() - conversations
     people.lock_conversations(begun_meanwhile, waits=False)
@@ -244,9 +244,8 @@ def _move_answers(
 ) -> None:
     """Move responses, limits on completions, and fired actions to the kept user's keyed hashes.
 
-    Rows of anonymous projects do not change, and running conversations of them do not either: this
-    transaction also writes rows about the person (rules 7.10 and 7.11). The kept user's `merged_ids` find
-    these rows.
+    Rows and running conversations of anonymous projects do not change, because this transaction also writes
+    rows about the person (rules 7.10 and 7.11). The kept user's `merged_ids` find these rows.
     """
     project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
     hashes = _Hashes(keep_id, drop_id, project_ids)

@@ -3,14 +3,14 @@
 A person is a member, present or not, with their user. Data of the same user in other communities is not
 shown and not erased; the user itself is erased with the last community.
 
-The answers of an erased person remain, without a respondent: no value in a conversation identifies the person
+The answers of an erased person remain, without a respondent. No value in a conversation identifies the person
 any more, but the answers are still listed and counted, texts included. XP that they gave to others stays in
 the others' ledgers, under the person's pseudonym in the audit trail (rule 7.20).
 
 An erasure writes and deletes no rows of anonymous projects: a comparison of the database before and after it
-would show whose rows they were. The remaining rows identify nobody: keyed hashes of an id that no user has
-any more, and encrypted texts, which are deleted with the hour's gifts, with the conversation's end, or after
-a day without activity. Gifts that still wait are not given.
+would show whose rows they were. The remaining rows identify nobody. They are keyed hashes of an id that no
+user has any more, and encrypted texts, which are deleted with the hour's gifts, with the conversation's end,
+or after a day without activity. Gifts that still wait are not given.
 
 Three things cannot be erased: responses stored for Idempotency-Keys (encrypted under a keyed hash of the key,
 deleted within 25 hours), events that webhooks have already delivered, and the server's logs. The event that
@@ -74,7 +74,7 @@ _FORGET_COMPLETED = """
     USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
     WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
 """
-# A loose index scan: the action is the second column of the primary key, so each step from one action of a
+# A loose index scan: the action is the second column of the primary key. So each step from one action of a
 # project to the next, and to the person's own rows, takes one index lookup (`OFFSET 0` makes the planner do
 # it this way). Otherwise PostgreSQL reads every action that ever fired in the project.
 _FIRED_ACTIONS = """
@@ -132,7 +132,7 @@ _WITH_FIELDS = """
     SELECT DISTINCT project_id FROM surveys_conversation
     WHERE id = ANY(%s) AND state ? 'fields' ORDER BY project_id
 """
-# The seed is replaced, because a browser's own seed would connect these answers to later ones, and `fired` is
+# The seed is replaced, because a browser's own seed would connect these answers to later ones. `fired` is
 # removed, because it shows that a member answered. The rows get new positions in the feed (rule 6.53).
 _MAKE_NAMELESS = f"""
     UPDATE surveys_conversation
@@ -158,14 +158,13 @@ class PersonData:
 
 @in_transaction
 def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
-    """Everything that a community stores about one of its members. Raises NotFound for a person who is not a
-    member.
+    """Everything that a community stores about one of its members.
 
-    The audit trail records that the actor read the data.
+    Raises NotFound for a person who is not a member. The audit trail records that the actor read the data.
 
     For anonymous projects this is the number of the person's completions and their effects, once the hour of
-    an answer is over: nobody knows their answers. Secrets, which are stored as digests, are left out, and so
-    are the respondents of running anonymous conversations, who are encrypted for a day at most.
+    an answer is over: nobody knows their answers. Secrets, which are stored as digests, are left out. So are
+    the respondents of running anonymous conversations, who are encrypted for a day at most.
     """
     community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
@@ -199,10 +198,10 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
 def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
     """Erase a person. Their answers remain without a respondent; everything else is deleted.
 
-    Raises NotFound for a person who is not a member, Conflict for people who erase themselves, and Conflict
-    with `retry_after` in the rare case that the person begins and answers a conversation at this moment. The
-    erasure waits for rewards in progress. Afterwards the person can neither begin nor earn anything, and
-    their open conversations continue without a respondent.
+    Raises NotFound for a person who is not a member, and Conflict for people who erase themselves. Raises
+    Conflict with `retry_after` in the rare case that the person begins and answers a conversation at this
+    moment. The erasure waits for rewards in progress. Afterwards the person can neither begin nor earn
+    anything, and their open conversations continue without a respondent.
 
     The user is locked first, as in a merge. Then locks are taken in the same order as by an answer: projects,
     conversations, the member, other rows of the person, and webhook events last. Beginning a conversation

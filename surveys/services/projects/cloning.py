@@ -42,7 +42,7 @@ _COPIED = (
 
 @in_transaction
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
-    """A copy of a project, inactive, in the actor's community.
+    """A copy of a project, inactive, in the actor's community (rule 2.15).
 
     The source may belong to another community, if that community shares it. Then the copy of a quiz that is
     open there has no correct answers, points, feedback or formulas. Rewards are not copied, so the outro of

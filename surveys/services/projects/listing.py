@@ -59,8 +59,8 @@ def page_after(
     """The projects after a given one in an order; the cost is the same at any depth.
 
     The given project must be visible, and need not match. In the order of ids it may also be a deleted
-    project of the community, so that paging continues when the last project of a page is deleted before the
-    next page is read. Raises NotFound otherwise.
+    project of the community. So paging continues when the last project of a page is deleted before the next
+    page is read. Raises NotFound otherwise.
     """
     expression, descends = ORDER[sort]
     place = visible.filter(pk=after).values_list(expression, flat=True).first()

@@ -28,7 +28,7 @@ _WRITTEN = ("delivery", "participation", "response_channel", "poll_results_mode"
 def open_project(
     *, actor: Actor, project_id: int, fields: Mapping[str, Any] | None = None, at: datetime
 ) -> Project:
-    """Open a project now, or schedule its opening.
+    """Open a project now, or schedule its opening (rules 2.1, 2.2 and 2.8).
 
     `fields` may contain a `delivery` group, which is merged, and the setting `poll_results_mode`.
 
@@ -84,7 +84,9 @@ def open_project(
 
 
 def require_fitting_script(project: Project, *, at: datetime) -> None:
-    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat."""
+    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat (rule
+    2.3).
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     violations = script_rules.check_formulas(script) + projects.chat_faults(project, script)
     violations += projects.server_faults(project, script, at=at)
@@ -98,7 +100,10 @@ def require_fitting_script(project: Project, *, at: datetime) -> None:
 
 @in_transaction
 def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
-    """Stop admitting respondents, or cancel a pending opening. Refuses an inactive project."""
+    """Stop admitting respondents, or cancel a pending opening (rules 2.1 and 2.2).
+
+    Refuses an inactive project.
+    """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if not project.is_live_at(at) and not project.is_pending_at(at):

@@ -24,11 +24,11 @@ BATCH = 500  # projects that one tick updates at most; the next tick takes the r
 
 
 def settle(project: Project, *, at: datetime) -> bool:
-    """Update a locked project in memory to its state at a moment, and emit events. Returns whether the
-    project must be saved.
+    """Update a locked project in memory to its state at a moment, and emit events.
 
-    Every change of a project calls this first. So a scheduled opening or closing is reported exactly once,
-    with its scheduled time, whether a tick runs on time, late, twice or never.
+    Returns whether the project must be saved. Every change of a project calls this first. So a scheduled
+    opening or closing is reported exactly once, with its scheduled time, whether a tick runs on time, late,
+    twice or never.
     """
     opens_at = project.opens_at if project.opens_at and project.opens_at <= at else None
     closes_at = project.closes_at if project.closes_at and project.closes_at <= at else None

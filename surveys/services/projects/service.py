@@ -178,7 +178,7 @@ def insert(
 
 @in_transaction
 def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], at: datetime) -> Project:
-    """Change the submitted fields; a submitted group changes only the fields that it contains.
+    """Change the submitted fields; a submitted group changes only the fields that it contains (rule 1.42).
 
     Refuses another privacy mode once there are responses, other scoring while active, premium fields on the
     basic tier, and broken rules.
@@ -266,9 +266,9 @@ def server_faults(
 
     Reward roles must be harmless and below the bot's own role. Empty while the community is not connected.
     With `was`, values that were there before are accepted, so that clients may send back the values that they
-    read. An id that the server did not have when it was last read may be new. If that was long ago, or a
-    channel was not looked up because the platform could not be asked (`server_rules.look`), the id is
-    accepted in a change, and opening by chat raises Unavailable.
+    read. An id that the server did not have when it was last read may be new. Such an id is accepted in a
+    change, if that was long ago, or if a channel was not looked up because the platform could not be asked
+    (`server_rules.look`). Opening by chat then raises Unavailable.
     """
     everyone = list(server_rules.check_everyone(project, was=was))
     guild = guilds.stored(community_id=project.community_id)
@@ -287,7 +287,7 @@ def server_faults(
 
 
 def require_post_channel(project: Project) -> None:
-    """Refuse delivery by chat without a channel for the invitation."""
+    """Refuse delivery by chat without a channel for the invitation (rule 2.6)."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     invitation = (project.delivery or {}).get("invitation") or {}
@@ -311,7 +311,7 @@ def require_chat_platform(project: Project) -> None:
 
 
 def _change_privacy(project: Project, *, at: datetime) -> None:
-    """Delete conversations without answers, because they began under other rules.
+    """Delete conversations without answers, because they began in another privacy mode (rule 1.43).
 
     Refuses if there are responses.
     """
@@ -370,7 +370,7 @@ def _settle_scoring(
 
 @in_transaction
 def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Delete a project with its script, conversations and answers. Refuses an active project."""
+    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project."""
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     require_inactive(project, at=at)

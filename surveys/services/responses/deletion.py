@@ -2,7 +2,7 @@
 unless the mark is removed.
 
 A marked response leaves the admin's list at once. Everything else still counts it, the interface included,
-because the response has not changed: removing the mark changes no counts, and on anonymous projects no figure
+because the response has not changed. Removing the mark changes no counts, and on anonymous projects no figure
 changes twice. The interface deletes at once (`service.delete`), as its contract says.
 
 On anonymous projects every time stored with a response is rounded to the hour, so the ten minutes end at the
@@ -82,10 +82,10 @@ def marked(*, project: Project) -> Sequence[ResponseDeletion]:
 
 
 def delete_due(*, at: datetime) -> int:
-    """Delete the marked responses whose waiting time is over. Returns the number of deleted responses. An
-    error at one response does not stop the others.
+    """Delete the marked responses whose waiting time is over.
 
-    Responses of a deleted project wait: they are deleted with the project, or as soon as it is restored.
+    Returns the number of deleted responses. An error at one response does not stop the others. Responses of a
+    deleted project wait: they are deleted with the project, or as soon as it is restored.
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
     due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")

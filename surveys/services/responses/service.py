@@ -213,7 +213,7 @@ def batches(
 
     `with_course` adds three columns at the end of each row: the script's revision at the last move, the index
     of the current block, and the ids of the blocks that were shown before it. `filters` are as in
-    `list_page`. Each batch is one statement that runs when the caller asks for it, so memory contains one
+    `list_page`. Each batch is one statement that runs when the caller asks for it. So memory contains one
     batch, and no transaction is open while the rows are sent. The number of rows in the previous batch
     decides the size of a batch.
     """

@@ -81,9 +81,9 @@ _lock = Lock()
 
 
 def counted(*, project: Project, at: datetime) -> CachedFigures:
-    """The project's figures. The first thread that finds stale figures counts again; the other threads return
-    the stale figures.
+    """The project's figures.
 
+    The first thread that finds stale figures counts again; the other threads return the stale figures.
     Figures of an older script are never returned: a thread without other figures waits for the count. Raises
     Unavailable if the process is counting other projects and has no stale figures to return.
     """

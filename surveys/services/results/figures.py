@@ -56,7 +56,7 @@ __all__ = [
     "totals",
 ]
 
-# Every segment repeats every number of every block, score and calculated result: 60 choices of 100 options,
+# Every segment repeats every number of every block, score and calculated result. 60 choices of 100 options,
 # segmented by one of them, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
@@ -164,11 +164,11 @@ def count(
 ) -> Figures:
     """The figures of every question and content block, then of removed blocks with answers.
 
-    Refuses fields that are neither declared nor known from any response, a `segment_by` that is no choice,
-    scale or field of this project, and a `segment_by` with too many segments or numbers. Raises Unavailable
-    if there are many responses and the process is counting others for longer than `max_wait` seconds; None
-    waits without a limit. `note` is called from time to time with the number of responses that were read.
-    Scores and results of calculated blocks are left out unless it `derives` them, declared fields unless it
+    Refuses fields that are neither declared nor known from any response. Refuses a `segment_by` that is no
+    choice, scale or field of this project, or that has too many segments or numbers. Raises Unavailable if
+    there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
+    without a limit. `note` is called from time to time with the number of responses that were read. Scores
+    and results of calculated blocks are left out unless it `derives` them, declared fields unless it
     `counts_fields`. Raises TooManyToDerive if it derives or counts fields over `most_derived` responses or
     more.
 
@@ -263,10 +263,10 @@ def _dividing(
     segment_by: int | str | None,
     computed_entries: int,
 ) -> Dividing:
-    """The block or field that segments the figures. Refuses one that makes too many numbers, as far as the
-    script shows, so one request cannot keep a process busy for long.
+    """The block or field that segments the figures.
 
-    `computed_entries` are added to the entries of the blocks.
+    Refuses one that makes too many numbers, as far as the script shows, so one request cannot keep a process
+    busy for long. `computed_entries` are added to the entries of the blocks.
     """
     if segment_by is None:
         return None

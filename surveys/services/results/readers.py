@@ -31,12 +31,12 @@ def read(
     segment_by: int | str | None = None,
     at: datetime,
 ) -> Figures | ResultsCount | SharedResults:
-    """The results that a reader may see. Readers who may not read single responses get aggregates over the
-    whole project.
+    """The results that a reader may see (rule 6.57).
 
-    On anonymous projects these are the shared results; on others they contain no texts. Scores and calculated
-    results are counted only for readers who may know the correct answers, and declared fields only for
-    readers who may read single responses.
+    Readers who may not read single responses get aggregates over the whole project. On anonymous projects
+    these are the shared results; on others they contain no texts. Scores and calculated results are counted
+    only for readers who may know the correct answers, and declared fields only for readers who may read
+    single responses.
 
     Raises NotFound and Forbidden for readers who may not read the results or this part of them, and the
     errors of `very_large.count`.

@@ -52,11 +52,12 @@ def count(
     counts_fields: bool = False,
     at: datetime,
 ) -> Figures | ResultsCount:
-    """The figures, or the job that counts them. Of very many responses, a worker counts the figures that are
-    filtered or segmented, or contain scores or declared fields.
+    """The figures, or the job that counts them.
 
-    Refuses what `figures.count` refuses; some refusals are known only after the worker has counted. Raises
-    Unavailable if the worker's count has failed, or if enough other parts of the project are being counted.
+    Of very many responses, a worker counts the figures that are filtered or segmented, or contain scores or
+    declared fields. Refuses what `figures.count` refuses; some refusals are known only after the worker has
+    counted. Raises Unavailable if the worker's count has failed, or if enough other parts of the project are
+    being counted.
     """
     if (selection, segment_by) == (ALL, None):
         try:
@@ -194,10 +195,10 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
 
 
 def _notes(job: ResultsCount, total: int, now: Clock) -> Callable[[int], None]:
-    """A function that saves the progress from time to time, and extends the lease. The function raises
-    TakenOver.
+    """A function that saves the progress from time to time, and extends the lease.
 
-    It runs in a thread with its own connection, because the transaction of the count writes nothing.
+    The function raises TakenOver. It runs in a thread with its own connection, because the transaction of the
+    count writes nothing.
     """
     last = time.monotonic()
 

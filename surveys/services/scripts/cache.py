@@ -1,8 +1,8 @@
-"""A cache of scripts in each process, by project and revision. The least recently used script is removed
-first.
+"""A cache of scripts in each process, by project and revision.
 
-A script that was read inside a transaction is cached only after the commit. So a revision that is rolled back
-and then written with other content is never confused with the first.
+The least recently used script is removed first. A script that was read inside a transaction is cached only
+after the commit. So a revision that is rolled back and then written with other content is never confused with
+the first.
 """
 
 from __future__ import annotations

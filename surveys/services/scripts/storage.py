@@ -260,11 +260,10 @@ def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
 
 
 def save(project_id: int, *, before: Script, after: Script) -> None:
-    """Write the difference between two scripts: new, changed and removed rows. Requests copies of new
-    pictures.
+    """Write the difference between two scripts: new, changed and removed rows.
 
-    Every block and option of `after` has its id. Removed blocks and options that have answers are archived,
-    not deleted.
+    Requests copies of new pictures. Every block and option of `after` has its id. Removed blocks and options
+    that have answers are archived, not deleted.
     """
     old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
     old_options = {option.id: option for block in old_blocks.values() for option in block.options}
@@ -329,7 +328,8 @@ def _update(model: type[models.Model], rows: list[Row]) -> None:
 
 
 def _remove(project_id: int, *, blocks: Collection[int], options: Collection[int]) -> None:
-    """Archive the rows that have answers, and delete the rest. Options are treated like their block.
+    """Archive the rows that have answers, and delete the rest (rule 2.13). Options are treated like their
+    block.
 
     Raises Conflict if the removed rows of the project would take more than MAX_REMOVED.
     """
