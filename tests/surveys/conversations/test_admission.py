@@ -199,6 +199,7 @@ def test_a_response_tells_the_source_that_admitted_its_respondent() -> None:
 
 @pytest.mark.parametrize(("others", "told"), [(0, "video"), (1, "web")])
 def test_an_anonymous_response_tells_the_source_that_all_have_met(others: int, told: str) -> None:
+    """Rule 7.4."""
     member = _member()
     more = [VerifiedSourceFactory.create(community_id=1).pk for _ in range(others)]
     made = _project(privacy_mode="anonymous", verified_source_ids=[_source_of(member), *more])
