@@ -68,8 +68,9 @@ def score(wanted: Wanted, draft: ProposedScript | None) -> tuple[int, list[str]]
     ]
     if fatal:
         return 0, fatal
-    missing = [str(hold) for hold in wanted["holds"] if not holds(hold, draft)]
-    share = 1 - len(missing) / len(wanted["holds"])
+    wanted_holds: list[Wanted] = wanted["holds"]
+    missing = [str(hold) for hold in wanted_holds if not holds(hold, draft)]
+    share = 1 - len(missing) / len(wanted_holds)
     points = BEST if not missing else 2 if share >= 2 / 3 else 1 if share >= 1 / 3 else 0
     if any(PLACEHOLDER.search(text) for text in _texts(draft.blocks)):
         return min(points, 1), [*missing, "placeholder"]
@@ -109,7 +110,7 @@ def holds(hold: Wanted, draft: ProposedScript) -> bool:
             return bool(low <= sum(_is_kind(kind, block) for block in asked) <= high)
         case {"every_scale": points}:
             return bool(scales) and all(block.get("max", 5) == points for block in scales)
-        case {"every_options": count}:
+        case {"every_options": int() as count}:
             return all(len(block.get("options", ())) in (0, count) for block in asked)
         case {"last": kind}:
             return bool(asked[-1]["type"] == kind)
@@ -152,7 +153,7 @@ def _any(pattern: str, texts: Sequence[str]) -> bool:
     return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
 
 
-def _texts(blocks: Sequence[Mapping[str, object]]) -> list[str]:
+def _texts(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
     texts = [str(block.get("prompt")) for block in blocks]
-    options: list[Any] = [option for block in blocks for option in block.get("options") or ()]  # type: ignore[attr-defined]
+    options: list[Any] = [option for block in blocks for option in block.get("options") or ()]
     return [*texts, *(str(option["value"]) for option in options)]
