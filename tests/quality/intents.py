@@ -111,7 +111,7 @@ def holds(hold: Wanted, draft: ProposedScript) -> bool:
         case {"every_scale": points}:
             return bool(scales) and all(block.get("max", 5) == points for block in scales)
         case {"every_options": int() as count}:
-            return all(len(block.get("options", ())) in (0, count) for block in asked)
+            return {len(block["options"]) for block in asked if block.get("options")} == {count}
         case {"last": kind}:
             return bool(asked[-1]["type"] == kind)
         case {"lacks": pattern}:

@@ -409,7 +409,9 @@ def _is_standard(block: MutableBlock, template: Template) -> bool:
 
 def _on_scale(blocks: list[MutableBlock], scale: Format) -> list[MutableBlock]:
     """The blocks with every scale as the intent wants it; conditions on a scale follow it."""
-    highs = {block["name"]: block["max"] for block in blocks if block["type"] in ("rating", "opinion_scale")}
+    highs = {
+        block["name"]: block.get("max", 5) for block in blocks if block["type"] in ("rating", "opinion_scale")
+    }
     result = []
     for block in blocks:
         if block["name"] in highs:
