@@ -41,6 +41,10 @@ class ProviderError(Exception):
         self.retry_after = retry_after
 
 
+class UnwrittenLanguage(ProviderError):
+    """The provider writes no scripts in the language of the intent. Another try has the same end."""
+
+
 # --- Scripts --------------------------------------------------------------------------------------
 
 

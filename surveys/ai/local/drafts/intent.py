@@ -36,7 +36,7 @@ _ASKS_FOR_OPINION = re.compile(
 )
 _FOREIGN_QUESTION = re.compile(r"¿[^¿?\n]+\?|(?:^|[.!?:\n])\s*([^.!?:\n¿]{4,}(?::[^.!?:\n]*)?\?)")
 _YES_OR_NO = re.compile(r"\b(?:ja oder nein|oui ou non|s[íi] o no|sim ou não)\b", re.IGNORECASE)
-_PLAIN_BRACKETS = str.maketrans("[]{}<>", "()()  ")
+_PLAIN_BRACKETS = str.maketrans("[]{}<>⟦⟧", "()()  ()")
 _YES_AND_NO = frozenset({"Yes", "No"})
 
 
@@ -65,7 +65,7 @@ class Intent:
 
 def read_intent(request: ScriptRequest) -> Intent:
     """Read what a request asks for. Any text gives a result."""
-    text = _clean(request.intent)
+    text = clean(request.intent)
     language = languages.language_of(text, locale=request.locale)
     if language in languages.written_languages()[1:]:
         return _read_foreign(text, request, language)
@@ -129,7 +129,7 @@ def asks_for_opinion(question: str) -> bool:
     return _ASKS_FOR_OPINION.search(question) is not None
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines.
 
     Of several spaces one stays, and of several empty lines one: patterns take a time for white space that

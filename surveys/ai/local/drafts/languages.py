@@ -37,13 +37,13 @@ _LONG = 6  # letters: shorter cues occur in words of any language
 _PLACEHOLDERS = [
     (re.compile(re.sub(r"\\\{(number|letter|outcome)\\\}", r"(?P<\1>.+)", re.escape(key))), key)
     for key in (
-        "Question {number} about {topic} (replace this text)",
-        "Question {number} (replace this text and the answers)",
-        "Wrong answer {letter} (replace)",
-        "Answer for {outcome} (replace)",
-        "Answer {number} (replace)",
-        "Option {number}",
-        "(Tell here what “{outcome}” stands for.)",
+        "⟦Question {number} about {topic}⟧",
+        "⟦Question {number}⟧",
+        "⟦Wrong answer {letter}⟧",
+        "⟦Answer for {outcome}⟧",
+        "⟦Answer {number}⟧",
+        "⟦Option {number}⟧",
+        "⟦Tell here what “{outcome}” stands for⟧",
     )
 ]
 _SCRIPTS = {  # writing systems of languages that we do not write
@@ -59,14 +59,27 @@ _SCRIPTS = {  # writing systems of languages that we do not write
     "THAI": "th",
 }
 _NO_LIST = {"ar", "bg", "uk", "ru", "el", "he", "hi", "zh", "ja", "ko", "fa"}
+# Letters and marks that the others of our languages do not have.
+_LETTERS = {
+    "de": re.compile(r"[ßÄÖÜ]|[a-zß]ä|ä[a-z]|ö[a-z]"),
+    "fr": re.compile(r"[èêœ]|\b(?:[ldns]|qu|jusqu)['’]\w| [?:!]", re.IGNORECASE),
+    "es": re.compile(r"[ñ¿¡]|ción\b", re.IGNORECASE),
+    "pt": re.compile(r"[ãõ]|ções\b", re.IGNORECASE),
+}
 # Words of short intents, in which common words are rare.
 _SURVEY_WORDS = {
     "en": "survey poll quiz feedback questions about vote please our community members form should",
     "de": "umfrage fragebogen umfragen abstimmung fragen befragung rückmeldung unsere unserem unser wollen "
-    "wir bitte erstelle zufriedenheit neue neuen wie was ob und über",
-    "fr": "sondage questionnaire enquête questions créer avis notre nos quel quelle après sur",
-    "es": "encuesta cuestionario preguntas votación crear nuestra nuestro satisfacción sobre qué cómo hacer",
-    "pt": "pesquisa questionário enquete perguntas votação criar nossa nosso satisfação sobre faça você não",
+    "wir bitte erstelle zufriedenheit neue neuen wie was ob und über anmeldung bewerbung kündigung ja nein",
+    "fr": "sondage questionnaire enquête questions créer avis notre nos quel quelle après sur formulaire "
+    "inscription "
+    "demander demandez oui non nom",
+    "es": "encuesta cuestionario preguntas pregunta votación crear nuestra nuestro satisfacción sobre qué "
+    "cómo hacer "
+    "formulario inscripción nombre correo teléfono disponibilidad experiencia gustó clientes",
+    "pt": "pesquisa questionário enquete perguntas pergunte votação criar nossa nosso satisfação sobre "
+    "faça você não "
+    "formulário inscrição cadastro nome devemos qual",
     "it": "sondaggio questionario domande nostro nostra soddisfazione crea",
     "nl": "enquête vragenlijst peiling vragen onze tevredenheid maak",
     "pl": "ankieta ankietę pytania nasza zadowolenie",
@@ -131,6 +144,9 @@ def language_of(text: str, *, locale: str | None) -> str:
     for word in set(_WORD.findall(text.lower())):
         for language, weight in by_word.get(word, {}).items():
             votes[language] += weight
+    for language, letters_of_it in _LETTERS.items():
+        votes[language] += 2 * bool(letters_of_it.search(text))
+    votes = +votes
     if not votes:
         votes.update(language for language in written_languages()[1:] if _has_own_cue(text, language))
     if not votes:
@@ -236,7 +252,8 @@ _ABOUT = {
     "pt": r"\bsobre\s+(?=(?:o|a|os|as|noss[oa]s?|este|esta|estes|estas|meu|minha)\b)",
 }
 _END_OF_TOPIC = re.compile(
-    r"[^\w\s'’-]|\d|\b(?:und|mit|für|bei|ob|wie|wann|was|bis|ohne|anonym\w*|et|avec|pour|qui|que|si|jusqu\w*|sans|"
+    r"[^\w\s'’-]|\d|\b(?:und|mit|für|bei|ob|wie|wann|was|bis|ohne|anonym\w*|et|avec|pour|qui|que|si|"
+    r"jusqu\w*|sans|"
     r"anonyme?s?|y|con|para|por|cómo|hasta|sin|e|com|como|até|sem|em|im|in|an|am|auf|à|dans|en|quel\w*|aux?|"
     r"de la part|por parte)\b",
     re.IGNORECASE,

@@ -24,11 +24,17 @@ _MAX_OVERLAP = 0.6  # of the words of two prompts; above it both ask the same
 
 
 def resize(
-    blocks: Sequence[MutableBlock], count: int, template: Template, *, placeholder: PlaceholderFactory
+    blocks: Sequence[MutableBlock],
+    count: int,
+    template: Template,
+    *,
+    placeholder: PlaceholderFactory | None,
+    is_wanted: Callable[[RawBlock], bool] = lambda block: True,
 ) -> list[MutableBlock]:
-    """Return the blocks with exactly `count` questions.
+    """Return the blocks with exactly `count` questions; further ones are added if they are wanted.
 
-    Questions that neither the template nor the library can provide are made by `placeholder`.
+    Questions that neither the template nor the library can provide are made by `placeholder`; without one
+    there are fewer.
     """
     resized = list(blocks)
     for name in reversed(template.importance):
@@ -36,7 +42,7 @@ def resize(
             break
         resized = without_blocks(resized, {name})
     missing = count - _question_count(resized)
-    return _with_more(resized, missing, template, placeholder) if missing > 0 else resized
+    return _with_more(resized, missing, template, placeholder, is_wanted) if missing > 0 else resized
 
 
 def without_blocks(blocks: Iterable[MutableBlock], names: Iterable[str]) -> list[MutableBlock]:
@@ -75,7 +81,11 @@ def _question_count(blocks: Iterable[RawBlock]) -> int:
 
 
 def _with_more(
-    blocks: list[MutableBlock], missing: int, template: Template, placeholder: PlaceholderFactory
+    blocks: list[MutableBlock],
+    missing: int,
+    template: Template,
+    placeholder: PlaceholderFactory | None,
+    is_wanted: Callable[[RawBlock], bool],
 ) -> list[MutableBlock]:
     candidates: list[RawBlock] = list(template.more)
     if not template.scoring_enabled:
@@ -83,21 +93,25 @@ def _with_more(
     added: list[MutableBlock] = []
     names = {title_case(block["name"]) for block in blocks}
     for question in candidates:
-        is_new = not any(_asks_the_same(question, block) for block in (*blocks, *added))
+        is_new = is_wanted(question) and not any(
+            asks_the_same(question, block) for block in (*blocks, *added)
+        )
         if len(added) < missing and title_case(question["name"]) not in names and is_new:
             added.append(dict(question))
     next_number = _question_count(blocks) + len(added) + 1
-    added += [placeholder(number) for number in range(next_number, next_number + missing - len(added))]
-    position = _position_for_more(blocks)
+    if placeholder:
+        added += [placeholder(number) for number in range(next_number, next_number + missing - len(added))]
+    position = position_for_more(blocks)
     return [*blocks[:position], *added, *blocks[position:]]
 
 
-def _asks_the_same(one: RawBlock, other: RawBlock) -> bool:
+def asks_the_same(one: RawBlock, other: RawBlock) -> bool:
+    """Whether two questions in English have almost the same words."""
     words, other_words = set(stems(one["prompt"])), set(stems(other["prompt"]))
     return bool(words) and len(words & other_words) > _MAX_OVERLAP * len(words | other_words)
 
 
-def _position_for_more(blocks: Sequence[RawBlock]) -> int:
+def position_for_more(blocks: Sequence[RawBlock]) -> int:
     """Where to insert questions: after the last one, but before an open question that closes the script."""
     positions = [position for position, block in enumerate(blocks) if block["type"] in QUESTIONS]
     if not positions:

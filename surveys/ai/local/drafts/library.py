@@ -35,6 +35,13 @@ FURTHER_QUESTIONS = Path(__file__).parent / "further_questions.json"
 # Templates for intents that match no other.
 GENERAL_SURVEY, TOPIC_QUIZ = "general-survey", "topic-quiz"
 GENERAL_POLL, OPINION_POLL, YES_NO_POLL = "general-poll", "opinion-poll", "yes-no-poll"
+RSVP = "event-rsvp"
+# Sets of questions that belong together: asks of an intent come in addition to them.
+STANDARD = frozenset(
+    {"system-usability-scale", "product-market-fit", "price-sensitivity", "net-promoter-score"}
+)
+# Forms, in which a noun phrase is something to fill in, and not something to rate.
+FORMS = frozenset({RSVP, "event-registration", "application", "volunteer-application"})
 
 RawBlock = Mapping[str, Any]
 

@@ -13,23 +13,21 @@ from surveys.engine.language.lexer import NAME_PATTERN
 from surveys.engine.rules import buckets
 from surveys.engine.script import Bucket, title_case
 
-# Only the author can know the facts, so placeholders say that they are to be replaced.
-_TO_REPLACE = "(replace)"
 _QUIZ_FIELDS = ("correct_answer_index", "when_correct", "when_incorrect")
 
 
 def quiz_placeholder(number: int, *, options: int = 4) -> MutableBlock:
     """A question with one right answer, for the author to write."""
-    wrong = [f"Wrong answer {chr(ord('A') + n)} {_TO_REPLACE}" for n in range(options - 1)]
+    wrong = [f"⟦Wrong answer {chr(ord('A') + n)}⟧" for n in range(options - 1)]
     return {
         "name": f"question_{number}",
         "type": "single_punch",
-        "prompt": f"Question {number} about {{topic}} (replace this text)",
+        "prompt": f"⟦Question {number} about {{topic}}⟧",
         "randomize_options": True,
-        "options": [{"value": value} for value in (f"Right answer {_TO_REPLACE}", *wrong)],
+        "options": [{"value": value} for value in ("⟦Right answer⟧", *wrong)],
         "correct_answer_index": 0,
         "when_correct": "That's right!",
-        "when_incorrect": "Not quite. (Tell the right answer here.)",
+        "when_incorrect": "Not quite.",
     }
 
 
@@ -38,7 +36,7 @@ def personality_placeholder(number: int, outcomes: Sequence[str]) -> MutableBloc
     return {
         "name": f"question_{number}",
         "type": "single_punch",
-        "prompt": f"Question {number} (replace this text and the answers)",
+        "prompt": f"⟦Question {number}⟧",
         "randomize_options": True,
         "options": _answers_for(outcomes),
     }
@@ -72,7 +70,7 @@ def with_outcomes(
         {
             "name": f"told_outcome_{n}",
             "type": "content_block",
-            "prompt": f"(Tell here what “{outcome}” stands for.)",
+            "prompt": f"⟦Tell here what “{outcome}” stands for⟧",
             "show_when": {"block": result, "op": "eq", "value": outcome},
         }
         for n, outcome in enumerate(outcomes, 1)
@@ -105,9 +103,9 @@ def with_points_for(blocks: Iterable[MutableBlock], bucket_keys: Collection[str]
 def _answers_for(outcomes: Sequence[str]) -> list[dict[str, Any]]:
     answers: list[dict[str, Any]] = []
     for n, outcome in enumerate(outcomes, 1):
-        value = f"Answer for {truncate(outcome, length=16)} {_TO_REPLACE}"
+        value = f"⟦Answer for {truncate(outcome, length=16)}⟧"
         if any(answer["value"] == value for answer in answers):
-            value = f"Answer {n} {_TO_REPLACE}"
+            value = f"⟦Answer {n}⟧"
         answers.append({"value": value, "score_values": {Bucket(outcome).key: 1}})
     return answers
 

@@ -27,6 +27,11 @@ _ANONYMOUS = re.compile(
 _NOT_ANONYMOUS = re.compile(
     r"\b(?:not|non|nicht|no|não|pas|isn['’]?t) (?:be )?anonym|\bnon-anonym", re.IGNORECASE
 )
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|"
+    r"ene|abr|ago|dic|fev|"
+    r"set|out)\w*\.?"
+)
 _CLOSING = re.compile(
     r"[,;]?\s*\b(?:(?:open |runs? |running |geöffnet |offen )?"
     r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o)?)"
@@ -36,7 +41,9 @@ _CLOSING = re.compile(
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
     r"|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
     r"|segunda|terça|quarta|quinta|sexta|tomorrow|morgen|demain|mañana|amanhã|the end of \w+(?: \w+)?"
-    r"|\d{1,2}(?:st|nd|rd|th|\.)?(?: (?:of )?\w+|\.\d{1,2}\.?|/\d{1,2})(?: ?\d{4})?|\d{4}-\d{2}-\d{2})",
+    rf"|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th|\.)?(?: (?:of |de )?{_MONTHS}|\.\d{{1,2}}\.?|/\d{{1,2}})(?: ?\d{{4}})?|"
+    rf"\d{{4}}-\d{{2}}-\d{{2}})",
     re.IGNORECASE,
 )
 _NO_TEXT = re.compile(
@@ -49,17 +56,27 @@ _NO_TEXT = re.compile(
 _NO_ASKING = re.compile(
     r"[,;]?\s*\b(?:(?:please )?(?:do not|don['’]?t|never|without) ask(?:ing)?"
     r"(?: them| people| anyone)? (?:for|about)"
-    r"|(?:bitte )?nicht nach|ohne nach|ne (?:pas )?demande[rz]? pas|ne pas demander"
-    r"|no (?:pidas|preguntes)(?: por)?"
-    r"|não (?:peça|pergunte)(?: por)?)\s+(?P<what>" + _END + r")",
+    r"|no questions? (?:about|on)|(?:bitte )?nicht nach|ohne nach|ohne fragen? (?:nach|zu[rm]?)|keine "
+    r"fragen? (?:nach|zu[rm]?)"
+    r"|ne (?:pas )?demande[rz]? pas|(?:ne pas|sans) demander|(?:pas|sans) (?:de )?questions? sur"
+    r"|(?:no (?:pidas|preguntes)|sin (?:pedir|preguntar)|sin preguntas?)(?: (?:por|sobre))?"
+    r"|(?:não (?:peça|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|sobre))?)\s+(?P<what>"
+    + _END
+    + r")",
     re.IGNORECASE,
 )
 _AT_MOST = re.compile(
-    r"[,;]?\s*\b(?:up to|at most|no more than|a maximum of|max\.?|bis zu|höchstens|jusqu['’]à|au plus"
+    r"[,;]?\s*\b(?:up to|at most|no more than|a maximum of|(?:people|they|you) can (?:pick|choose) up to|"
+    r"max\.?|bis zu|höchstens|jusqu['’]à|au plus"
     r"|hasta|até)\s+"
-    r"(?P<number>\d{1,2}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|quatro)\b"
-    r"(?!\s*(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|punkte|\w*?%))"
-    r"(?:\s+(?:of them|options?|choices?|answers?|items?|dishes|each|per person|davon|antworten|optionen))?",
+    r"(?P<number>\d{1,2}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
+    r"quatro)\b"
+    r"(?!\s*(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|"
+    r"punkte|sternen?"
+    r"|étoiles|estrellas|estrelas|\w*?%))"
+    r"(?:\s+(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|antworten|"
+    r"optionen|stimmen"
+    r"|voix|réponses?|votos?|opciones|opções))?",
     re.IGNORECASE,
 )
 _NUMBERS = {
@@ -82,14 +99,41 @@ _SUBJECTS = {
     "e-mail": r"\be-?mails?\b|\bmail ?address|\bcorreo\b",
     "telephone": r"\btele?phone\b|\bphone\b|\btelefon\w*|\bteléfono\b|\btéléphone\b",
     "address": r"\b(?:postal )?address\b|\badress\w*|\bdirección\b|\bendereço\b",
-    "age": r"\bage\b|\bhow old\b|\balter\b|\bâge\b|\bedad\b|\bidade\b",
+    "age": r"\bage\b|\bhow old\b|\balter\b|\bwie alt\b|\bâge\b|\bedad\b|\bcuántos años tienes\b|\bidade\b|"
+    r"\bquantos anos\b",
     "gender": r"\bgender\b|\bsex\b|\bgeschlecht\b|\bgenre\b|\bgénero\b|\bgênero\b",
 }
 
 
+_LANGUAGES = {
+    "en": r"english|englisch|anglais|inglés|inglês",
+    "de": r"german|deutsch|allemand|alemán|alemão",
+    "fr": r"french|französisch|français|francés|francês",
+    "es": r"spanish|spanisch|espagnol|español|espanhol",
+    "pt": r"portuguese|portugiesisch|portugais|portugués|português",
+    "it": r"italian|italienisch|italien|italiano",
+    "nl": r"dutch|niederländisch|néerlandais|neerlandés|holandês",
+    "pl": r"polish|polnisch|polonais|polaco|polonês",
+    "ru": r"russian|russisch|russe|ruso|russo",
+    "tr": r"turkish|türkisch|turc|turco",
+    "ja": r"japanese|japanisch|japonais|japonés|japonês",
+    "zh": r"chinese|chinesisch|chinois|chino|chinês",
+    "ar": r"arabic|arabisch|arabe|árabe",
+}
+_ANY_LANGUAGE = "|".join(_LANGUAGES.values())
+_LANGUAGE = re.compile(
+    rf"[,;]?\s*\b(?:(?:written |please |bitte )?(?:in|auf|en|em|in the language) (?P<named>{_ANY_LANGUAGE})"
+    rf"|(?P<before>{_ANY_LANGUAGE})(?=[ -](?:language )?(?:survey|poll|questionnaire|quiz|form)\b))\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What an intent wishes. `text` is the rest of it. `closing` is how it says when to close."""
+    """What an intent wishes. `text` is the rest of it. `closing` is how it says when to close.
+
+    `language` is one that the intent names, as a tag.
+    """
 
     text: str
     is_anonymous: bool = False
@@ -97,6 +141,7 @@ class Wishes:
     no_open_text: bool = False
     not_asked: tuple[str, ...] = ()  # as the intent says it
     at_most: int | None = None  # choices
+    language: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,8 +150,17 @@ def read_wishes(text: str) -> Wishes:
     is_anonymous = bool(_ANONYMOUS.search(text)) and not _NOT_ANONYMOUS.search(text)
     closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
+    named = _LANGUAGE.search(text)
+    language = named and _tag(named["named"] or named["before"])
     rest = text
-    for pattern in (_NO_ASKING, _NO_TEXT, _CLOSING, _AT_MOST, *((_ANONYMOUS,) if is_anonymous else ())):
+    for pattern in (
+        _NO_ASKING,
+        _NO_TEXT,
+        _CLOSING,
+        _AT_MOST,
+        _LANGUAGE,
+        *((_ANONYMOUS,) if is_anonymous else ()),
+    ):
         rest = pattern.sub("", rest)
     settings = {"privacy_mode": "anonymous"} if is_anonymous else {}
     return Wishes(
@@ -116,8 +170,17 @@ def read_wishes(text: str) -> Wishes:
         no_open_text=bool(_NO_TEXT.search(text)),
         not_asked=not_asked,
         at_most=_number(limit["number"]) if limit else None,
-        settings={**settings, **({"closing": closing["when"]} if closing else {})},
+        language=language,
+        settings={
+            **settings,
+            **({"closing": closing["when"]} if closing else {}),
+            **({"language": language} if language else {}),
+        },
     )
+
+
+def _tag(name: str) -> str:
+    return next(tag for tag, words in _LANGUAGES.items() if re.fullmatch(words, name, re.IGNORECASE))
 
 
 def apply_wishes(
@@ -132,14 +195,22 @@ def apply_wishes(
     if wishes.no_open_text:
         kept = _without(kept, _is_open_text, "open questions", understood, unmet)
     for what in wishes.not_asked:
-        words = "|".join(words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE))
-        if words:
+        if words := _words_for(what):
             kept = _without(kept, partial(_mentions, words), f"questions about {what}", understood, unmet)
         else:
             unmet.append(f"Check that no question asks about {what}.")
     if wishes.at_most:
         kept = _with_limit(kept, wishes.at_most, understood, unmet)
     return kept, tuple(understood), tuple(unmet)
+
+
+def asks_unwanted(block: Mapping[str, Any], wishes: Wishes) -> bool:
+    """Whether a question asks what the intent does not want to be asked."""
+    return any((words := _words_for(what)) and _mentions(words, dict(block)) for what in wishes.not_asked)
+
+
+def _words_for(what: str) -> str:
+    return "|".join(words for words in _SUBJECTS.values() if re.search(words, what, re.IGNORECASE))
 
 
 def _number(text: str) -> int:

@@ -1,0 +1,699 @@
+"""What an intent wants to be asked, one by one: `ask for their age, the city and why they come`.
+
+    read_asks("Exit survey: why they leave, what we could improve", "en")
+        → two asks, and "Exit survey" as the rest, which chooses the template
+
+Asks come from lists after a colon or a dash, from numbered lines, after verbs such as `ask` and `fragen`, and
+from questions that are written out. Each may have a format: options, a scale, yes or no.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from surveys.ai.local.drafts.bank import find
+from surveys.ai.local.drafts.phrasing import PEOPLE
+from surveys.ai.local.drafts.stems import word_set
+
+_MAX_ASKS = 40
+_MAX_LEAD = 120  # characters before a colon
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How an ask is answered, as far as the intent says so. `at_most` is how many options can be chosen."""
+
+    options: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    has_stars: bool = False
+    is_yes_no: bool = False
+    is_open: bool = False
+    takes_several: bool = False
+    at_most: int | None = None
+    right: int | None = None  # the index of the right answer, in a quiz
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a scale."""
+        return self.high is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When an ask is asked: after `yes` or `no` to the one before, or after a number `below`, or a low "
+    "one."""
+
+    kind: str  # yes, no, below, low
+    below: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One thing to ask. `is_question` is True for a question that is written out.
+
+    `is_rated` and `is_field` tell what introduced it: `rate the food`, `ask for the name`.
+    """
+
+    text: str
+    format: Format = field(default_factory=Format)
+    is_question: bool = False
+    is_rated: bool = False
+    is_field: bool = False
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """The asks of an intent, the rest of it, and the scale that it wants for all."""
+
+    asks: tuple[Ask, ...]
+    rest: str
+    scale: Format | None = None
+    is_added: bool = False  # the asks shall come in addition to what is usual
+
+
+# --- Formats --------------------------------------------------------------------------------------
+
+_YES_NO = re.compile(
+    r"\(?\b(?:yes ?(?:/|or) ?no|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|o) ?no|sim ?(?:/|"
+    r"ou) ?não)\b\)?"
+    r"(?: questions?)?",
+    re.IGNORECASE,
+)
+_STARS = r"(?:stars?|sternen?|étoiles?|estrellas?|estrelas?)"
+_SCALE = re.compile(
+    r"\(?(?:\b(?:on|with|mit|auf|sur|en|con|com|in|a|an|all|alle|une|einer|eine|um|uma|una|each|from|of|"
+    r"von|de|del|"
+    r"scale|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
+    r"jeweils)\s+)*"
+    rf"(?:(?<![\d:.,])(?P<low>[01])\s*(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
+    rf"\bthrough\b)\s*(?P<high>\d{{1,2}})\b"
+    rf"(?!\s*(?:questions?|minutes?|min\b|fragen|people|weeks?|days?|hours?|uhr|h\b|sentences?)|"
+    rf"[:.]\d)(?:\s*{_STARS})?"
+    rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
+    r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
+    r"(?:\s+(?:scale|skala|punkten?|points?))?\)?(?:\s*(?:bewerten|rating))?",
+    re.IGNORECASE,
+)
+_STARRED = re.compile(_STARS, re.IGNORECASE)
+_BRACKETS = re.compile(r"\(([^()]{1,300})\)")
+_OPEN = re.compile(
+    r"^(?:open|free|open[- ]ended|open text|free text|offen|freitext|ouverte?|libre|abierta|aberta)$", re.I
+)
+_SEVERAL = re.compile(
+    r"\b(?:select|check|choose|pick|mark) (?:all|any|multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
+    r"choice|selection)\b"
+    r"|\bmehrere(?: antworten)?(?: möglich)?\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
+    r"multiples?\b"
+    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b",
+    re.IGNORECASE,
+)
+_RIGHT = re.compile(
+    r"\s*\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|\s*[✓✔✅]",
+    re.IGNORECASE,
+)
+_QUOTES = "\"'“”‘’«»„`*_ \t"
+_TRAILING = " .,;:!-–—"
+_CONJUNCTIONS = {
+    "en": "and|or|&",
+    "de": "und|oder|&",
+    "fr": "et|ou|&",
+    "es": "y|e|o|u|&",
+    "pt": "e|ou|&",
+}
+_MAX_WORDS_OF_OPTION = 8
+_ETC = word_set("etc etc. usw usw. ... …")
+
+
+def read_format(text: str, language: str) -> tuple[str, Format]:
+    """A text without the format that it names, and that format."""
+    found = Format()
+    if match := _SEVERAL.search(text):
+        text, found = text.replace(match[0], ""), replace(found, takes_several=True)
+    for match in _BRACKETS.finditer(text):
+        inner = match[1].strip()
+        options = split_options(inner, language)
+        if _YES_NO.fullmatch(inner) or _SCALE.fullmatch(inner):
+            continue
+        if _OPEN.match(inner):
+            found = replace(found, is_open=True)
+        elif len(options) > 1 and not re.match(r"(?:e\.g\.|z\. ?B\.|for example|par ex|por ej)", inner, re.I):
+            found = replace(found, options=options)
+        elif inner:
+            continue
+        text = text.replace(match[0], " ")
+    if match := _YES_NO.search(text):
+        text, found = text.replace(match[0], " "), replace(found, is_yes_no=True)
+    if scale := read_scale(text):
+        match, of_scale = scale
+        text = text[: match.start()] + " " + text[match.end() :]
+        found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars)
+    text = re.sub(r"\(\s*\)", " ", text)
+    return " ".join(text.split()).strip(_TRAILING), found
+
+
+def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
+    """The first scale in a text, with where it is; None without one."""
+    for match in _SCALE.finditer(text):
+        high = int(match["high"] or match["top"] or match["of"])
+        low = int(match["low"] or 1) if match["high"] else 1
+        if 2 <= high <= 10 and high > low and (low or high == 10):
+            return match, Format(low=low, high=high, has_stars=bool(_STARRED.search(match[0])))
+    return None
+
+
+def split_options(text: str, language: str) -> tuple[str, ...]:
+    """The parts of a list of options; empty if they are no options."""
+    conjunctions = _CONJUNCTIONS[language]
+    text = text.strip(_TRAILING + "?")
+    separator = r"\s+/\s+|/" if "/" in text and "," not in text else r"\s*[,;|]\s*"
+    parts = [part for part in re.split(separator, text) if part.strip()]
+    if len(parts) > 1 or re.search(rf"\s(?:{conjunctions}|vs\.?|versus)\s", text):
+        last = re.split(
+            rf"\s+(?:{conjunctions}|vs\.?|versus)\s+", re.sub(rf"^(?:{conjunctions})\s+", "", parts[-1])
+        )
+        is_pair = len(parts) > 1 or re.search(r"\s(?:or|oder|ou|o|u|vs\.?|versus)\s", text)
+        parts[-1:] = last if is_pair else parts[-1:]
+    options: dict[str, str] = {}
+    for part in parts:
+        option = " ".join(part.split()).strip(_QUOTES).strip(_TRAILING).strip(_QUOTES)
+        if not option or option.casefold() in _ETC:
+            continue
+        if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
+            return ()
+        options.setdefault(option.casefold(), option_text(option))
+    return tuple(options.values()) if len(options) > 1 else ()
+
+
+def option_text(option: str) -> str:
+    """An option with a capital letter, but `iPhone` and `9:00` as they are."""
+    first = option.split(" ", 1)[0]
+    return option[:1].upper() + option[1:] if first.islower() else option
+
+
+# --- Settings that are no asks ----------------------------------------------------------------------
+
+_NUMBER = (
+    r"(?:\d{1,3}(?:\s*(?:-|–|to|bis|à|a)\s*\d{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|"
+    r"twelve|eine?|zwei|drei|vier|"
+    r"fünf|sechs|sieben|acht|neun|zehn|une?|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|una?|dos|tres|"
+    r"cuatro|cinco|seis|siete|"
+    r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
+)
+_SETTINGS = re.compile(
+    rf"(?:^|[,;(]\s*|\s(?:with|mit|avec|con|com|de|und|and)\s+)(?:max\.? |maximum |at most |about |around "
+    rf"|exactly |only |just |nur "
+    rf"|maximal |höchstens |etwa |maximum )?{_NUMBER}\s+(?:[^\W\d]+\s+){{0,2}}?(?:questions?|fragen?|"
+    rf"preguntas?|perguntas?)\b"
+    r"(?! (?:for|to|on|about|zu|über|sur|sobre)\b)(?: (?:max(?:imum)?|in total|total|insgesamt))?\)?"
+    r"|[,;]?\s*\b(?:it )?(?:takes?|dauert|in|under|unter|max\.?|dure|prend|tarda|leva)\s+(?:about |only |"
+    r"nur |around )?"
+    rf"(?:a|{_NUMBER})\s*(?:minutes?|mins?|minuten?|minutos?)\b(?: or less)?"
+    r"|[,;.]?\s*\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
+    r"|[,;.]?\s*\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
+    r"|[,;.]?\s*\bno more than that\b|[,;]?\s*\bwhere it makes sense\b"
+    r"|[,;]?\s*\beverything (?:is )?optional(?: and nothing that identifies people)?\b"
+    r"|\bplease\b|\bbitte(?= [a-zäöü])\b|\bs'il vous plaît\b|\bpor favor\b",
+    re.IGNORECASE,
+)
+_ONE_OPEN = re.compile(
+    r"[,;]?\s*\b(?:and |und |et |y |e )?(?:only |nur )?(?:one|a single|1|eine|einer|une|una|uma) "
+    r"(?:final |last |offene[nr]? |open[- ]?(?:ended)? ?|(?=question ouverte|pregunta abierta|pergunta "
+    r"aberta))"
+    r"(?:question|frage|pregunta|pergunta|text)?(?: ouverte| abierta| aberta)?(?: (?:at the end|am ende|"
+    r"am schluss|à la fin|al final|no final))?",
+    re.IGNORECASE,
+)
+_UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", _SCALE.pattern)
+_GLOBAL_SCALE = re.compile(
+    r"(?:^|[,;.]\s*|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
+    rf"(?:\b(?:scales?|skala|échelle|escala|notes?|notas?)\b)[^,;.]*?(?={_UNNAMED_SCALE})",
+    re.IGNORECASE,
+)
+
+
+def wants_one_open_question(text: str) -> bool:
+    """Whether an intent wants one open question and no more."""
+    return bool(_ONE_OPEN.search(text))
+
+
+# --- Conditions -------------------------------------------------------------------------------------
+
+_IF = r"(?:if|when|in case|falls|wenn|bei|si|s'|se|quando|cuando)"
+_CONDITIONS = [
+    (re.compile(rf"\b{_IF}\b[^,.;?]*?(?:less than|under|below|lower than|menos (?:de|que)|unter|weniger "
+                rf"als|moins de|"
+                r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s*(?:an? |\w+ )?(?P<below>\d{1,2})\b"
+                r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
+                re.I), "below"),
+    (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|said yes))|(?:falls|wenn) "
+                r"ja|si oui|si (?:es )?(?:así|sí)|"
+                r"si dicen que sí|se sim)\b", re.I), "yes"),
+    (re.compile(r"\b(?:if (?:not?|they (?:don['’]t|do not|aren['’]t|haven['’]t|say no|answer no|said no))|"
+                r"otherwise|(?:falls|wenn) nein|"
+                r"(?:falls|wenn) nicht|sinon|si (?:la réponse est )?non|si (?:dicen que )?no|se "
+                r"não)(?=\s*[,:]|\s+(?:ask|why|what|how|"
+                r"which|fragen?|warum|demander|pourquoi|preguntar?|por|pergunt\w+|also)\b)", re.I), "no"),
+    (re.compile(rf"\b{_IF}\b[^,.;?]*?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
+                rf"rating)?|bad|negative|unzufrieden|"
+                r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
+                r"negativ\w+)\b"
+                r"(?: score| rating| note)?|\b(?:the )?detractors\b|\bkritiker\b|\bdétracteurs\b|"
+                r"\bdetractores\b|\bdetratores\b", re.I), "low"),
+]  # fmt: skip
+
+
+def _read_condition(text: str) -> tuple[str, Condition | None]:
+    for pattern, kind in _CONDITIONS:
+        if match := pattern.search(text):
+            rest = f"{text[: match.start()]} {text[match.end() :]}"
+            below = int(match["below"]) if kind == "below" else None
+            return " ".join(rest.split()).strip(_TRAILING), Condition(kind, below)
+    return text, None
+
+
+# --- Splitting ----------------------------------------------------------------------------------------
+
+_BULLET = re.compile(r"^\s*(?:[-*•–▪◦]|\(?\d{1,2}[.)]|[a-zA-Z][.)])\s+(?P<item>\S.*?)\s*$")
+_NUMBERED = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
+_SENTENCES = re.compile(r"(?<=[?])\s+|(?<=[.!])\s+(?=[^\W\d_a-zäöü]|[¿¡«\"“])|\n+")
+INTERROGATIVE = {
+    "en": r"(?:(?:at |in |on |for |to |from |with )?(?:what|which|who|when|where|why|how|whether|if)|"
+          r"(?:do|does|did|is|are|was|were|would|will|can|could|should|have|has) (?:you|they|we|the|it|"
+          r"your|their|our|this|there|I))\b",
+    "de": r"(?:(?:an |in |mit |für |auf |bei |von |bis |seit |aus )?(?:was|wer|wen|wem|wie|wo|wann|warum|"
+          r"wieso|weshalb|woher|wohin|womit|"
+          r"worüber|wofür|welche[rsnm]?|ob)|(?:ist|sind|war|hast|habt|haben|bist|seid|soll|sollen|sollten|"
+          r"würdest|würdet|kann|kannst|könnt) "
+          r"(?:du|ihr|wir|sie|Sie|der|die|das|es|man|euch|dir|\w+en))\b",
+    "fr": r"(?:pourquoi|comment|combien|quand|où|quel(?:le)?s?|qu['’]|que |ce qu|s['’]ils|s['’]elles|si |"
+          r"est-ce|qui |avec qui|à quelle|"
+          r"avez-vous|êtes-vous|\w+-(?:vous|tu|t-il|il|on)\b|faut-il)",
+    "es": r"(?:¿|(?:por |para |con |en |a |de |cada )?(?:qué|cuál(?:es)?|cómo|cuándo|dónde|cuánt[oa]s?|"
+          r"quién(?:es)?|cuánto)\b|si |lo que )",
+    "pt": r"(?:(?:por |para |com |em |a |de |o |d)?(?:que|qual|quais|como|quando|onde|quant[oa]s?|quem)\b|"
+          r"se |tem |você )",
+}  # fmt: skip
+_ASKING = {
+    "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s+)*(?:ask(?:ing|s)?|find(?:s|ing)? "
+          r"out|(?:want|like|need|love) to "
+          r"(?:know|find out|learn|understand)|we need|we want|collect(?:ing|s)?|includ(?:e|es|ing)|"
+          r"cover(?:s|ing)?|questions? (?:on|about|like)|"
+          r"with questions (?:on|about))\b",
+    "de": r"\b(?:(?:und|auch|bitte|dann|außerdem)\s+)*(?:frag(?:e|en|t)?|abfragen|erfragen|wissen|"
+          r"erfahren|herausfinden|inklusive|(?:mit )?fragen "
+          r"(?:zu[rm]?|nach|über))\b,?",
+    "fr": r"\b(?:(?:et|aussi|puis|merci de)\s+)*(?:demande[rz]?|savoir|inclu(?:re|ant|t)|(?:avec des "
+          r")?questions sur|avis sur|connaître)\b",
+    "es": r"\b(?:(?:y|también|además)\s+)*(?:pregunta[rd]?(?: también)?|preguntando|saber|incluy\w+|"
+          r"incluir|(?:con )?preguntas sobre|conocer|confirmar(?= asist))\b",
+    "pt": r"\b(?:(?:e|também|além disso)\s+)*(?:pergunt(?:e|ar|ando|em)(?: também)?|saber|inclu\w+|(?:com "
+          r")?perguntas sobre|descobrir)\b",
+}  # fmt: skip
+_RATING = {
+    "en": r"\b(?:(?:and|also|please|should|to)\s+)*(?:rate|rating|score|evaluate|assess)\b(?! from| of \d|"
+          r" \d)",
+    "de": r"\bbewerten\b(?: lassen)?", "fr": r"\b(?:noter|évaluer)\b", "es": r"\b(?:valorar|puntuar|"
+    r"calificar)\b",
+    "pt": r"\b(?:avaliar|dar nota para)\b",
+}  # fmt: skip
+_ABOUT = {
+    "en": r"^(?:(?:them|people|everyone|everybody|respondents|participants|users|customers|clients|guests|"
+          r"members|staff|volunteers|donors|players|"
+          r"students|parents|patients|readers|also|too)\s+)*(?:(?:our|the) [\w-]+\s+(?=for\b|about\b|"
+          r"why\b|what\b|how\b|whether\b|if\b|which\b|"
+          r"when\b|where\b))?(?P<how>for|about|on)?\s*",
+    "de": r"^(?:(?:auch|sie|unsere \w+|die \w+|alle)\s*,?\s+)*(?P<how>nach|zu[rm]?|über)?\s*",
+    "fr": r"^(?:(?:aussi|à nos \w+|aux \w+|leur|également)\s+)*(?P<how>sur)?\s*",
+    "es": r"^(?:(?:también|a los \w+|a las \w+|a nuestros \w+|les)\s+)*(?P<how>por|sobre)?\s*",
+    "pt": r"^(?:(?:também|aos \w+|às \w+|para os \w+|para as \w+)\s+)*(?P<how>por(?! que)|sobre)?\s*",
+}  # fmt: skip
+_ALSO = re.compile(
+    r"\b(?:also|plus|additionally|in addition|including|auch|zusätzlich|außerdem|aussi|également|también|"
+    r"además|também|incluindo)\b",
+    re.I,
+)
+_LEADING = re.compile(
+    r"^(?:and|or|plus|also|then|finally|as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
+    r"además|también|e|também|bem como|&|with|"
+    r"mit|maybe|perhaps|optionally)\s+",
+    re.IGNORECASE,
+)
+_TO_US = re.compile(
+    r"\b(?:can|could|would|will|kannst|könnt|können|könnten|peux|pouvez|pourriez|puedes|podrías|podéis|"
+    r"pode|poderia)[ -]"
+    r"(?:you|du|ihr|sie|tu|vous|você)?\s*(?:please |bitte )?(?:make|create|build|write|draft|give|help|"
+    r"set|prepare|generate|eine? |erstell|mach|"
+    r"créer|faire|crear|hacer|criar|fazer|ayudar)|\b(?:surveys?|polls?|questionnaires?|umfrage|sondage|"
+    r"encuesta|pesquisa|enquete)\b[^?]*\?",
+    re.IGNORECASE,
+)
+_ABOUT_OTHERS = {
+    "en": r"\b(?:people|they|(?:our (?:\w+ )?)?(?:customers|members|users|staff|clients|donors|employees|"
+          r"viewers|readers|players|guests))\b",
+    "de": r"\b(?:Leute|unsere (?:Kunden|Mitglieder|Gäste|Nutzer|Spender)|Kunden|Mitglieder)\b",
+    "fr": r"\b(?:les gens|nos (?:clients|membres|donateurs|employés|adhérents))\b",
+    "es": r"\b(?:la gente|nuestros (?:clientes|socios|miembros|empleados))\b",
+    "pt": r"\b(?:as pessoas|nossos (?:clientes|membros|funcionários|sócios))\b",
+}  # fmt: skip
+_OPTIONS_LEAD = re.compile(
+    r"(?:^|\b(?:with|and|these|the following|mit|und|avec|et|con|y|com|e)\s+)(?:the |these |these |diesen "
+    r"|les |las |los |os |as )?"
+    r"(?:options?|choices|results|outcomes|answers|answer options|possible answers|antworten|"
+    r"antwortmöglichkeiten|optionen|auswahl"
+    r"|ergebnisse[n]?|réponses|choix|résultats|opciones|respuestas|resultados|opções|respostas)(?: are| "
+    r"sind)?$",
+    re.IGNORECASE,
+)
+_YES_NO_LEAD = re.compile(
+    r"^(?:a )?(?:quick )?(?:yes ?/ ?no|ja ?/ ?nein|oui ?/ ?non|s[ií] ?/ ?no|sim ?/ ?não)(?: question| "
+    r"poll)?$",
+    re.I,
+)
+
+
+def read_asks(text: str, language: str) -> Asks:
+    """The asks of an intent in the order in which it names them."""
+    scale = None
+    if (match := _GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
+        scale = found[1]
+        start = match.start()
+        text = f"{text[:start]} {text[start + found[0].end() :]}"
+    text = _ONE_OPEN.sub("", text)
+    text = _SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
+    asks: list[Ask] = []
+    rest: list[str] = []
+    additions = 0
+    for sentence in _sentences(text):
+        if asks and (completed := _completed(asks[-1], sentence, language)):
+            asks[-1] = completed
+            continue
+        found_asks, lead = _of_sentence(sentence, language)
+        if found_asks and _ALSO.search(sentence) and not _has_list(lead, sentence):
+            additions += len(found_asks)
+        if not found_asks and (aspects := _aspects(lead, language)):
+            found_asks, additions = aspects, additions + len(aspects)
+        if asks and found_asks and not found_asks[0].text and asks[-1].is_question:
+            asks[-1] = replace(
+                asks[-1], format=replace(asks[-1].format, options=found_asks[0].format.options)
+            )
+            found_asks = []
+        asks += found_asks
+        if lead:
+            rest.append(lead)
+    is_added = bool(asks) and additions == len(asks)
+    return Asks(tuple(asks[:_MAX_ASKS]), ". ".join(rest), scale, is_added)
+
+
+def _aspects(sentence: str, language: str) -> list[Ask]:
+    """Well-known asks of which a sentence without a list tells that it is about: `about stress and "
+    "workload`."""
+    match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s+(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
+    items = _items(match["list"], language) if match else []
+    is_known = len(items) > 1 and all(find(item, language) for item in items)
+    return [_ask(item, language) for item in items] if is_known else []
+
+
+def _has_list(lead: str, sentence: str) -> bool:
+    return bool(lead) and bool(re.search(rf"{re.escape(lead)}\s*:", sentence))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if match := _BULLET.match(line):
+            yield f"• {match['item']}"
+        elif len(_NUMBERED.findall(line)) > 1:
+            first, *items = _NUMBERED.split(line)
+            if first.strip():
+                yield first.strip(_TRAILING)
+            yield from (f"• {item.strip()}" for item in items)
+        else:
+            yield from (part.strip() for part in _SENTENCES.split(line) if part and part.strip(_TRAILING))
+
+
+_CHOOSE = re.compile(r"[\s,-]*\b(?:choose|pick|select|vote|you can (?:choose|pick))[\s.]*$", re.IGNORECASE)
+
+
+def _completed(ask: Ask, sentence: str, language: str) -> Ask | None:
+    """A question with the options or the scale that the sentence after it names; None if it names none."""
+    if not ask.is_question or ask.format.options:
+        return None
+    sentence = _CHOOSE.sub("", sentence)
+    if (scale := read_scale(sentence)) and not re.search(r"[^\W\d_]", sentence.replace(scale[0][0], "")):
+        return replace(
+            ask, format=replace(ask.format, low=1, high=scale[1].high, has_stars=scale[1].has_stars)
+        )
+    if (
+        sentence.endswith("?")
+        or re.match(INTERROGATIVE[language], sentence, re.IGNORECASE)
+        or ":" in sentence
+    ):
+        return None
+    parts = split_options(_RIGHT.sub("✓", sentence), language)
+    if not parts or not all(len(part.split()) <= 6 for part in parts):
+        return None
+    right = next((n for n, part in enumerate(parts) if part.endswith("✓")), None)
+    options = tuple(part.rstrip("✓ ") for part in parts)
+    if {option.casefold() for option in options} <= _YES_AND_NO and len(options) == 2:
+        return replace(ask, format=replace(ask.format, is_yes_no=True))
+    return replace(ask, format=replace(ask.format, options=options, right=right))
+
+
+_YES_AND_NO = frozenset(["yes", "no", "ja", "nein", "oui", "non", "sí", "si", "no", "sim", "não"])
+
+
+def _of_sentence(sentence: str, language: str) -> tuple[list[Ask], str]:
+    """The asks of a sentence, and the part of it that is none."""
+    if sentence.startswith("• "):
+        item = sentence[2:]
+        lead, colon, rest = item.partition(":")
+        options = split_options(rest, language) if colon else ()
+        if options:
+            return [_ask(lead, language, format=Format(options=options))], ""
+        return [_ask(item, language)], ""
+    without, condition = _read_condition(sentence)
+    if condition and sentence.lower().startswith(without.lower()[:4]) and not _leads_with_condition(sentence):
+        condition = None
+    if condition:
+        items = [_ask(item, language) for item in _items(_after_verb(without, language)[1], language)]
+        return [replace(ask, condition=condition) for ask in items if ask.text], ""
+    lead, items_text, how = _parted(sentence, language)
+    if items_text is None:
+        beginning, _, listed = sentence.partition(":")
+        if re.match(INTERROGATIVE[language], beginning, re.IGNORECASE) and split_options(listed, language):
+            return [_ask(sentence, language, is_question=True)], ""
+        if sentence.endswith("?") and _is_asked(sentence, language):
+            return [_ask(each, language, is_question=True) for each in _questions(sentence, language)], ""
+        return [], sentence.strip(_TRAILING)
+    if _YES_NO_LEAD.match(lead.strip()):
+        return [_ask(items_text, language, is_question=True, format=Format(is_yes_no=True))], ""
+    head, _, announcement = lead.rpartition(",")
+    if found := _OPTIONS_LEAD.search(announcement.strip()):
+        head = f"{head} {announcement.strip()[: found.start()]}".strip()
+        options = split_options(items_text, language)
+        return [Ask("", Format(options=options))] if options else [], head
+    asks = []
+    for item in _items(items_text, language):
+        of_item, condition = _read_condition(item)
+        verb = re.match(f"(?:{_ASKING[language]}|{_RATING[language]})", of_item, re.IGNORECASE)
+        of_item = _after_verb(of_item, language)[1] if verb else of_item
+        if (
+            of_item.endswith("?")
+            and "," in items_text
+            and not re.match(INTERROGATIVE[language], of_item, re.IGNORECASE)
+        ):
+            of_item = of_item.rstrip("? ")
+        ask = _ask(of_item, language, is_rated=how == "rate", is_field=how in ("for", "nach"))
+        if ask.text or ask.format.options or ask.format.is_scale:
+            asks.append(replace(ask, condition=condition))
+    if len(asks) == 1 and _TOPIC_OF_QUESTIONS.search(sentence):
+        return [], sentence.strip(_TRAILING)
+    return _with_common_scale(asks), lead
+
+
+_TOPIC_OF_QUESTIONS = re.compile(
+    r"\b(?:questions? (?:on|about)|fragen (?:zu[rm]?|nach|über)|questions sur|preguntas sobre|perguntas "
+    r"sobre)\b",
+    re.IGNORECASE,
+)
+
+
+def _leads_with_condition(sentence: str) -> bool:
+    return any((match := pattern.search(sentence)) and match.start() < 8 for pattern, _ in _CONDITIONS)
+
+
+def _with_common_scale(asks: list[Ask]) -> list[Ask]:
+    """A scale after the last of several noun phrases is meant for all of them."""
+    scaled = [n for n, ask in enumerate(asks) if ask.format.is_scale]
+    if len(scaled) != 1 or (asks[scaled[0]].format.high == 10 and not asks[scaled[0]].is_rated):
+        return asks
+    scale = asks[scaled[0]].format
+    if not asks[scaled[0]].text:
+        asks = [ask for ask in asks if ask.text]
+    return [
+        replace(ask, format=scale, is_rated=True)
+        if n <= scaled[0] and ask.format == Format() and not ask.is_question
+        else ask
+        for n, ask in enumerate(asks)
+    ]
+
+
+def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
+    """What leads to a list, the list, and the word that introduces it; None where there is no list."""
+    depth_free = _BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
+    colon = re.search(r"(?<!\d)\s?:(?=\s)", depth_free)
+    if colon and colon.start() <= _MAX_LEAD:
+        lead, rest = sentence[: colon.start()], sentence[colon.end() :]
+        if rest.strip(_TRAILING) and not re.match(
+            INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
+        ):
+            inner = _verb(rest, language)
+            return lead, rest, inner or ""
+    dash = re.search(r"\s[-–—]\s", depth_free)
+    if dash and "," in depth_free[dash.end() :]:
+        return sentence[: dash.start()], sentence[dash.end() :], ""
+    if language == "de" and (match := re.search(_RATING["de"], depth_free)):
+        return "", sentence.replace(match[0], ""), "rate"
+    verb = min(
+        (
+            match
+            for pattern in (_ASKING, _RATING)
+            if (match := re.search(pattern[language], depth_free, re.IGNORECASE))
+        ),
+        key=lambda match: match.start(),
+        default=None,
+    )
+    if verb is None:
+        return sentence, None, ""
+    is_rated = bool(re.fullmatch(_RATING[language], verb[0], re.IGNORECASE))
+    how, items = _after_verb(sentence[verb.start() :], language)
+    if not items.strip(_TRAILING):
+        return sentence, None, ""
+    return sentence[: verb.start()].strip(_TRAILING), items, "rate" if is_rated else how
+
+
+def _verb(text: str, language: str) -> str | None:
+    match = re.match(rf"\s*{_RATING[language]}", text, re.IGNORECASE)
+    ends_rated = language == "de" and re.search(_RATING["de"], text)
+    return "rate" if match or ends_rated else None
+
+
+def _after_verb(text: str, language: str) -> tuple[str, str]:
+    """How a verb of asking goes on (`for`, `about`), and what is asked."""
+    for pattern in (_ASKING, _RATING):
+        if match := re.match(rf"\s*{pattern[language]}", text, re.IGNORECASE):
+            text = text[match.end() :].strip(" ,:")
+            break
+    else:
+        return "", text
+    found = re.match(_ABOUT[language], text, re.IGNORECASE)
+    how = (found["how"] or "") if found else ""
+    rest = text[found.end() :] if found else text
+    if how:
+        return how.lower(), rest
+    # `customers who cancelled why they cancelled`: the ask begins at the word that asks
+    inner = re.search(rf"\b(?!who\b)(?={INTERROGATIVE[language]})", rest, re.IGNORECASE)
+    of_people = re.compile(rf"(?:who|die|qui|que)\b|.*{PEOPLE[language]}", re.IGNORECASE)
+    if inner and 0 < inner.start() < 60 and of_people.match(rest[: inner.start()]):
+        rest = rest[inner.start() :]
+    return how, rest
+
+
+def _items(text: str, language: str) -> list[str]:
+    """The items of a list. Commas inside brackets do not part it, and a colon makes options of what "
+    "follows."""
+    parts: list[str] = []
+    depth, current = 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char in ",;?" and depth <= 0:
+            parts.append(current + ("?" if char == "?" else ""))
+            current = ""
+        else:
+            current += char
+    parts.append(current)
+    items: list[str] = []
+    for part in parts:
+        part = part.strip().strip(_QUOTES)
+        while match := _LEADING.match(part):
+            part = part[match.end() :]
+        if not part.strip(_TRAILING + "?"):
+            continue
+        if items and ":" in items[-1] and not re.match(INTERROGATIVE[language], part, re.IGNORECASE):
+            items[-1] += f", {part}"
+        else:
+            items += _halves(part, language)
+    return items
+
+
+def _halves(part: str, language: str) -> list[str]:
+    """The parts of an item that `and` joins, where both can be asked alone."""
+    if ":" in part:
+        return [part]
+    conjunction = (
+        _CONJUNCTIONS[language]
+        .replace("|or|", "|")
+        .replace("|oder|", "|")
+        .replace("|ou|", "|")
+        .replace("|o|u|", "|")
+    )
+    halves = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part)
+    if len(halves) == 1:
+        return [part]
+    asking = [bool(re.match(INTERROGATIVE[language], half.strip(), re.IGNORECASE)) for half in halves]
+    if find(part, language):
+        return [part]
+    if asking[0]:
+        cuts = [
+            n
+            for n in range(1, len(halves))
+            if asking[n] or find(halves[n], language) or _is_asking_verb(halves[n], language)
+        ]
+        if not cuts:
+            return [part]
+        first = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part, maxsplit=1)
+        return [first[0], *_halves(first[1], language)] if 1 in cuts else [part]
+    return [half for half in halves if half.strip()]
+
+
+def _is_asking_verb(text: str, language: str) -> bool:
+    return bool(re.match(_ASKING[language], text.strip(), re.IGNORECASE))
+
+
+def _is_asked(sentence: str, language: str) -> bool:
+    """Whether a question is one to the respondents, and not to us or about them."""
+    return not _TO_US.search(sentence) and not re.search(_ABOUT_OTHERS[language], sentence, re.IGNORECASE)
+
+
+def _questions(sentence: str, language: str) -> list[str]:
+    """A sentence that asks, or its parts if each of them asks: `How was the food, how was the music?`."""
+    parts = [part.strip(_TRAILING) for part in re.split(r",\s+", sentence.rstrip("?"))]
+    clean = [_LEADING.sub("", part) for part in parts]
+    if len(parts) > 1 and all(
+        re.match(INTERROGATIVE[language], part, re.IGNORECASE) and " " in part for part in clean
+    ):
+        return [f"{part}?" for part in clean]
+    return [sentence]
+
+
+def _ask(
+    text: str, language: str, *, is_question: bool = False, is_rated: bool = False, is_field: bool = False,
+    format: Format | None = None,
+) -> Ask:  # fmt: skip
+    is_question = is_question or text.rstrip().endswith("?")
+    lead, colon, rest = text.partition(": ")
+    options = split_options(rest, language) if colon and format is None else ()
+    if options:
+        text, format = lead, Format(options=options)
+    text, found = read_format(text, language)
+    is_question = is_question or text.rstrip().endswith("?")
+    if format is not None:
+        found = replace(found, **{
+            name: value for name in ("options", "is_yes_no") if (value := getattr(format, name))
+        })  # fmt: skip
+    return Ask(
+        text.strip(_QUOTES + ".,;:!"), found, is_question=is_question, is_rated=is_rated, is_field=is_field
+    )

@@ -1,0 +1,60 @@
+"""Questions that people often want, with the phrases by which intents name them, in five languages.
+
+    find("how they heard about us", "en")   → the question `How did you hear of us?`
+
+`asks.json` holds them as blocks in English with `cues`: one pattern for each language, which must fit a whole
+phrase in lower case without accents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+
+from surveys.ai.local.drafts.library import FOLDER, RawBlock
+
+ASKS = FOLDER.parent / "asks.json"
+_FILLERS = {
+    "en": r"^(?:(?:the|their|your|his|her|a|an|any|some|for|of|about|on|what is|what's|what are|"
+    r"possible)\s+)+",
+    "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|eine?n?|zu[rm]?|nach|mögliche|etwaige)\s+)+",
+    "fr": r"^(?:(?:le|la|les|leurs?|vos|votre|une?|des|du|de la|sur)\s+|l['’]|d['’])+",
+    "es": r"^(?:(?:el|la|los|las|su|sus|tu|tus|una?|unos|unas|posibles)\s+)+",
+    "pt": r"^(?:(?:o|a|os|as|seu|sua|seus|suas|uma?|possíveis)\s+)+(?!que\b)",
+}
+
+
+def find(phrase: str, language: str) -> RawBlock | None:
+    """The question that a phrase names, in English and without its cues; None if it names none."""
+    plain = folded(phrase).strip(" .,;:!?¿")
+    shorter = re.sub(folded(_FILLERS[language]), "", plain)
+    for pattern, block in _patterns(language):
+        if pattern.fullmatch(plain) or pattern.fullmatch(shorter):
+            return block
+    return None
+
+
+def folded(text: str) -> str:
+    """A text in lower case without accents, with one kind of apostrophe."""
+    decomposed = unicodedata.normalize("NFKD", text.lower().replace("’", "'").replace("ß", "ss"))
+    return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
+
+
+@cache
+def blocks() -> Mapping[str, RawBlock]:
+    """All questions of the bank by their names, without their cues."""
+    return {
+        raw["name"]: {key: value for key, value in raw.items() if key != "cues"}
+        for raw in json.loads(ASKS.read_text(encoding="utf-8"))
+    }
+
+
+@cache
+def _patterns(language: str) -> tuple[tuple[re.Pattern[str], RawBlock], ...]:
+    return tuple(
+        (re.compile(f"(?:{raw['cues'][language]})"), blocks()[raw["name"]])
+        for raw in json.loads(ASKS.read_text(encoding="utf-8"))
+    )

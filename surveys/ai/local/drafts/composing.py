@@ -1,0 +1,449 @@
+"""Questions made from what an intent asks for: each with a prompt, a type and options in its language.
+
+    compose(asks, language, …)   → blocks in the order of the asks, with what could not be made of them
+
+An ask that the bank knows gets the bank's question. A clause is put to the respondents. A noun phrase is
+rated or, in a form, filled in. A question that is written out stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from surveys.ai.local.drafts import bank, languages
+from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask, Condition, Format
+from surveys.ai.local.drafts.length import MutableBlock
+from surveys.ai.local.drafts.library import RawBlock
+from surveys.ai.local.drafts.phrasing import question_from
+from surveys.ai.local.drafts.stems import EMPTY, word_set
+from surveys.engine.script import SCALES, title_case
+
+_MAX_ASPECT = 60  # characters of a noun phrase
+_LOW = {"nps": 7, 10: 7, 7: 4, 5: 3}  # below that, an answer is a low one
+_RATED = {
+    "en": r"how (?:was|were|is|are) (?:the|your|our|this)|how (?:did|do|would) you (?:like|find|rate|enjoy)",
+    "de": r"wie (?:war|waren|ist|sind) |wie (?:fandest|fandet|findest|findet|bewertest|beurteilst) |wie "
+          r"gefallt|wie gefiel|"
+          r"wie (?:hat|haben) .*(?:gefallen|geschmeckt)",
+    "fr": r"comment (?:etai|avez-vous trouve|trouvez-vous|evalu|jugez)|que pensez-vous|quelle note",
+    "es": r"¿?(?:que tal|como (?:fue|estuvo|estaba|valora|califica|te parec)|que te parec)",
+    "pt": r"como (?:foi|estava|voce (?:avalia|achou))",
+}  # fmt: skip
+_LEVELS = (  # how a question is answered by a scale, as the beginning of its folded text in five languages
+    (r"(?:overall,? )?how (?:satisfied|happy)|wie (?:zufrieden|glucklich)|.*\bsatisfaits?\b|¿?(?:que tan|"
+     r"como de|cuan) satisfech|.*\bsatisfeit|"
+     r".*\bgrau de satisfacao", ("Very dissatisfied", "Very satisfied")),
+    (r"how likely|wie wahrscheinlich|.*\bprobabilite\b|.*\bprobabilidade?",
+     ("Very unlikely", "Very likely")),
+    (r"how (?:hard|difficult|easy)|wie (?:schwer|schwierig|leicht|einfach)", ("Very hard", "Very easy")),
+    (r"how (?!many|much|often|long|old|far|soon|big|did|do|would|was|were|is|are|can|could|should|will|"
+     r"come|about)\w+ "
+     r"(?:is|are|was|were|do|did|would)\b|how well\b|how much (?:do|did|does) you (?:enjoy|like|trust|feel)|"
+     r"wie (?!viel|oft|lange|alt|weit|war|ist|sind|waren|gross|hat|haben|hoch|soll|kann|konn|wird|wurd|"
+     r"kommst|findest)\w+ (?:ist|war|sind|waren|bist|findest|fuhlst)\b|"
+     r"¿?que tan \w+", ("Not at all", "Extremely")),
+)  # fmt: skip
+_FREQUENCY = (
+    r"how often|wie oft|.*a quelle frequence|combien de fois|¿?(?:con que frecuencia|cada "
+    r"cuanto)|com que frequencia|quantas vezes|¿?cuantas veces"
+)
+_DURATION = (
+    r"how (?:much time|long)|wie (?:lange|viel zeit)|combien de temps|¿?cuanto (?:tiempo|tardas)|"
+    r"quanto tempo|how far"
+)
+_NUMBER = (
+    r"(?:[\w' ]+ )?(?:how (?:many|much (?:would|do|did|will|could|money)|old)|wie (?:viele|viel (?:wurd|"
+    r"geld|geb|zahl|kost)|alt)|combien (?:de|d'|pai|ser|seri|dep)|"
+    r"¿?cuant[oa]s? (?!tard|tiempo)|quant[oa]s? (?!tempo))"
+)
+_OPEN_BEGINNING = (
+    r"(?:what|which|who|whom|whose|when|where|why|how|at|in|on|for|to|from|with|tell|describe|please|if|"
+    r"anything)\b|"
+    r"(?:was|wer|wen|wem|wie|wo|wann|warum|wieso|weshalb|woher|wohin|womit|wo\w+|welche\w*|an|mit|fur|auf|"
+    r"bei|von|bis|seit|aus)\b|"
+    r"(?:pourquoi|comment|combien|quand|ou|quel\w*|qu'(?!est-ce que vous \w+ez \w+ \?$)|que|qui|avec|a "
+    r"quelle|lequel)\b|qu'|"
+    r"¿?(?:por|para|con|en|a|de|cada|que|cual\w*|como|cuando|donde|cuant\w+|quien\w*)\b|"
+    r"(?:o que|que|qual|quais|quando|onde|quant\w+|quem|com|em|do que|por que)\b"
+)
+_DAYS = (
+    r"(?:on )?(?:which|what) days?|(?:an )?welche[nr]? tagen?|(?:quels|quel) jours?|¿?(?:en )?que "
+    r"dias?|(?:em )?(?:que|quais) dias?"
+)
+_NUMERIC_LABEL = re.compile(r"\b(?:number of|how many|anzahl|nombre de|numero de|age|alter|edad|idade)\b")
+_LABELLED = re.compile(r"^(?:their|your|his|her|ihre?|deine?|eure?|votre|vos|leurs?|su|sus|tu|tus|seu|sua|"
+                       r"seus|suas)\b|"
+                       r"\bfavou?rite\b|\blieblings|\bprefere|\bfavorit|\bpreferid",
+                       re.IGNORECASE)  # fmt: skip
+_WHY = re.compile(r"(?:and |ask )*(?:the )?(?:why(?: not)?|warum(?: nicht)?|wieso|weshalb|pourquoi(?: "
+                  r"pas)?|por que(?: no| nao)?|reasons?|grund|"
+                  r"raison|motivo)(?: is that| that is| so)?", re.IGNORECASE)  # fmt: skip
+_DETERMINED = re.compile(
+    r"^(?:the|our|your|my|this|these|that|their|each|all|any|some|how|[A-Z]\w*)\b|^\w+['’]s\b|\b(?:with|"
+    r"you|we)\b"
+)
+# Questions of the bank that are not meant where people rate what they name: `rate the transport`.
+_ASPECTS = word_set(
+    "company department price_fair format length city address pictures stay bring pace role channel "
+    "employment transport"
+)
+_PERSONAL = frozenset(
+    {"name", "email", "phone", "address", "birthday", "age", "allergies", "diet", "gender", "city"}
+)
+_POSSESSED = re.compile(
+    r"(?:.+['’]s (?P<en>[\w -]+)|(?P<de>[\w-]+) (?:des|der|vom|von) .+|(?P<fr>[\w-]+) (?:de l['’]|du |des "
+    r"|de la |d['’]).+|"
+    r"(?P<es>[\w-]+) (?:del|de la|de los|do|da|dos|das) .+|(?P<of>[\w -]+?) of (?:the|your|their) .+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass
+class Composed:
+    """Blocks made from asks, the names of bank questions among them, and what could not be made."""
+
+    blocks: list[MutableBlock] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    unmet: list[str] = field(default_factory=list)
+
+
+def compose(
+    asks: Iterable[Ask],
+    language: str,
+    *,
+    spoken: str,
+    is_form: bool,
+    scale: Format | None,
+    is_scored: bool = True,
+    before: Sequence[RawBlock] = (),
+    is_about_leaving: bool = False,
+) -> Composed:
+    """The questions for asks that are `spoken` in one language and wanted in another, or in the same one.
+
+    Conditions of asks are on questions before them, or on those `before` all of them.
+    """
+    composed = Composed()
+    names: set[str] = set()
+    for ask in asks:
+        made = _block_for(
+            ask,
+            language,
+            spoken=spoken,
+            is_form=is_form,
+            scale=scale,
+            composed=composed,
+            is_about_leaving=is_about_leaving,
+        )
+        if made is None:
+            composed.unmet.append(f"Not asked: “{ask.text}”.")
+            continue
+        if any(block["prompt"].casefold() == made["prompt"].casefold() for block in composed.blocks):
+            continue
+        if ask.condition and not _attach(ask.condition, made, (*before, *composed.blocks), language):
+            composed.unmet.append(
+                f"Asked of everybody, as its condition was not understood: “{made['prompt']}”"
+            )
+        made["name"] = _unique(made.get("name") or _name_for(made["prompt"]), names)
+        if ask.format.right is not None and is_scored:
+            made |= {"correct_answer_index": ask.format.right}
+        composed.blocks.append(made)
+    return composed
+
+
+def in_language(block: Mapping[str, Any], language: str) -> MutableBlock:
+    """A block of ours in a language of the library."""
+    plain = dict(block)
+    return (
+        plain if language == languages.ENGLISH else languages.in_language(plain, languages.catalog(language))
+    )
+
+
+def text_in(english: str, language: str) -> str:
+    """A text of ours in a language of the library."""
+    return english if language == languages.ENGLISH else languages.catalog(language).text(english)
+
+
+def _block_for(
+    ask: Ask,
+    language: str,
+    *,
+    spoken: str,
+    is_form: bool,
+    scale: Format | None,
+    composed: Composed,
+    is_about_leaving: bool,
+) -> MutableBlock | None:
+    if not ask.text:
+        return None
+    known = bank.find(ask.text, spoken)
+    if known and known["name"] == "reason" and not ask.condition and not composed.blocks and is_about_leaving:
+        known = bank.blocks()["leaving"]
+    if (
+        ask.condition
+        and (ask.condition.kind != "yes" or known is None)
+        and _WHY.fullmatch(bank.folded(ask.text))
+    ):
+        prompt = "Why not?" if ask.condition.kind == "no" else "Why?"
+        known = {"name": "reason", "type": "open_text", "prompt": prompt}
+    is_aspect = ask.is_rated or (scale is not None and not ask.is_question)
+    if known and is_aspect and known["name"] in _ASPECTS:
+        known = None
+    if ask.is_question and spoken == language:
+        prompt = ask.text.rstrip("?").rstrip()
+        if re.match(r"(?:they|did they|do they|would they|can they|are they|have they)\b", prompt, re.I):
+            prompt = (question_from(prompt, spoken) or prompt).rstrip("?").rstrip()
+        mark = " ?" if language == "fr" else "?"
+        prompt = prompt[:1].upper() + prompt[1:] if not prompt.startswith("¿") else prompt
+        prompt = (
+            f"¿{prompt}" if language == "es" and not prompt.startswith("¿") and "¿" not in prompt else prompt
+        )
+        return _answered(f"{prompt}{mark}", ask.format, language, scale, known)
+    if known:
+        composed.known.add(known["name"])
+        block = in_language(known, language)
+        if known["type"] == "open_text" and ask.format.is_scale:
+            return block
+        return _formatted(
+            block, ask.format, language, scale if known["type"] in ("rating", "opinion_scale") else None
+        )
+    if spoken != language:
+        return None  # it cannot be translated
+    if question := question_from(ask.text, language):
+        return _answered(question, ask.format, language, scale, None)
+    return _of_phrase(ask, language, is_form=is_form, scale=scale)
+
+
+def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
+    """The question for a noun phrase: rated, chosen from its options, or filled in."""
+    phrase = ask.text.strip()
+    if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
+        return None
+    plain = bank.folded(phrase)
+    if re.search(r"[.!?;:]", phrase):
+        return None
+    label = phrase[:1].upper() + phrase[1:]
+    if not (ask.format.options or ask.format.is_yes_no) and re.match(
+        INTERROGATIVE[language], phrase, re.IGNORECASE
+    ):
+        return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, scale, None)
+    if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
+        if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
+            bare = re.sub(r"^(?:the|their|your|a|an) ", "", phrase)
+            label = f"Which {bare}"
+        mark = " ?" if language == "fr" else "?"
+        prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
+        return _answered(prompt, ask.format, language, None, None)
+    possessed = _POSSESSED.fullmatch(phrase)
+    owned = next((value for value in possessed.groupdict().values() if value), None) if possessed else None
+    known = bank.find(owned, language) if owned else None
+    is_field = bool(known and known["name"] in _PERSONAL)
+    if (
+        ask.is_rated
+        or scale
+        or not (is_form or ask.is_field or is_field or _LABELLED.search(plain) or ask.format.is_open)
+    ):
+        rated = phrase if language != "en" or _DETERMINED.search(phrase) else f"the {phrase}"
+        prompt = _filled("How would you rate {aspect}?", rated, language)
+        return _with_scale(
+            {"prompt": prompt},
+            ask.format if ask.format.is_scale else scale,
+            language,
+            ("Very poor", "Very good"),
+        )
+    bare = re.sub(r"^(?:their|your|the|a|an) ", "", phrase) if language == "en" else phrase
+    key = "What is the {label}?" if possessed and "'" in phrase.replace("’", "'") else "What is your {label}?"
+    prompt = _filled(key, bare, language)
+    if language == "en" and _is_plural(bare):
+        prompt = prompt.replace("What is ", "What are ")
+    if _NUMERIC_LABEL.search(plain) or (known and known["name"] == "age"):
+        return {"type": "open_numeric", "prompt": prompt, "min": 0}
+    return {"type": "open_text", "prompt": prompt}
+
+
+def _is_plural(phrase: str) -> bool:
+    head = re.split(r" (?:of|for|with|in|on|at|to) ", phrase, maxsplit=1)[0].split()[-1].lower()
+    return head.endswith("s") and not head.endswith(("ss", "us", "is"))
+
+
+def _filled(english: str, phrase: str, language: str) -> str:
+    text = text_in(english, language)
+    for key in ("aspect", "label"):
+        text = text.replace(f"{{{key}}}", phrase).replace(
+            f"{{{key.capitalize()}}}", phrase[:1].upper() + phrase[1:]
+        )
+    return text
+
+
+# --- Answers --------------------------------------------------------------------------------------------
+
+
+def _answered(
+    prompt: str, format: Format, language: str, scale: Format | None, known: Mapping[str, Any] | None
+) -> MutableBlock:
+    """A question with the type and the options that its words ask for."""
+    plain = bank.folded(prompt)
+    block: MutableBlock = {"prompt": prompt}
+    levels = next((labels for pattern, labels in _LEVELS if re.match(pattern, plain)), None)
+    is_rated = re.match(_RATED[language], plain) is not None
+    if format.options or format.is_yes_no or format.is_open:
+        return _formatted(block | {"type": "open_text"}, format, language, None)
+    if format.is_scale:
+        return _with_scale(
+            block, format, language, levels or (("Very bad", "Very good") if is_rated else None)
+        )
+    if known and known["type"] != "open_text" and not (known["type"] == "nps" and not levels):
+        return _formatted({**in_language(known, language), "prompt": prompt}, format, language, scale)
+    if known and known["type"] == "open_text":
+        return block | {"type": "open_text"}
+    if re.match(_FREQUENCY, plain):
+        return block | {
+            "type": "single_punch",
+            "options": _options(("Daily", "Weekly", "Monthly", "Less often", "Never so far"), language),
+        }
+    if re.match(_DAYS, plain):
+        return {**in_language(bank.blocks()["days_available"], language), "name": None, "prompt": prompt}
+    if levels:
+        return _with_scale(block, scale, language, levels)
+    if is_rated:
+        return _with_scale(block, scale, language, ("Very bad", "Very good"))
+    if re.match(_DURATION, plain):
+        return block | {"type": "open_text"}
+    if re.match(_NUMBER, plain):
+        return block | {"type": "open_numeric", "min": 0}
+    if _is_closed(plain, language):
+        return block | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
+    return block | {"type": "open_text"}
+
+
+def _is_closed(plain: str, language: str) -> bool:
+    if language == "fr" and plain.startswith("est-ce que"):
+        return True
+    if language == "de":
+        return not re.match(
+            r"(?:bitte|was|wer|wen|wem|wie|wo|wann|warum|wieso|weshalb|wo\w+|welche\w*|an|mit|fur|auf|bei|"
+            r"von|bis|seit|aus|in|zu)\b",
+            plain,
+        )
+    if language == "en":
+        return (
+            re.match(
+                r"(?:would|will|can|could|should|have|has|had|are|is|was|were|do|does|did|may|might|must|"
+                r"shall)\b",
+                plain,
+            )
+            is not None
+        )
+    return re.match(_OPEN_BEGINNING, plain) is None
+
+
+def _formatted(block: MutableBlock, format: Format, language: str, scale: Format | None) -> MutableBlock:
+    """A block with the format that the intent names for it, if that is another one."""
+    plain = {key: value for key, value in block.items() if key in ("name", "prompt")}
+    if format.is_open:
+        return plain | {"type": "open_text"}
+    if format.is_yes_no:
+        return plain | {"type": "single_punch", "options": _options(("Yes", "No"), language)}
+    if format.options:
+        several = format.takes_several or (format.at_most or 1) > 1 or block.get("type") == "multi_punch"
+        kind = {"type": "multi_punch"} if several else {"type": "single_punch"}
+        most = {"max": min(format.at_most, len(format.options))} if format.at_most and several else {}
+        return plain | kind | {"options": [{"value": option} for option in format.options]} | most
+    wanted = format if format.is_scale else scale
+    if wanted is None or (block.get("type") == "nps" and wanted.high == 10):
+        return block
+    labels = block.get("scale") or {}
+    ends = (labels.get("label_left"), labels.get("label_right"))
+    if wanted.high == 10 and wanted.low == 0 and block.get("name") == "recommend":
+        return block
+    return _with_scale(plain, wanted, language, None, labels={
+        key: value for key, value in zip(("label_left", "label_right"), ends, strict=True) if value
+    })  # fmt: skip
+
+
+def _with_scale(
+    block: MutableBlock, wanted: Format | None, language: str, ends: tuple[str, str] | None,
+    *, labels: Mapping[str, str] | None = None,
+) -> MutableBlock:  # fmt: skip
+    """A block that is answered on a scale: stars where these are wanted, else numbers with labels."""
+    low = wanted.low if wanted and wanted.low is not None else 1
+    high = wanted.high if wanted and wanted.high else 5
+    if wanted and wanted.has_stars:
+        return block | {"type": "rating", "min": 1, "max": high}
+    if labels is None:
+        labels = (
+            dict(zip(("label_left", "label_right"), (text_in(end, language) for end in ends), strict=True))
+            if ends
+            else {}
+        )
+    if not labels:
+        labels = {
+            "label_left": text_in("Not at all", language),
+            "label_right": text_in("Extremely", language),
+        }
+        if wanted:
+            return block | {"type": "rating", "min": 1, "max": high}
+    return block | {"type": "opinion_scale", "min": low, "max": high, "scale": dict(labels)}
+
+
+def _options(values: Iterable[str], language: str) -> list[dict[str, str]]:
+    return [{"value": text_in(value, language)} for value in values]
+
+
+# --- Conditions and names ---------------------------------------------------------------------------------
+
+
+def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock], language: str) -> bool:
+    """Show a block only where the condition on an earlier answer holds; False if there is no such "
+    "question."""
+    for before in reversed(others):
+        if condition.kind in ("yes", "no"):
+            value = text_in("Yes" if condition.kind == "yes" else "No", language)
+            if any(option["value"] == value for option in before.get("options", ())):
+                block["show_when"] = {"block": before["name"], "op": "eq", "value": value}
+                return True
+        elif before["type"] in SCALES:
+            high = before.get("max", 10)
+            below = condition.below or _LOW.get("nps" if before["type"] == "nps" else high, (high + 2) // 2)
+            if 1 < below <= high:
+                block["show_when"] = {"block": before["name"], "op": "lt", "value": below}
+                return True
+    return False
+
+
+def _name_for(prompt: str) -> str:
+    words = re.findall(r"[a-z]+", bank.folded(prompt))
+    content = [word for word in words if word not in EMPTY and len(word) > 2] or words
+    name = "_".join(content[:3])[:40]
+    return name if name and not re.fullmatch(r"q\d*|true|false", name) else "question"
+
+
+def _unique(name: str, names: set[str]) -> str:
+    unique, number = name, 2
+    while title_case(unique) in names:
+        unique, number = f"{name}_{number}", number + 1
+    names.add(title_case(unique))
+    return unique
+
+
+def with_names_beside(
+    blocks: Iterable[MutableBlock], others: Iterable[Mapping[str, Any]]
+) -> list[MutableBlock]:
+    """The blocks with names that no other block has, and conditions that follow them."""
+    names = {title_case(block["name"]) for block in others if block.get("name")}
+    renamed: dict[str, str] = {}
+    result = []
+    for block in blocks:
+        name = renamed[block["name"]] = _unique(block["name"], names)
+        block = {**block, "name": name}
+        if condition := block.get("show_when"):
+            block["show_when"] = {**condition, "block": renamed.get(condition["block"], condition["block"])}
+        result.append(block)
+    return result
+
+
+def with_format(ask: Ask, **changes: Any) -> Ask:
+    """An ask with another format."""
+    return replace(ask, format=replace(ask.format, **changes))

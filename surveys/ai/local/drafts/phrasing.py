@@ -1,0 +1,462 @@
+"""Indirect questions put to the respondents: `whether they own a car` → `Do you own a car?`.
+
+    question_from("warum sie kündigen", "de")   → Warum kündigst du?
+    question_from("the new canteen", "en")      → None, because it is no clause
+
+Each language has its own rules for word order and endings. A clause that they do not fit gives None.
+"""
+
+from __future__ import annotations
+
+import re
+
+from surveys.ai.local.drafts.stems import word_set
+
+_MAX_LENGTH = 200  # characters of a clause
+_TRAILING = " .,;:!?-–—"
+# People of whom an author speaks, and whom the question addresses.
+PEOPLE = {
+    "en": r"(?:the |our |your |all |most |these |new )?(?:people|members|customers|clients|users|visitors|"
+    r"guests|"
+    r"employees|staff|students|parents|players|participants|attendees|readers|listeners|volunteers|donors|"
+    r"patients|respondents|everyone|everybody|folks|them|subscribers|colleagues|residents)",
+    "de": r"(?:die |unsere |alle |eure )?(?:Leute|Mitglieder|Kunden|Kundinnen|Gäste|Nutzer|Mitarbeiter|"
+    r"Mitarbeitenden|"
+    r"Kollegen|Teilnehmer|Teilnehmenden|Eltern|Schüler|Besucher|Spender|Patienten|Spieler|Leser)",
+    "fr": r"(?:les |nos |vos )(?:gens|membres|clients|utilisateurs|employés|salariés|participants|parents|"
+    r"élèves|"
+    r"visiteurs|donateurs|patients|joueurs|lecteurs|invités|bénévoles|adhérents)",
+    "es": r"(?:la gente|(?:los |las |nuestros |nuestras )(?:socios|miembros|clientes|usuarios|empleados|"
+    r"participantes|"
+    r"padres|alumnos|visitantes|donantes|pacientes|jugadores|lectores|invitados|vecinos))",
+    "pt": r"(?:as pessoas|(?:os |as |nossos |nossas )(?:membros|clientes|usuários|funcionários|"
+    r"participantes|pais|"
+    r"alunos|visitantes|doadores|pacientes|jogadores|leitores|convidados|moradores|sócios))",
+}
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Words by other words, from a text such as `left:leave chose:choose`."""
+    return dict(pair.split(":") for pair in text.split())
+
+
+def question_from(clause: str, language: str) -> str | None:
+    """The question to the respondents that a clause reports, or None."""
+    clause = " ".join(clause.split()).strip(_TRAILING).replace("’", "'")
+    if not clause or len(clause) > _MAX_LENGTH:
+        return None
+    question = _WRITERS[language](clause)
+    return None if question is None else question[:1].upper() + question[1:]
+
+
+# --- English --------------------------------------------------------------------------------------
+
+_EN_AUXILIARIES = word_set(
+    "would will can could should have has had are is were was do does did might may must shall am"
+)
+_EN_CONTRACTIONS = {"'d": "would", "'ll": "will", "'ve": "have", "'re": "are"}
+_EN_WH = r"(?:at |in |on |for |to |from |with )?(?:what|which|who|whom|whose|when|where|why|how)"
+_EN_WORDS = {"they": "you", "them": "you", "their": "your", "theirs": "yours", "themselves": "yourself"}
+_EN_PAST = _pairs(
+    """
+    left:leave chose:choose came:come bought:buy went:go felt:feel heard:hear found:find got:get
+    made:make saw:see took:take thought:think knew:know gave:give paid:pay spent:spend met:meet
+    began:begin understood:understand learnt:learn ate:eat drank:drink drove:drive wrote:write
+    became:become kept:keep lost:lose won:win said:say told:tell brought:bring broke:break
+    forgot:forget slept:sleep sent:send quit:quit read:read
+    """
+)
+_EN_E = word_set(
+    """liked used moved decided received changed improved noticed experienced hoped disliked loved
+    hated achieved arrived believed lived shared solved saved subscribed unsubscribed completed donated
+    created purchased exercised practised practiced valued graduated invited rated"""
+)
+_EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed indeed")
+
+
+def _english(clause: str) -> str | None:
+    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s+\w)", "they", clause, flags=re.IGNORECASE)
+    words = _expanded(clause.split())
+    first = words[0].lower()
+    if first in ("whether", "if"):
+        return _english_closed(words[1:])
+    wh = re.match(rf"{_EN_WH}\b", clause, re.IGNORECASE)
+    if wh is None:
+        is_question = first in _EN_AUXILIARIES and len(words) > 2
+        return _addressed(words) if is_question else None
+    if "to" in (lower := [word.lower() for word in words]) and not {"they", "we", "you"} & set(lower):
+        place = lower.index("to")
+        if 0 < place < 4 and len(words) > place + 1 and lower[place - 1] not in ("want", "like", "need"):
+            return _addressed([*words[:place], "should", "we", *words[place + 1 :]])
+    for subject in ("they", "we", "you", "i"):
+        if subject in lower[1:]:
+            place = lower.index(subject, 1)
+            before, after = words[:place], words[place + 1 :]
+            if before[-1].lower() in _EN_AUXILIARIES:  # asked directly
+                return _addressed(words)
+            if not after:
+                return None
+            return _addressed([*before, *_inverted(subject, after)])
+    if len(words) < 2:
+        return None
+    if any(
+        word in _EN_AUXILIARIES for word in lower[1:3]
+    ):  # `how was the food`, `what would bring them back`
+        return _addressed(words)
+    verb = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
+    if verb is not None:  # `how the food was`
+        return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
+    is_clause = len(words) > 2 or lower[1].endswith(("ed", "es", "s")) or lower[1] in _EN_PAST
+    return _addressed(words) if is_clause else None
+
+
+def _english_closed(words: list[str]) -> str | None:
+    lower = [word.lower() for word in words]
+    for subject in ("they", "we", "you"):
+        if lower[:1] == [subject] and len(words) > 1:
+            return _addressed(_inverted(subject, words[1:]))
+    for place, word in enumerate(lower):
+        if word in _EN_AUXILIARIES and 0 < place < len(words) - 1:
+            return _addressed([words[place], *words[:place], *words[place + 1 :]])
+    return None
+
+
+def _inverted(subject: str, after: list[str]) -> list[str]:
+    """`you would like` → `would you like`; `you liked` → `did you like`; `you like` → `do you like`."""
+    adverbs = []
+    while len(after) > 1 and after[0].lower() in (
+        "really",
+        "still",
+        "already",
+        "ever",
+        "also",
+        "currently",
+        "now",
+    ):
+        adverbs.append(after[0])
+        after = after[1:]
+    verb = after[0].lower()
+    is_main = verb in ("have", "had", "do", "did") and not (len(after) > 1 and _is_participle(after[1]))
+    if verb in _EN_AUXILIARIES and not is_main:
+        return [verb, subject, *adverbs, *after[1:]]
+    base = {"had": "have", "did": "do"}.get(verb) or _base(verb)
+    return ["did" if base != verb or verb in ("had", "did") else "do", subject, *adverbs, base, *after[1:]]
+
+
+def _is_participle(word: str) -> bool:
+    return word.lower().endswith(("ed", "en", "ne")) or word.lower() in {*_EN_PAST, "been", "not", "to"} - {
+        "to"
+    }
+
+
+def _base(verb: str) -> str:
+    """The base of a verb in the past tense; any other word as it is."""
+    if verb in _EN_PAST:
+        return _EN_PAST[verb]
+    if not verb.endswith("ed") or verb in _EN_NO_PAST or len(verb) < 5:
+        return verb
+    if verb in _EN_E:
+        return verb[:-1]
+    if verb.endswith("ied"):
+        return f"{verb[:-3]}y"
+    if verb.endswith("elled"):
+        return verb[:-3]
+    is_doubled = verb[-3] == verb[-4] and verb[-3] not in "lsz"
+    return verb[:-3] if is_doubled else verb[:-2]
+
+
+def _expanded(words: list[str]) -> list[str]:
+    expanded: list[str] = []
+    for word in words:
+        stem, ending = word[: word.rfind("'")], word[word.rfind("'") :]
+        is_contracted = ending.lower() in _EN_CONTRACTIONS and stem.lower() in ("they", "we", "you")
+        expanded += [stem, _EN_CONTRACTIONS[ending.lower()]] if is_contracted else [word]
+    return expanded
+
+
+def _addressed(words: list[str]) -> str:
+    return " ".join(_EN_WORDS.get(word.lower(), word) for word in words) + "?"
+
+
+# --- German ---------------------------------------------------------------------------------------
+
+_DE_WH = word_set(
+    "was wer wen wem wie wo wann warum wieso weshalb woher wohin womit worüber wofür woran worauf wovon "
+    "welche "
+    "welcher welches welchen welchem ob"
+)
+_DE_FINITE = word_set(
+    "ist war waren sind hat haben hatte hatten soll sollen sollte sollten will wollen kann können konnte "
+    "könnt "
+    "könnte könnten würde würden würdest würdet wird werden muss müssen darf dürfen möchte möchten hast "
+    "habt bist "
+    "seid fehlt gefällt passt findet findest fandet wünscht hätte hätten gibt kommt"
+)
+_DE_DU = _pairs(
+    """
+    haben:hast sind:bist waren:warst hatten:hattest würden:würdest können:kannst könnten:könntest
+    wollen:willst möchten:möchtest sollen:sollst sollten:solltest müssen:musst dürfen:darfst
+    werden:wirst hätten:hättest fahren:fährst lesen:liest essen:isst geben:gibst nehmen:nimmst
+    sehen:siehst sprechen:sprichst treffen:triffst schlafen:schläfst tragen:trägst laufen:läufst
+    helfen:hilfst empfehlen:empfiehlst wissen:weißt lassen:lässt halten:hältst erfahren:erfährst
+    verlassen:verlässt wollten:wolltest konnten:konntest
+    """
+)
+_DE_SEPARABLE = re.compile(r"(mit|ein|aus|an|ab|auf|vor|teil|zurück|her|hin|nach|los|bei|um)(?=\w{4,}en$)")
+_DE_SUBJECTS = word_set(
+    "sie wir ihr man der die das den unser unsere unseren es ihnen euch dein deine dir du"
+)
+_DE_WORDS = {"ihnen": "dir", "sich": "dich", "ihr": "dein", "ihre": "deine", "ihren": "deinen",
+             "ihrem": "deinem", "ihrer": "deiner", "ihres": "deines"}  # fmt: skip
+
+
+def _german(clause: str) -> str | None:
+    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s+\w)", "sie", clause)
+    words = clause.split()
+    lower = [word.lower() for word in words]
+    start = (
+        1
+        if lower[0] in ("an", "in", "mit", "für", "auf", "bei", "von", "zu", "bis", "seit", "aus", "über")
+        else 0
+    )
+    if lower[start : start + 1] == [] or lower[start] not in _DE_WH:
+        is_question = lower[0] in _DE_FINITE and len(words) > 2
+        return f"{clause}?" if is_question else None
+    if len(words) < start + 2:
+        return None
+    end = start + 1  # of the words that ask
+    if lower[0] != "ob":
+        while end < len(words) - 1 and lower[end] not in _DE_SUBJECTS | _DE_FINITE and end < start + 3:
+            end += 1
+        is_plain = lower[start] not in ("wie", "welche", "welcher", "welches", "welchen", "welchem")
+        end = start + 1 if is_plain else end
+        is_final = len(words) == end + 2 and lower[-1] in _DE_FINITE  # `was gefehlt hat`
+        if lower[end] in _DE_FINITE and end < len(words) - 1 and not is_final:  # asked directly
+            return f"{clause}?"
+    asking = [] if lower[0] == "ob" else words[:end]
+    rest = words[end:]
+    if (
+        len(rest) > 1
+        and [word.lower() for word in rest[1:2]] in (["hätten"], ["hatten"], ["hätte"])
+        and rest[-1] in ("können", "sollen", "müssen")
+    ):  # `was wir hätten besser machen können`
+        return " ".join([*asking, rest[1], rest[0], *rest[2:]]) + "?"
+    verb, rest = rest[-1], rest[:-1]
+    if verb in ("können", "sollen", "müssen") and "hätten" in rest:
+        rest.remove("hätten")
+        rest, verb = [*rest, verb], "hätten"
+    particle = ""
+    if "sie" in [word.lower() for word in rest]:
+        place = [word.lower() for word in rest].index("sie")
+        rest = [*rest[:place], *rest[place + 1 :]]
+        if verb not in _DE_DU and (match := _DE_SEPARABLE.match(verb)):
+            particle, verb = match[1], verb[match.end() :]
+        addressed = _du(verb)
+        if addressed is None:
+            return None
+        verb = addressed
+        middle = ["du", *(_DE_WORDS.get(word.lower(), word) for word in rest)]
+    else:
+        middle = [_DE_WORDS.get(word, word) if word in ("ihnen", "sich") else word for word in rest]
+    if not verb[:1].islower():
+        return None
+    return " ".join(part for part in [*asking, verb, *middle, particle] if part) + "?"
+
+
+def _du(verb: str) -> str | None:
+    """The form for `du` of a verb in the plural."""
+    if verb in _DE_DU:
+        return _DE_DU[verb]
+    if not verb.endswith("n") or not verb.islower():
+        return None
+    stem = verb[:-2] if verb.endswith("en") else verb[:-1]
+    if stem.endswith(("t", "d")):
+        return f"{stem}est"
+    return f"{stem}t" if stem.endswith(("s", "ß", "z", "x")) else f"{stem}st"
+
+
+# --- French ---------------------------------------------------------------------------------------
+
+_FR_VOUS = _pairs(
+    """
+    ont:avez sont:êtes font:faites vont:allez disent:dites viennent:venez peuvent:pouvez
+    veulent:voulez doivent:devez prennent:prenez savent:savez reçoivent:recevez
+    connaissent:connaissez voient:voyez reviennent:revenez boivent:buvez apprennent:apprenez
+    croient:croyez
+    """
+)
+_FR_ASKING = (
+    r"(?:pourquoi|comment|quand|où|combien(?: de \w+)?|à quelle \w+|quel(?:le)?s? [\w'-]+|avec "
+    r"qui|d'où|depuis quand)"
+)
+_FR_BEFORE_VERB = word_set("ne se en y nous le la les")
+
+
+def _french(clause: str) -> str | None:
+    clause = re.sub(rf"\b{PEOPLE['fr']}\b(?=\s+\w)", "ils", clause, flags=re.IGNORECASE)
+    clause = re.sub(r"\bsi (?=ils\b|elles\b)", "s'", clause, flags=re.IGNORECASE)
+    clause = re.sub(r"^ce (?=qu)", "", clause, flags=re.IGNORECASE)
+    if match := re.match(r"qui\b (?P<rest>.+)", clause, re.IGNORECASE):
+        return f"qu'est-ce qui {_fr_words(match['rest'])} ?"
+    if match := re.match(r"qu(?:e |')(?:ils|elles) (?P<rest>.+)", clause, re.IGNORECASE):
+        return _asked("qu'est-ce que", match["rest"])
+    if match := re.match(r"qu(?P<joint>e |')(?P<rest>(?!est-ce).+)", clause, re.IGNORECASE):
+        if re.search(r"-(?:vous|tu|nous|on|ils)\b", clause):
+            return f"{clause} ?"
+        return f"qu'est-ce qu{match['joint']}{match['rest']} ?"
+    if match := re.match(r"s'(?:ils|elles) (?P<rest>.+)", clause, re.IGNORECASE):
+        return _asked("est-ce que", match["rest"])
+    if match := re.match(r"si (?P<rest>.+)", clause, re.IGNORECASE):
+        return f"est-ce que {match['rest']} ?"
+    if match := re.match(rf"(?P<asking>{_FR_ASKING})\b ?(?P<rest>.*)", clause, re.IGNORECASE):
+        asking, rest = match["asking"], match["rest"]
+        if subject := re.match(r"(?P<noun>.*?)\b(?:ils|elles) (?P<rest>.+)", rest, re.IGNORECASE):
+            return _asked(f"{asking} {subject['noun'].strip()}".strip() + " est-ce que", subject["rest"])
+        return f"{clause} ?" if rest else None
+    return f"{clause} ?" if re.match(r"[\w']+-(?:vous|tu|t-il|ils?|nous)\b", clause, re.IGNORECASE) else None
+
+
+def _asked(asking: str, rest: str) -> str | None:
+    words = rest.split()
+    place = next((n for n, word in enumerate(words) if word.lower() not in _FR_BEFORE_VERB), None)
+    if place is None:
+        return None
+    verb = re.sub(r"^(n|l|s|m|y|j)'", r"\1'", words[place])
+    prefix, _, verb = verb.rpartition("'")
+    addressed = _vous(verb)
+    if addressed is None:
+        return None
+    verb = addressed
+    before = ["vous" if word in ("se",) else word for word in words[:place]]
+    joined = f"{prefix}'{verb}" if prefix and prefix != "s" else f"vous {verb}" if prefix == "s" else verb
+    return f"{asking} vous {' '.join([*before, joined, *_fr_words(' '.join(words[place + 1 :])).split()])} ?"
+
+
+def _vous(verb: str) -> str | None:
+    if verb in _FR_VOUS:
+        return _FR_VOUS[verb]
+    if verb.endswith("aient"):
+        return f"{verb[:-5]}iez"
+    return f"{verb[:-3]}ez" if verb.endswith("ent") else None
+
+
+def _fr_words(text: str) -> str:
+    text = re.sub(r"\bleurs\b", "vos", text)
+    return re.sub(
+        r"\bleur (?=\w+(?:e|ent|é|ait|ont|a)\b)", "vous ", re.sub(r"\bleur\b(?= \w+ )", "votre", text)
+    )
+
+
+# --- Spanish --------------------------------------------------------------------------------------
+
+_ES_TU = _pairs(
+    """
+    son:eres están:estás han:has tienen:tienes quieren:quieres pueden:puedes hacen:haces dan:das
+    van:vas fueron:fuiste hicieron:hiciste tuvieron:tuviste estuvieron:estuviste vinieron:viniste
+    dijeron:dijiste
+    """
+)
+_ES_ASKING = (
+    r"(?:por qué|para qué|con qué \w+|(?:en |a |de )?qué(?: \w+(?= (?:les|te|le|se|nos|\w+n)\b))?|"
+    r"cómo|cuándo|dónde|cuál(?:es)?|cuánt[oa]s?(?: (?:veces|años|horas|días|personas|hijos|meses|minutos|"
+    r"tiempo))?|"
+    r"quién(?:es)?|cada cuánto)"
+)
+_ES_NO_VERB = word_set("con en un sin bien tan también según ningún algún comían razón")
+_ES_BEFORE_VERB = {
+    "se": "te",
+    "les": "te",
+    "nos": "nos",
+    "lo": "lo",
+    "la": "la",
+    "no": "no",
+    "ya": "ya",
+    "los": "los",
+}
+
+
+def _spanish(clause: str) -> str | None:
+    clause = re.sub(rf"\b{PEOPLE['es']}\b\s+(?=\w)", "", clause, flags=re.IGNORECASE)
+    if match := re.match(r"si (?P<rest>.+)", clause, re.IGNORECASE):
+        asking, rest = "", match["rest"]
+    elif match := re.match(rf"(?P<asking>{_ES_ASKING})\b ?(?P<rest>.*)", clause, re.IGNORECASE):
+        asking, rest = match["asking"], match["rest"]
+    elif re.match(r"(?:lo que)\b ", clause, re.IGNORECASE):
+        asking, rest = "qué", clause[7:].strip()
+    else:
+        return None
+    if not rest:
+        return None
+    words = rest.split()
+    place = 0
+    while place < len(words) - 1 and words[place].lower() in _ES_BEFORE_VERB:
+        place += 1
+    is_theirs = "les" in [word.lower() for word in words[:place]]
+    before = [_ES_BEFORE_VERB[word.lower()] for word in words[:place]]
+    verb = words[place] if is_theirs else _tu(words[place])
+    after = [{"su": "tu", "sus": "tus"}.get(word, word) for word in words[place + 1 :]]
+    question = " ".join(part for part in [asking, *before, verb, *after] if part)
+    return f"¿{question[:1].upper()}{question[1:]}?"
+
+
+def _tu(verb: str) -> str:
+    if verb in _ES_TU:
+        return _ES_TU[verb]
+    if verb.endswith("aron"):
+        return f"{verb[:-4]}aste"
+    if verb.endswith("ieron"):
+        return f"{verb[:-5]}iste"
+    return f"{verb[:-1]}s" if verb.endswith(("an", "en")) and verb not in _ES_NO_VERB else verb
+
+
+# --- Portuguese -----------------------------------------------------------------------------------
+
+_PT_VOCE = _pairs(
+    """
+    são:é estão:está têm:tem vão:vai dão:dá fazem:faz querem:quer podem:pode foram:foi vêm:vem
+    trazem:traz tiveram:teve fizeram:fez vieram:veio preferem:prefere conhecem:conhece saíram:saiu
+    saem:sai gostariam:gostaria
+    """
+)
+_PT_ASKING = (
+    r"(?:por que|para que|com que \w+|(?:em |a |de |d)?(?:o )?que(?: \w+(?= (?:mais |eles )?\w+m\b))?|"
+    r"como|quando|onde|"
+    r"(?:em )?qua(?:l|is)(?: \w+(?= \w+m\b))?|quant[oa]s?(?: (?:vezes|anos|horas|dias|pessoas|filhos|"
+    r"meses|minutos|tempo))?"
+    r"(?: por (?:semana|mês|ano))?|quem)"
+)
+_PT_BEFORE_VERB = word_set("não mais já se os as o a eles elas lhes ainda nos")
+
+
+def _portuguese(clause: str) -> str | None:
+    clause = re.sub(rf"\b{PEOPLE['pt']}\b\s+(?=\w)", "eles ", clause, flags=re.IGNORECASE)
+    if match := re.match(r"se (?P<rest>.+)", clause, re.IGNORECASE):
+        asking, rest = "", match["rest"]
+    elif match := re.match(rf"(?P<asking>{_PT_ASKING})\b ?(?P<rest>.*)", clause, re.IGNORECASE):
+        asking, rest = match["asking"], match["rest"]
+    else:
+        return None
+    if not rest:
+        return None
+    words = rest.split()
+    place = 0
+    while place < len(words) - 1 and words[place].lower() in _PT_BEFORE_VERB:
+        place += 1
+    verb = _voce(words[place])
+    before = [word for word in words[:place] if word.lower() not in ("eles", "elas", "lhes")]
+    is_addressed = verb != words[place] or "eles" in [word.lower() for word in words[:place]]
+    subject = ["você"] if is_addressed and "você" not in clause.lower() else []
+    question = " ".join(part for part in [asking, *subject, *before, verb, *words[place + 1 :]] if part)
+    return f"{question}?"
+
+
+def _voce(verb: str) -> str:
+    if verb in _PT_VOCE:
+        return _PT_VOCE[verb]
+    for ending, singular in (("aram", "ou"), ("eram", "eu"), ("iram", "iu"), ("am", "a"), ("em", "e")):
+        if verb.endswith(ending) and len(verb) > len(ending) + 1:
+            return verb.removesuffix(ending) + singular
+    return verb
+
+
+_WRITERS = {"en": _english, "de": _german, "fr": _french, "es": _spanish, "pt": _portuguese}
