@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.ai.provider import (
+    Claim,
+    Correction,
+    ProposedScript,
+    ProviderError,
+    ResultsQuestion,
+    RevisionRequest,
+    ScriptRequest,
+)
 from surveys.services.ai_work import generation
+from surveys.services.ground import jobs
 
 INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
 GOOD = ProposedScript(
@@ -38,7 +47,10 @@ Answer = ProposedScript | Exception | Callable[[], ProposedScript]
 
 
 class Drafts:
-    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked."""
+    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked.
+
+    It leaves scripts as they are, and no data can tell it anything.
+    """
 
     name = "anthropic"
     max_batch_size = 100
@@ -53,6 +65,12 @@ class Drafts:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, ProposedScript) else answer()
+
+    def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
+        return ProposedScript(request.blocks)
+
+    def answer_question(self, question: ResultsQuestion) -> list[Claim]:
+        return []
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is not asked for here.")
@@ -75,3 +93,12 @@ def work_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         generation, "wait", lambda *, generation_id: generation.run(generation_id=generation_id)
     )
+
+
+def free_model(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """A model that costs nothing, and a worker that works while a request waits, also in a transaction."""
+    monkeypatch.setattr(jobs, "close_connection", lambda: None)
+    provide(monkeypatch, settings, POLL)
+    settings.CREDITS_FOR_A_SCRIPT = settings.CREDITS_FOR_A_QUESTION = settings.CREDITS_FOR_100_TEXTS = 0
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 1_000_000
+    work_while_waiting(monkeypatch)
