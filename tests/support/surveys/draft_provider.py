@@ -46,10 +46,14 @@ POLL = ProposedScript(
 Answer = ProposedScript | Exception | Callable[[], ProposedScript]
 
 
+def _unchanged(request: RevisionRequest) -> ProposedScript:
+    return ProposedScript(request.blocks)
+
+
 class Drafts:
     """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked.
 
-    It leaves scripts as they are, and no data can tell it anything.
+    It leaves scripts as they are, unless `revise` is another function, and no data can tell it anything.
     """
 
     name = "anthropic"
@@ -58,6 +62,7 @@ class Drafts:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers) or [GOOD]
         self.asked: list[tuple[ScriptRequest, Correction | None]] = []
+        self.revise: Callable[[RevisionRequest], ProposedScript] = _unchanged
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         self.asked.append((request, correction))
@@ -67,7 +72,7 @@ class Drafts:
         return answer if isinstance(answer, ProposedScript) else answer()
 
     def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
-        return ProposedScript(request.blocks)
+        return self.revise(request)
 
     def answer_question(self, question: ResultsQuestion) -> list[Claim]:
         return []
