@@ -98,6 +98,7 @@ AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
 # An invitation is valid for 14 days. The trail records the decisions of staff since it was sent.
 AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500))
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
+CREDITS_FOR_A_QUESTION = _env.int("CREDITS_FOR_A_QUESTION", 1, validate=environment.between(0, 1_000_000))
 AI_CALLS_AT_ONCE = _env.int("AI_CALLS_AT_ONCE", 4, validate=environment.between(1, 32))
 AI_JOBS_PER_COMMUNITY_AND_HOUR = _env.int(
     "AI_JOBS_PER_COMMUNITY_AND_HOUR", 60, validate=environment.between(1, 1_000_000)

@@ -20,7 +20,7 @@ from communities.ground.actors import Role
 from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
-from surveys.models import Job
+from surveys.models import Generation, Job
 from surveys.services.people import service as people
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
@@ -80,6 +80,7 @@ EXAMPLE: dict[str, Any] = {
     "script_requests": [
         {
             "project_id": "7",
+            "kind": "script",
             "intent": "Ask which openings our players like",
             "status": "completed",
             "created_at": "2026-01-31T09:25:00Z",
@@ -212,10 +213,14 @@ class RoleGrantOut(serializers.Serializer[Any]):
 
 
 class PersonScriptRequestOut(serializers.Serializer[Any]):
-    """A script that AI writes, or has just written, for the person's draft of a project."""
+    """What AI writes, or has just written, for a person who follows it in the admin.
+
+    That is a script, a changed script, or an answer about results.
+    """
 
     project_id = serializers.CharField()
-    intent = serializers.CharField(help_text="As the person typed it.")
+    kind = serializers.ChoiceField(choices=Generation.Kind.values)
+    intent = serializers.CharField(help_text="As the person typed it; also an instruction or a question.")
     status = serializers.ChoiceField(choices=Job.Status.values)
     created_at = serializers.DateTimeField()
 
@@ -274,7 +279,7 @@ class PersonOut(serializers.Serializer[Any]):
         min_value=0, help_text="How often the person adjusted the XP of other members by hand."
     )
     script_requests = PersonScriptRequestOut(
-        many=True, help_text="Oldest first; deleted ten minutes after the script was written or failed."
+        many=True, help_text="Oldest first; deleted ten minutes after the work was done or failed."
     )
     script_drafts = PersonDraftOut(many=True, help_text="By project; deleted after 90 days without a change.")
     xp_ledger = XpEntryOut(many=True, help_text="Newest first.")

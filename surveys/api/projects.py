@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, NoReturn
 
@@ -50,6 +51,15 @@ _changes = partial(
         OpenApiExample("Changed", examples.UPDATED_PROJECT, response_only=True),
     ],
 )
+
+
+def once_arguments(claim: Claim | None, *, at: datetime) -> dict[str, Any]:
+    """What work for a model needs to know of the request's Idempotency-Key."""
+    return {
+        "claim": claim.key if claim else None,
+        "fingerprint": claim.fingerprint if claim else "",
+        "is_answered": partial(idempotency.is_settled, claim, at=at),
+    }
 
 
 def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
@@ -145,9 +155,7 @@ class ProjectViewSet(OwnWorkViewSet):
         return generation.prepare(
             actor=self.actor,
             fields=self._read_new(),
-            claim=claim.key if claim else None,
-            fingerprint=claim.fingerprint if claim else "",
-            is_answered=partial(idempotency.is_settled, claim, at=self.at),
+            **once_arguments(claim, at=self.at),
             at=self.at,
         )
 

@@ -52,24 +52,16 @@ def test_an_answer_is_claims_with_the_references_of_their_figures(
     }
 
 
-DROPPED = {
-    "an unknown reference": claim("They like it.", "b9.mean"),
-    "no reference": claim("They like it."),
-    "a number of no figure": claim("80 % like it.", "b4.mean"),
-    "a number of a figure that is not referred to": claim("212 like it.", "b4.mean"),
-    "no text": claim(" ", "b4.mean"),
-    "a link": claim("See https://example.org.", "b4.mean"),
-}
-
-
-@pytest.mark.parametrize("dropped", DROPPED.values(), ids=DROPPED)
-def test_a_claim_that_its_figures_do_not_bear_out_is_dropped(
-    claude: ClaudeProvider, anthropic: Loopback, dropped: dict[str, Any]
+@pytest.mark.parametrize("text", [" ", "See https://example.org."])
+def test_a_claim_without_plain_words_is_dropped(
+    claude: ClaudeProvider, anthropic: Loopback, text: str
 ) -> None:
     """Rule 10.32."""
-    anthropic.queue({"claims": [dropped, claim("Their average is 3.82.", "b9.mean", "b4.mean", "b4.mean")]})
+    said = claim("Their average is 3.82.", "b9.mean", "b4.mean", "b4.mean")
+    anthropic.queue({"claims": [claim(text, "b4.mean"), said]})
 
-    assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b4.mean",))]
+    # Whether figures bear a claim out is checked by the services.
+    assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b9.mean", "b4.mean"))]
 
 
 def test_no_claims_mean_that_the_data_cannot_tell(claude: ClaudeProvider, anthropic: Loopback) -> None:

@@ -27,8 +27,8 @@ def pay(*, community_id: int, credits: int) -> None:
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
         raise Conflict(
-            f"A community can have {allowance.limit:,} scripts and analyses made with AI in an hour. "
-            f"Please try again in {minutes}.",
+            f"A community can have {allowance.limit:,} scripts, analyses and answers made with AI in "
+            f"an hour. Please try again in {minutes}.",
             retry_after=allowance.retry_after,
         )
     communities.spend_credits(community_id=community_id, amount=credits)
