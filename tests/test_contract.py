@@ -198,7 +198,7 @@ def test_the_listing_has_the_rules_that_no_test_cites(tree: Path) -> None:
 
 
 def test_the_listing_of_this_project_is_part_of_its_rules(capsys: pytest.CaptureFixture[str]) -> None:
-    contract.main()
+    contract.main([])
 
     lines = capsys.readouterr().out.splitlines()
     assert [tuple(line.split("  ", 1)) for line in lines] == contract.uncited()

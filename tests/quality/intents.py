@@ -111,7 +111,11 @@ def holds(hold: Wanted, draft: ProposedScript) -> bool:
         case {"every_scale": points}:
             return bool(scales) and all(block.get("max", 5) == points for block in scales)
         case {"every_options": int() as count}:
-            return {len(block["options"]) for block in asked if block.get("options")} == {count}
+            return {
+                len(options)
+                for block in asked
+                if isinstance(options := block.get("options"), list) and options
+            } == {count}
         case {"last": kind}:
             return bool(asked[-1]["type"] == kind)
         case {"lacks": pattern}:
