@@ -111,7 +111,7 @@ def cited_at(number: str, root: Path = ROOT) -> list[str]:
     return [f"{each.file}:{each.line}" for each in places]
 
 
-def main(numbers: Iterable[str]) -> None:
+def main(numbers: Iterable[str] = ()) -> None:
     """Print the places that cite each of these rules; without any, the rules that no test cites."""
     rules = dict(numbered())
     lines = [line for each in numbers for line in (f"{each}  {rules[each]}", *cited_at(each))]
