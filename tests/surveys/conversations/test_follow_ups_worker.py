@@ -29,8 +29,12 @@ def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
     block_id = begun["step"]["block"]["id"]
     with Loopback() as anthropic:
         anthropic.queue(asks(QUESTION)) if fault == "none" else anthropic.queue_error(500, "api_error")
-        keys = {"ANTHROPIC_API_KEY": "sk-ant-test", "ANTHROPIC_BASE_URL": anthropic.url}
-        with python_process(*AI_WORKER, AI_PROVIDER="anthropic", **keys):
+        with python_process(
+            *AI_WORKER,
+            AI_PROVIDER="anthropic",
+            ANTHROPIC_API_KEY="sk-ant-test",
+            ANTHROPIC_BASE_URL=anthropic.url,
+        ):
             body = {"block_id": block_id, "value": "The evenings"}
             assert caller.post(f"/conversations/{begun['id']}/answers", body).status_code == 200
             wait_until(is_settled)

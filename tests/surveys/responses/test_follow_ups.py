@@ -1,4 +1,4 @@
-"""Where further questions and their answers are told beside an answer, and how they go with it (rule 10.64)."""
+"""Where further questions are told beside an answer, and how they go with it (rule 10.64)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from communities.models import Member
-from surveys.models import Conversation, Project
+from surveys.ai.provider import TextReading
+from surveys.models import Codebook, Conversation, Project, Reading, Theme
+from surveys.services.ai_work import readings
 from surveys.services.people import own_data
 from tests.support.caller import Caller
 from tests.support.moments import NOON
@@ -147,6 +149,42 @@ def test_a_deleted_response_leaves_nothing_of_them(caller: Caller, response: Con
     assert caller.delete(f"/responses/{response.pk}").status_code == 204
 
     assert not Conversation.objects.filter(pk=response.pk).exists()
+
+
+def test_an_analysis_reads_them_with_the_answer(response: Conversation) -> None:
+    project, block = response.project, response.project.blocks.get(name="change")
+    codebook = Codebook.objects.create(block=block, project=project, version=1)
+    theme = Theme.objects.create(block=block, title="Evenings", since=1)
+    texts = readings.to_read(
+        project_id=project.pk, block_id=block.pk, covers="all", after=None, length=9, older_than=None
+    )
+    written = readings.store(
+        project=project,
+        block_id=block.pk,
+        version=codebook.version,
+        against=[theme],
+        texts=texts,
+        readings=[TextReading((0,))],
+        quotes=["They end late"],
+        generated_by="anthropic",
+        at=NOON,
+    )
+
+    assert [text.text for text in texts] == ["The evenings\nThey end late"]
+    assert readings.sample(block_id=block.pk) == ["The evenings\nThey end late"]
+    assert written == 1
+
+
+def test_a_further_answer_outdates_what_was_read_before(response: Conversation, caller: Caller) -> None:
+    change = response.project.blocks.get(name="change")
+    state = response.state | {"at": 0, "path": [], "further": {"number": 2, "until": 9e9, "question": SECOND}}
+    state["follow_ups"] = {str(change.pk): TOLD[:1]}
+    Conversation.objects.filter(pk=response.pk).update(state=state, completed_at=None)
+    Reading.objects.create(conversation=response, block=change, themes=[], version=1, generated_by="local")
+
+    body = {"block_id": change.pk, "value": "Nine"}
+    assert caller.post(f"/conversations/{response.pk}/answers", body).status_code == 200
+    assert not Reading.objects.exists()
 
 
 def test_an_import_of_an_export_leaves_them_out(caller: Caller, response: Conversation) -> None:
