@@ -164,7 +164,7 @@ def test_the_talk_goes_on_once_the_time_is_over(talk: Talk) -> None:
 
 
 def test_a_question_that_comes_late_is_dropped(talk: Talk, caller: Caller) -> None:
-    times = iter([timezone.now(), timezone.now() + timedelta(seconds=7)])
+    times = iter([timezone.now(), timezone.now() + timedelta(seconds=61)])
     write(talk.id, now=lambda: next(times))
     talk.move("continue")
 
