@@ -15,7 +15,7 @@ class CommunitiesConfig(AppConfig):
         from communities.ground import key_versions  # noqa: PLC0415
         from communities.models import ApiKey, Community, Member, User  # noqa: PLC0415
 
-        # Keys and members go with a community or a user that is deleted, and announce it then.
+        # Keys and members are deleted with their community or user; these deletions are announced too.
         key_versions.connect(ApiKey, Community, Member, User, deleted=(ApiKey, Member))
         for provider in PROVIDERS:
             registry.register(provider)

@@ -1,4 +1,4 @@
-"""System checks: tables that are kept in different places must agree. Django runs them at startup."""
+"""System checks: tables that are defined in different places must agree. Django runs them at startup."""
 
 from __future__ import annotations
 

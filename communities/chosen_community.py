@@ -1,4 +1,4 @@
-"""Which community a person's pages in the admin are about; kept in their session."""
+"""The current community of a person in the admin; stored in their session."""
 
 from __future__ import annotations
 

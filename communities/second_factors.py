@@ -1,7 +1,7 @@
-"""The second factor that a community may ask of its staff (`require_second_factor` of its settings).
+"""The second factor that a community may require of its staff (`require_second_factor` in its settings).
 
-Pages for staff get their community from `admin_site.acting` or `accounts.own_communities`.
-Both call `require`. `communities.accounts.middleware` answers SecondFactorMissing with a page that says why.
+Pages for staff get their community from `admin_site.acting` or `accounts.own_communities`. Both call
+`require`. `communities.accounts.middleware` answers SecondFactorMissing with a page that explains it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from communities.ground.errors import Forbidden, InvalidRequest, violation
 from communities.models import Member, User
 
-FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which exists where there are accounts
+FACTORS = ["totp", "webauthn"]  # types of `mfa.Authenticator`, which is installed if there are accounts
 ADD_ONE = "Add a passkey or an authenticator app under “Passkeys and codes” in your account."
 FIELD = "require_second_factor"
 _CACHE = "_has_second_factor"
@@ -25,7 +25,7 @@ _WANTED = "wanted_before_second_factor"
 
 
 class SecondFactorMissing(Forbidden):
-    """This community asks its staff for a second factor, which the person lacks."""
+    """This community requires a second factor of its staff, and the person has none."""
 
     def __init__(self, community_id: int, name: str) -> None:
         super().__init__(f"{name} asks its staff for a second factor. {ADD_ONE}")
@@ -33,7 +33,7 @@ class SecondFactorMissing(Forbidden):
 
 
 class OwnFactorMissing(InvalidRequest):
-    """Somebody without a second factor wants their community to ask its staff for one."""
+    """A person without a second factor wants their community to require one of its staff."""
 
     def __init__(self) -> None:
         message = f"{FIELD} cannot be switched on by somebody without a second factor. {ADD_ONE}"
@@ -41,12 +41,15 @@ class OwnFactorMissing(InvalidRequest):
 
 
 def has_one(*, user_id: int) -> bool:
-    """Whether somebody has an authenticator app or a passkey. Recovery codes stand for one of these."""
+    """Whether a user has an authenticator app or a passkey.
+
+    Recovery codes do not count: they replace one of these.
+    """
     return bool(_factors_of(user_id).exists())
 
 
 def is_missing(request: HttpRequest) -> bool:
-    """Whether the person who is signed in has no second factor. Read once for each request."""
+    """Whether the signed-in person has no second factor. The value is read once for each request."""
     missing: bool | None = getattr(request, _CACHE, None)
     if missing is None:
         missing = not has_one(user_id=int(request.user.pk or 0))
@@ -55,19 +58,22 @@ def is_missing(request: HttpRequest) -> bool:
 
 
 def require(request: HttpRequest, community_id: int, name: str) -> None:
-    """Refuse staff without a second factor. For communities that ask for one. Raises SecondFactorMissing."""
+    """Refuse staff without a second factor.
+
+    Call this for communities that require one. Raises SecondFactorMissing.
+    """
     if is_missing(request):
         raise SecondFactorMissing(community_id, name)
 
 
 def require_own(*, user_id: int) -> None:
-    """Refuse somebody without a second factor who wants to ask others for one. Raises OwnFactorMissing."""
+    """Refuse a user without a second factor who wants to require one of others. Raises OwnFactorMissing."""
     if not has_one(user_id=user_id):
         raise OwnFactorMissing
 
 
 def asked_by(user: User) -> list[str]:
-    """The names of the communities that ask for a second factor and have this person among their staff."""
+    """The names of the communities that require a second factor and have this person among their staff."""
     present = user.memberships.filter(left_at=None, community__settings__require_second_factor=True)
     if not user.is_staff:
         present = present.exclude(access=Member.Access.MEMBER)
@@ -75,17 +81,17 @@ def asked_by(user: User) -> list[str]:
 
 
 def is_last(user: User) -> bool:
-    """Whether somebody has one second factor, and no more."""
+    """Whether a user has exactly one second factor."""
     return bool(_factors_of(user.pk).count() == 1)
 
 
-# --- Where somebody wanted to go ----------------------------------------------------------------------
+# --- The requested page -------------------------------------------------------------------------------
 
 
 def remember_wanted(request: HttpRequest) -> None:
-    """Keep the address of the page, to which the person goes back once they have a second factor.
+    """Store the address of the page, to which the person returns once they have a second factor.
 
-    It is the page itself if it was opened, else the page from which a form or a script asked.
+    It is the page itself if it was opened, else the page that sent the form or the script's request.
     """
     is_page = request.method == "GET" and "text/html" in request.headers.get("Accept", "text/html")
     if is_page and "HX-Request" not in request.headers:
@@ -97,7 +103,7 @@ def remember_wanted(request: HttpRequest) -> None:
 
 
 def forget_wanted(request: HttpRequest) -> str:
-    """The address that was kept, else the page of second factors. It is kept no longer."""
+    """The stored address, else the page of second factors. The address is deleted."""
     return str(request.session.pop(_WANTED, "") or reverse("mfa_index"))
 
 

@@ -7,10 +7,12 @@ Attempts are counted in sliding windows in Redis (without it, in each process) b
     the account                 many addresses that try passwords of one account
 
 The last one alone would let anybody lock out an account that they know by name. So a browser that has signed
-in before keeps a signed cookie for that account, and its attempts are counted by that cookie instead, whether
-they succeed or not. It keeps its name when it signs in again, or each time would bring new attempts.
+in before has a signed cookie for that account. Its attempts are counted by that cookie instead, whether they
+succeed or not. The browser keeps its random name in the cookie at later sign-ins; otherwise each sign-in
+would bring new attempts.
 
-An account is what was typed, an address or a user name; one that exists counts as the same by all its names.
+The account is the typed text, an address or a user name; an existing account counts as the same under all its
+names.
 """
 
 from __future__ import annotations
@@ -42,19 +44,20 @@ MAX_LOGIN = 320  # characters of a name or mail address
 KNOWN_FOR = timedelta(days=90)
 ACCOUNTS_OF_BROWSER = 5
 
-# Of this process. Hashing leaves the interpreter free, but it occupies a core and a thread of the web server.
+# Limit of this process. Hashing leaves the interpreter free, but it occupies a core and a thread of the web
+# server.
 MAX_HASHING = 1
 SECONDS_TO_WAIT = 1.0  # for a slot
 RETRY_AFTER = 2  # seconds
 _hashing = BoundedSemaphore(MAX_HASHING)
 _waiting = BoundedSemaphore(MAX_HASHING)
-# Who has a cookie of an account does not wait for strangers, who may be many.
+# A browser with a cookie of an account does not wait for strangers, who may be many.
 _hashing_of_known = BoundedSemaphore(MAX_HASHING)
 _waiting_of_known = BoundedSemaphore(MAX_HASHING)
 
 
 class TooManyAttempts(Exception):
-    """Nothing is looked at now. Waiting `retry_after` seconds helps."""
+    """Nothing is checked now. Waiting `retry_after` seconds helps."""
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)
@@ -62,7 +65,7 @@ class TooManyAttempts(Exception):
 
 
 class TooBusy(TooManyAttempts):
-    """Others are signing in, so nothing was looked at: the attempt is to be given back."""
+    """Others are signing in, so nothing was checked: the caller takes the attempt back."""
 
 
 def count_attempt(request: HttpRequest, account: str) -> None:
@@ -72,7 +75,7 @@ def count_attempt(request: HttpRequest, account: str) -> None:
 
 
 def give_attempt_back(request: HttpRequest, account: str) -> None:
-    """Take back what `count_attempt` counted: nobody looked at the password."""
+    """Take back the attempt of `count_attempt`, because the password was not checked."""
     for name, _ in _limits(request, account):
         throttling.give_back(f"colloquy:sign-in:{name}")
 
@@ -103,23 +106,24 @@ def count(name: str, limit: int, *, seconds: int, refusal: str) -> None:
 
 
 def forget_attempts(request: HttpRequest, account: str) -> None:
-    """After a success, forget the attempts from this address for this account.
+    """After a success, delete the attempts from this address for this account.
 
-    The success does not count against the address, so a hall of people behind one address can sign in
-    (rule 12.11). Failures of other accounts stay counted: somebody who guesses wins nothing by signing
-    in to their own account in between.
+    The success does not count against the address, so a hall of people behind one address can sign in (rule
+    12.11). Failures of other accounts stay counted, so that signing in to an own account does not help
+    somebody who guesses.
     """
     address = throttling.hashed(throttling.address_of(request))
     throttling.forget(f"colloquy:sign-in:pair:{address}:{account}")
-    if account not in _known_browsers(request):  # whose attempts are not counted by their address
+    if account not in _known_browsers(request):  # their attempts are not counted by address
         throttling.give_back(f"colloquy:sign-in:address:{address}")
 
 
 @contextmanager
 def hashing_slot(request: HttpRequest | None = None) -> Iterator[None]:
-    """Let few passwords be hashed at one time. Raises TooBusy rather than let many threads wait.
+    """Limit how many passwords are hashed at the same time.
 
-    A request of a browser that has signed in before has a slot beside those of others.
+    Raises TooBusy, so that not too many threads wait. Browsers that have signed in before have a slot
+    separate from that of others.
     """
     is_known = request is not None and bool(_known_browsers(request))
     hashing, waiting = (_hashing_of_known, _waiting_of_known) if is_known else (_hashing, _waiting)
@@ -144,7 +148,10 @@ def is_known_browser(request: HttpRequest, user: Any) -> bool:
 
 
 def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) -> None:
-    """A browser that is known keeps its name: with a new one it would have new attempts each time."""
+    """Store in a cookie that this browser has signed in to the account.
+
+    A known browser keeps its random name: with a new name it would have new attempts each time.
+    """
     known, account = _known_browsers(request), account_of(user.pk)
     names = {account: known.get(account) or secrets.token_urlsafe(12), **known}
     pairs = [f"{name}.{each}" for each, name in list(names.items())[:ACCOUNTS_OF_BROWSER]]
@@ -159,7 +166,7 @@ def remember_browser(response: HttpResponse, request: HttpRequest, user: Any) ->
 
 
 def account_named(login: str) -> str:
-    """A keyed hash of the account that was typed, which need not exist. Whether it does shows nowhere.
+    """A keyed hash of the typed account, which need not exist. Nothing reveals whether the account exists.
 
     Names that begin with the same `MAX_LOGIN` characters share a hash: no account has a longer name.
     """

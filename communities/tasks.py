@@ -18,7 +18,7 @@ def forget_idempotent_requests(**_later: object) -> None:
 
 @shared_task(name="communities.forget_sessions")
 def forget_sessions(**_later: object) -> None:
-    """Delete sessions whose time is over, every day. Nobody can use them since then."""
+    """Delete expired sessions, every day. Nobody can use them since they expired."""
     housekeeping.delete_ended_sessions(at=timezone.now())
 
 
@@ -30,7 +30,7 @@ def forget_audit_entries(**_later: object) -> None:
 
 @shared_task(name=mails.SEND)
 def send_mails(**_later: object) -> None:
-    """Send the mails that are due: after each that is written, and every few seconds."""
+    """Send the mails that are due: after each mail that is written, and every few seconds."""
     mails.send_due(at=timezone.now())
 
 
@@ -42,13 +42,13 @@ def announce_members(**_later: object) -> None:
 
 @shared_task(name="communities.forget_mails")
 def forget_mails(**_later: object) -> None:
-    """Delete the rows of mails that were over long ago, every day."""
+    """Delete the rows of mails that ended long ago, every day."""
     mails.forget_old(at=timezone.now())
 
 
 @shared_task(name="communities.forget_invitations")
 def forget_invitations(**_later: object) -> None:
-    """Delete invitations that were over long ago, every day."""
+    """Delete invitations that ended long ago, every day."""
     invitations.forget_old(at=timezone.now())
 
 
@@ -58,7 +58,7 @@ def refresh_members(
 ) -> None:
     """Ask the chat platform about members whose roles are old, every minute.
 
-    With a person, finish what their sign-in left: the communities with higher ids than `after`.
+    With a person, finish the communities that their sign-in left: those with higher ids than `after`.
     """
     if identity_id is not None and user_id is not None:
         platform_members.refresh_rest(
@@ -70,22 +70,24 @@ def refresh_members(
 
 @shared_task(name=identities.JOIN)
 def join_written(*, user_id: int, community_id: int | None = None, **_later: object) -> None:
-    """Join what communities wrote about an account to its owner, who has just signed in or acted in a chat.
+    """Join the entries of communities for an account to its owner, who has just signed in or acted in a chat.
 
-    If the wake is lost, their next sign-in or act does it, or their visit to a private project.
+    If the wake is lost, their next sign-in or action joins them, or their visit to a private project.
     """
     identities.join_written(user_id=user_id, community_id=community_id, at=timezone.now())
 
 
 @shared_task(name="communities.sweep_chat")
 def sweep_chat(**_later: object) -> None:
-    """Every two seconds: wake a worker for what is due on the chat platform, in case a wake was lost."""
+    """Every two seconds: wake a worker for due tasks of the chat platform, in case a wake was lost."""
     outbox.wake_due(at=timezone.now())
 
 
 @shared_task(name=installations.CHECK)
 def check_chat(*, community_id: int | None = None, **_later: object) -> None:
-    """Check a community’s connection with the chat platform; without one, some of those due (every 15 s)."""
+    """Check a community’s connection to the chat platform; without a community, some connections that are due
+    (every 15 s).
+    """
     if community_id is None:
         installations.check_due(at=timezone.now())
     else:
@@ -94,13 +96,13 @@ def check_chat(*, community_id: int | None = None, **_later: object) -> None:
 
 @shared_task(name="communities.reconcile_chat")
 def reconcile_chat(**_later: object) -> None:
-    """Every day: find servers that the bot was added to or removed from without our knowing."""
+    """Every day: find servers to which the bot was added, or from which it was removed, without a report."""
     installations.reconcile_quietly(at=timezone.now())
 
 
 @shared_task(name="communities.forget_chat_tasks")
 def forget_chat_tasks(**_later: object) -> None:
-    """Every day: delete what was done on the chat platform long ago."""
+    """Every day: delete tasks of the chat platform that ended long ago."""
     outbox.forget_old(at=timezone.now())
 
 
@@ -112,5 +114,5 @@ def fetch_pictures(**_later: object) -> None:
 
 @shared_task(name="communities.tidy_pictures")
 def tidy_pictures(**_later: object) -> None:
-    """Every hour: ask for pictures that nobody asked for, and delete those that are used nowhere."""
+    """Every hour: request pictures that were not requested, and delete pictures that are not used."""
     tidying.tidy(at=timezone.now())

@@ -13,7 +13,7 @@ _POLICY = "default-src 'none'; sandbox"
 
 @require_safe
 def picture(request: HttpRequest, name: str) -> HttpResponse:
-    """A copy, by its random name. A name stands for the same bytes for ever, so browsers may keep them."""
+    """A copy, by its random name. A name always refers to the same bytes, so browsers may cache them."""
     row = Picture.objects.only("content", "content_type").filter(name=name).first()
     if row is None or row.content is None:
         raise Http404

@@ -1,4 +1,6 @@
-"""The health of the installation, in plain words: servers, workers, queues, outboxes, and what is off."""
+"""The health of the installation, in plain words: servers, workers, queues, outboxes, and disabled
+features.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,7 @@ from communities.models import ChatTask, Mail
 from communities.services.chat import metrics as chat_metrics
 from communities.services.mail import mails
 from communities.services.people import bots
-from communities.staff.nav import Nav
-from communities.staff.pages import superusers_page
+from communities.staff.pages import Nav, superusers_page
 from config import health, queues
 from webhooks.services import metrics as webhook_metrics
 
@@ -48,10 +49,10 @@ SERVERS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the page: what was looked at, and how it stands, in words and a sign.
+    """One line of the page: what was checked, and its state as a text and a symbol.
 
-    `done` is a tick: nothing is wrong. `pending` is something that the service still tries, `bad` something
-    for people to mend, `closed` a feature that is off.
+    `done` is a tick: there is no problem. `pending` means that the service still tries, `bad` is a problem
+    for people to solve, `closed` a disabled feature.
     """
 
     name: str
@@ -65,7 +66,10 @@ class Check:
 
 @superusers_page("health", Nav("Health", "health", 75, is_operations=True))
 def page(request: HttpRequest) -> TemplateResponse:
-    """How the installation is. Everything is looked up now, which takes a second at most for the workers."""
+    """The health page of the installation.
+
+    All states are read now, which takes a second at most for the workers.
+    """
     servers = check_servers()
     is_readable = servers[0].is_good
     context = {
@@ -97,7 +101,7 @@ def check_servers() -> list[Check]:
 
 
 def check_workers() -> list[Check]:
-    """Which worker answers, by the queues it reads."""
+    """The workers that answer, by the queues that they read."""
     try:
         answers = current_app.control.inspect(timeout=WORKER_TIMEOUT).active_queues() or {}
     except (KombuError, RedisError, OSError):
@@ -110,7 +114,7 @@ def check_workers() -> list[Check]:
 
 
 def check_queues() -> list[Check]:
-    """How many messages wait in each queue, and for how long."""
+    """The number of messages in each queue, and their age."""
     try:
         measured = queues.measure()
     except (KombuError, RedisError, OSError):
@@ -146,7 +150,7 @@ def check_deliveries() -> list[Check]:
 
 
 def check_chat() -> list[Check]:
-    """What is to be posted, changed or given on the chat platform, over all communities."""
+    """The tasks for the chat platform, over all communities."""
     try:
         outbox = chat_metrics.outbox(at=timezone.now())
     except DatabaseError:
@@ -173,7 +177,7 @@ def check_mails() -> list[Check]:
 
 
 def _counted(name: str, count: int, *noun: str, sign: str = "bad") -> Check:
-    """A number of things that should not be there: a tick for none, else the sign."""
+    """A number that should be 0: a tick for 0, else the symbol."""
     return Check(name, plural(count, *noun), sign if count else "done")
 
 

@@ -12,7 +12,7 @@ from django.db import connections
 from config import queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# A worker would load every page and view for Django's checks, and then ignore what they find.
+# Otherwise a worker would load every page and view for Django's checks, and then ignore their results.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 # Celery warns against unpickling tasks as root. Our tasks are JSON.
@@ -68,7 +68,7 @@ app.conf.beat_schedule = TIMETABLE
 
 @beat_init.connect
 def check_installation(**_: object) -> None:
-    """Stop a scheduler that does not suit its database."""
+    """Stop a scheduler that does not fit its database."""
     from config import startup  # noqa: PLC0415 - its models are not loaded before the apps are
 
     startup.check()
@@ -76,7 +76,7 @@ def check_installation(**_: object) -> None:
 
 @task_prerun.connect
 def drop_broken_connections(**_: object) -> None:
-    """Before a task, as Django does before a request, close broken or outdated connections."""
+    """Close broken or outdated connections before a task, as Django does before a request."""
     for connection in connections.all(initialized_only=True):
         connection.close_if_unusable_or_obsolete()
         connection.close_if_health_check_failed()

@@ -31,5 +31,5 @@ def page(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(max_age=300)
 def script(request: HttpRequest) -> HttpResponse:
-    """The lines that start Swagger UI, as a file of their own: the page has no inline script."""
+    """The code that starts Swagger UI, as a separate file, because the page has no inline script."""
     return render(request, "docs/start.js", content_type="text/javascript; charset=utf-8")

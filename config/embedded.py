@@ -120,7 +120,7 @@ def _run_file(var_dir: Path, server: str, kind: str) -> Path:
 
 
 def _create_run_folder(folder: Path) -> None:
-    """Create the folder for its owner alone, or close it to others."""
+    """Create the folder for its owner only, or restrict an existing one."""
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_uid == os.geteuid():
         folder.chmod(0o700)
@@ -139,7 +139,7 @@ def _lock_as_user(server: str, var_dir: Path) -> int:
 
 
 def _try_lock(file: IO[str] | int, kind: int) -> bool:
-    """Take the lock if nobody holds a conflicting one."""
+    """Take the lock if no other process has a conflicting one."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -176,7 +176,8 @@ def _start_keeper(server: str, var_dir: Path) -> str:
 
 
 def run_keeper(server: str, var_dir: Path) -> int:
-    """Start a server, report its URL on standard output, and stop the server when nobody uses it any more.
+    """Start a server, report its URL on standard output, and stop the server when no command uses it any
+    more.
 
     Returns the exit code: 1 if the server did not start, or ended by itself.
     """
@@ -201,7 +202,7 @@ def run_keeper(server: str, var_dir: Path) -> int:
 
 
 def _supervise(server: Server, state: Path, users: IO[str]) -> int:
-    """Wait for the server, which is stopped by a signal, or when no command holds the lock on `users`."""
+    """Wait for the server; it is stopped by a signal, or when no command has the lock on `users`."""
     stopping = threading.Event()
 
     def stop(*_: object) -> None:
@@ -227,7 +228,7 @@ def _supervise(server: Server, state: Path, users: IO[str]) -> int:
 
 
 def _remove_stale_state(state: Path) -> None:
-    """Remove what a keeper that was killed has left."""
+    """Remove the state file of a keeper that was killed."""
     if state.exists():
         shutil.rmtree(json.loads(state.read_text() or "{}").get("sockets", ""), ignore_errors=True)
         state.unlink()

@@ -60,7 +60,7 @@ def is_bind_address(text: str) -> None:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host, as in BIND, can be reached from this machine alone."""
+    """Whether a host, as in BIND, can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -125,7 +125,7 @@ def is_named_host_list(hosts: list[str]) -> None:
 
 
 def stop_on_wrong_values(env: Env) -> None:
-    """Exit with one sentence for each variable that has a wrong value."""
+    """Exit with one sentence for each variable that has a wrong value (rule 12.1)."""
     try:
         env.seal()
     except EnvValidationError as error:
@@ -159,7 +159,7 @@ def is_mail_url(text: str) -> None:
 
 
 def is_blank_or_sender(text: str) -> None:
-    """A check that this is blank, or an address that mails can come from, with or without a name."""
+    """A check that this is blank, or an address from which mails can be sent, with or without a name."""
     _, address = parseaddr(text)
     if text and ("@" not in address or not text.isprintable()):
         raise ValidationError("it must be an address like Colloquy <surveys@example.org>.")
@@ -168,7 +168,7 @@ def is_blank_or_sender(text: str) -> None:
 def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
     """Django's settings for a mail server, or for mails as files in a folder if the URL is blank.
 
-    `smtp` turns encryption on once connected (STARTTLS) where a password is sent, `smtps` from the start.
+    `smtp` encrypts after connecting (STARTTLS) if a password is sent, `smtps` from the start.
     """
     if not url:
         return {
@@ -188,7 +188,7 @@ def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
 
 
 def sign_in_source(env: Env, provider: str) -> SignInSource:
-    """Read the credentials of one identity source."""
+    """Read the credentials of one identity source (rule 12.12)."""
     prefix = f"SIGN_IN_{provider.upper()}_"
     return SignInSource(
         provider,
@@ -225,7 +225,7 @@ class ChatApplication:
 
 
 def is_blank_or_public_key(text: str) -> None:
-    """A check that this is blank, or an Ed25519 key in hex under which nobody else's signature counts."""
+    """A check that this is blank, or an Ed25519 key in hex that accepts only signatures of its owner."""
     if not text:
         return
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
@@ -233,7 +233,7 @@ def is_blank_or_public_key(text: str) -> None:
     # Imported only where it is set, as it takes 50 ms.
     from nacl.bindings import crypto_core_ed25519_is_valid_point  # noqa: PLC0415
 
-    # False for points of small order too, under which signatures of nobody count as genuine.
+    # False also for points of small order, which accept forged signatures.
     if not crypto_core_ed25519_is_valid_point(bytes.fromhex(text)):
         raise ValidationError("it is no public key of an application.")
 
@@ -256,7 +256,9 @@ def chat_application(env: Env) -> dict[str, str]:
 
 
 def missing_of_chat(variables: Mapping[str, str]) -> list[str]:
-    """A sentence that names what is missing, if some of the application's variables are set but not all."""
+    """A sentence that names what is missing, if some of the application's variables are set but not all (rule
+    12.13).
+    """
     wanted = [name for name in variables if name != "CHAT_API_BASE_URL"]
     missing = [name for name in wanted if not variables[name]]
     if not missing or len(missing) == len(wanted):
@@ -281,7 +283,7 @@ def chat_of(variables: Mapping[str, str]) -> ChatApplication | None:
 def with_chat_application(
     sources: Mapping[str, SignInSource], application: ChatApplication | None
 ) -> dict[str, SignInSource]:
-    """The sources, where signing in with the chat platform uses our application unless it has its own."""
+    """The sources; signing in with the chat platform uses our application unless it has its own."""
     chat = sources["chat"]
     if application is None or chat.client_id or chat.client_secret:
         return dict(sources)
@@ -290,7 +292,7 @@ def with_chat_application(
 
 
 def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:
-    """Django's settings for a libpq URL, with timeouts after which a hanging session gives up its locks.
+    """Django's settings for a libpq URL, with timeouts after which a hanging session releases its locks.
 
     `statement_timeout` is in seconds; 0 means no limit.
     """
@@ -302,7 +304,7 @@ def django_database(url: str, *, statement_timeout: int, prepared_statements: bo
         "idle_in_transaction_session_timeout": 60,
     }
     options = [f"-c {name}={seconds}s" for name, seconds in timeouts.items()]
-    # A client machine that loses power gives up its locks within a minute.
+    # A client machine that loses power releases its locks within a minute.
     options += ["-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"]
     options += [str(parts.pop("options", ""))]
     return {
@@ -334,8 +336,8 @@ def celery_broker(redis_url: str) -> str:
 def default_secret_key(file: Path, *, debug: bool, is_local: bool) -> str:
     """The key of an installation without SECRET_KEY: generated and stored in `file` on a local one.
 
-    Several machines may serve any other site and would each generate a key of their own, so the start stops;
-    with `debug` it uses a public development key.
+    Any other site may have several machines, each of which would generate a different key, so the start
+    stops. With `debug` a public development key is used.
     """
     if file.exists() or is_local:
         return stored_secret(file)
@@ -345,8 +347,10 @@ def default_secret_key(file: Path, *, debug: bool, is_local: bool) -> str:
 
 
 def _write_once(file: Path, text: str) -> None:
-    """Write a new file unless it exists: of two processes one wins, and none reads a half-written file."""
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent)  # readable for the owner alone
+    """Write a new file unless it exists: if two processes write, one succeeds, and none reads a half-written
+    file.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent)  # readable only for the owner
     try:
         with open(descriptor, "w") as new:
             new.write(text)

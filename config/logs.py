@@ -1,7 +1,7 @@
-"""The log: one JSON object a line, or short readable lines on a terminal.
+"""The log: one JSON object on each line, or short readable lines on a terminal.
 
-Each line carries what the request's middleware and authentication have bound: the request id, the community
-and the key's prefix. It never contains a body or a secret.
+Each line contains the values that the request's middleware and authentication have bound: the request id, the
+community and the key's prefix. It never contains a body or a secret.
 """
 
 import logging.config
@@ -25,7 +25,10 @@ DATABASE_MESSAGE = re.compile(
 
 
 class LogFormat(StrEnum):
-    """How a line looks. PREFIXED is for `manage.py run`, which puts the time and the process before it."""
+    """The format of a line.
+
+    PREFIXED is for `manage.py run`, which puts the time and the process before it.
+    """
 
     JSON = "json"
     TERMINAL = "terminal"
@@ -40,16 +43,18 @@ def default_format(*, debug: bool) -> LogFormat:
 
 
 def _remove_values(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Remove values of the database and of exceptions, which may be answers."""
+    """Remove values of the database and of exceptions, which may be answers (rule 12.7)."""
     if "exception" in event:
         event["exception"] = DATABASE_MESSAGE.sub(r"\1", event["exception"])
-    if event.get("logger") == "celery.app.trace":  # it appends the exception's message after a colon
+    if event.get("logger") == "celery.app.trace":  # Celery appends the exception's message after a colon
         event["event"] = event["event"].split(":")[0]
     return event
 
 
 def _remove_traceback_of_attack(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Remove where a request was refused, such as one for a host that is not ours: it tells what was sent."""
+    """Remove the traceback of a refused request, such as one for an unknown host, because it contains the
+    sent text.
+    """
     if event.get("logger", "").startswith("django.security."):
         event.pop("exc_info", None)
     return event

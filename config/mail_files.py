@@ -1,4 +1,7 @@
-"""Mails as files, where there is no mail server. They hold secret links, so only this account reads them."""
+"""Writes mails as files if there is no mail server.
+
+The files contain secret links, so only this account can read them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 class EmailBackend(FileBackend):
     """Django's files of mails with `FILE_MODE` in a folder with `FOLDER_MODE` (rule 12.9).
 
-    Both are narrowed if they were made with wider ones before.
+    A file or folder with wider permissions is narrowed.
     """
 
     file_path: str

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: the requests of all web processes, the queues and the webhook outbox.
 
-Each web process writes its counters to a file of its own (config/web/gunicorn.py sets the folder), which the
-process that replaces it continues; the process that is scraped adds up the files. Queues and database rows
-are counted during the scrape.
+Each web process writes its counters to a file of its own (config/web/gunicorn.py sets the folder); the
+process that replaces it continues the file. The process that is scraped adds up the files. Queues and
+database rows are counted during the scrape.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SECONDS_TO_CACHE_DELIVERED = 60
 log = structlog.get_logger("colloquy.metrics")
 
 if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-    # By default each process would leave a file behind, and web processes are replaced every now and then.
+    # By default each process would leave a file behind, and web processes are replaced regularly.
     values.ValueClass = values.MultiProcessValue(lambda: os.environ.get("COLLOQUY_WEB_SLOT", "first"))  # type: ignore[no-untyped-call]
 
 process_registry = CollectorRegistry()
@@ -126,7 +126,7 @@ _unlimited_calls = _UnlimitedCalls()
 def page(request: HttpRequest) -> HttpResponse:
     """All metrics in Prometheus' text format: 404 if METRICS is off, 401 without the METRICS_TOKEN.
 
-    Only a site that other machines reach neither directly nor through a proxy may go without a token.
+    Only a site that other machines cannot reach, directly or through a proxy, may have no token.
     """
     if not settings.METRICS:
         raise Http404
@@ -159,7 +159,7 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def render() -> bytes:
-    """All metrics. Those of a database or broker that does not answer are left out."""
+    """All metrics. Metrics of a database or broker that does not answer are left out."""
     registry = CollectorRegistry()
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -206,7 +206,7 @@ def _broker_metrics() -> list[Metric]:
 
 
 def _model_metrics() -> list[Metric]:
-    """What workers have counted in Redis of their calls to a model. Empty if Redis is unavailable."""
+    """The counters of calls to a model, which workers keep in Redis. Empty if Redis is unavailable."""
     try:
         totals = spending.totals()
     except (RedisError, OSError):
@@ -271,7 +271,8 @@ def _chat_metrics() -> list[Metric]:
 
 
 def _delivered() -> dict[str, int]:
-    """Delivered deliveries, counted once a minute for all processes, as it reads the whole table.
+    """The number of delivered deliveries, counted once a minute for all processes, because it reads the whole
+    table.
 
     Empty if Redis is unavailable.
     """

@@ -1,4 +1,4 @@
-"""What the installation keeps about itself."""
+"""The installation's own data."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ BROKER_TIMEOUT = 1.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """`oldest_age` is the age of the oldest message in seconds, 0 if the queue is empty."""
+    """The state of a queue; `oldest_age` is the age of the oldest message in seconds, 0 if the queue is
+    empty.
+    """
 
     name: str
     messages: int

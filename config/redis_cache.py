@@ -1,4 +1,6 @@
-"""Django's cache in Redis, as JSON: unpickling could run whatever somebody planted (rule 12.8)."""
+"""Django's cache in Redis, as JSON, because unpickling could run code that an attacker has stored (rule
+12.8).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class JsonSerializer(BaseSerializer):  # type: ignore[misc] # django-redis has n
 
 
 class JsonClient(DefaultClient):  # type: ignore[misc] # django-redis has no types
-    """Counts a value that is not JSON as absent."""
+    """Treats a value that is not JSON as absent."""
 
     def get(self, key: str, default: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -1,7 +1,7 @@
-"""Notices a SECRET_KEY that is not the one that the data was written with.
+"""Detects a SECRET_KEY that differs from the key with which the data was written.
 
-With another key, respondents are not recognised, so that they answer twice, and webhook secrets cannot be
-read. The database has a fingerprint of the right key, from the first `migrate` or the first process to start.
+With another key, respondents are not recognised and can answer twice, and webhook secrets cannot be read. The
+database has a fingerprint of the right key, from the first `migrate` or the first process to start.
 """
 
 from __future__ import annotations

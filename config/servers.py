@@ -29,7 +29,7 @@ MAX_TEMPORARY_PATH = 50  # characters; the whole path of a Unix socket must stay
 VALKEY_DATABASES = 256
 PR_SET_PDEATHSIG = 1
 # As root, the servers run as the first of these user ids that no account has, with a group of the same
-# number. Neither Debian nor systemd gives out this range. `nobody` is shared by others.
+# number. Neither Debian nor systemd assigns ids from this range. `nobody` is shared by others.
 OWN_UIDS = range(60_917, 61_000)
 
 Launch = Callable[[list[str], Path, signal.Signals], "subprocess.Popen[bytes]"]
@@ -56,7 +56,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. `stop_signal` asks it for an orderly shutdown."""
+    """A running server. `stop_signal` requests an orderly shutdown."""
 
     url: str
     process: subprocess.Popen[bytes]
@@ -146,7 +146,7 @@ def _runs(binary: Path) -> bool:
 def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Server:
     """Start PostgreSQL on the folder `data` with a database `colloquy`; both are created if they are missing.
 
-    Without `durable` it never waits for the disk, which is for tests. Raises CannotStart.
+    Without `durable` it never waits for the disk; this is for tests. Raises CannotStart.
     """
     binaries = postgres_binaries()
     account = _account_for(data)
@@ -158,7 +158,7 @@ def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Se
     _write_access_rules(data, account)
     options = {"listen_addresses": "", "unix_socket_directories": str(sockets), "jit": "off"}
     options |= {"unix_socket_permissions": "0700"}
-    # By default the log repeats a failed statement and its row, which hold answers and names of people.
+    # By default the log repeats a failed statement and its row, which contain answers and names of people.
     options |= {"log_min_error_statement": "panic", "log_error_verbosity": "terse"}
     if not durable:
         options |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -172,7 +172,7 @@ def start_postgres(*, data: Path, sockets: Path, log: Path, durable: bool) -> Se
 
 
 def start_valkey(*, sockets: Path, log: Path) -> Server:
-    """Start Valkey. It keeps nothing on disk: all durable data is in PostgreSQL. Raises CannotStart."""
+    """Start Valkey. It stores nothing on disk: all durable data is in PostgreSQL. Raises CannotStart."""
     binary = valkey_binary()
     account = _account_for(sockets)
     launch = _launcher(account, binary, sockets)
@@ -196,9 +196,10 @@ def start_valkey(*, sockets: Path, log: Path) -> Server:
 
 
 def _account_for(folder: Path) -> Account:
-    """The current account. For root, which PostgreSQL refuses: the folder's owner, else one of their own.
+    """The current account.
 
-    A folder of `nobody` gets the servers' own account too.
+    For root, which PostgreSQL refuses: the folder's owner, else an account for the servers. A folder of
+    `nobody` gets that account too.
     """
     if os.geteuid() != 0:
         return Account(_current_user_name(), os.geteuid(), os.getegid())
@@ -222,7 +223,8 @@ def _is_unassigned(number: int) -> bool:
 
 
 def _initial_account(account: Account) -> Account:
-    """The account that runs initdb, which refuses a user id without a name: `nobody` for the servers' own.
+    """The account that runs initdb, which refuses a user id without a name: `nobody` instead of the servers'
+    account.
 
     It creates an empty cluster within a second, which is then handed over. Raises CannotStart.
     """
@@ -308,16 +310,16 @@ def _give_to_account(folder: Path, account: Account) -> None:
 
 
 def _hand_over(data: Path, account: Account) -> None:
-    """Give a stopped server's folder to the account that runs it from now on.
+    """Give a stopped server's folder to the account that runs the server from now on.
 
-    The folder itself is given last: if this is interrupted, the next start does it again.
+    The folder itself is given last, so that the next start repeats an interrupted run.
     """
     old = data.stat().st_uid
     if account.is_current or old == account.uid:
         return
     for _, folders, files, parent in os.fwalk(data, topdown=False, follow_symlinks=False):
         for name in [*folders, *files]:
-            # Only what the old owner had: a hard link to a file of somebody else stays theirs.
+            # Only files of the old owner, because a hard link to a file of another user must stay theirs.
             if os.stat(name, dir_fd=parent, follow_symlinks=False).st_uid == old:
                 os.chown(name, account.uid, account.gid, dir_fd=parent, follow_symlinks=False)
     os.chown(data, account.uid, account.gid)
@@ -356,7 +358,10 @@ def _write_access_rules(data: Path, account: Account) -> None:
 
 
 def _wait_for_previous_server(data: Path) -> None:
-    """Wait until the server of a killed keeper has ended. Another program may have its process id by now."""
+    """Wait until the server of a killed keeper has ended.
+
+    Another program may have the same process id now.
+    """
     pid_file = data / "postmaster.pid"
     for _ in range(SECONDS_TO_STOP * 10):
         if not pid_file.exists():
@@ -369,7 +374,7 @@ def _wait_for_previous_server(data: Path) -> None:
 
 
 def _is_postgres(pid: str) -> bool:
-    if not Path("/proc/self").exists():  # as on macOS; PostgreSQL then checks for itself
+    if not Path("/proc/self").exists():  # as on macOS; there PostgreSQL checks this itself
         return True
     try:
         return b"postgres" in Path(f"/proc/{pid}/cmdline").read_bytes()

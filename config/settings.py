@@ -14,7 +14,8 @@ from kombu import Exchange, Queue
 from config import embedded, environment, logs
 from config.servers import CannotStart
 
-# At Python's 700, a process spends a sixth of its start on collecting garbage among what it has just loaded.
+# At Python's default of 700, a process spends a sixth of its start on garbage collection of objects that it
+# has just loaded.
 gc.set_threshold(10_000)
 django_stubs_ext.monkeypatch()  # allows type parameters at runtime, as in ModelAdmin[User]
 
@@ -30,7 +31,7 @@ PORT = _env.int("PORT", 8000, validate=environment.between(1, 65535))
 BIND = _env.str("BIND", "127.0.0.1", validate=environment.is_bind_address)
 WEB_CONCURRENCY = _env.int("WEB_CONCURRENCY", 2, validate=environment.between(1, 1000))
 WEB_WORKER = _env.str("WEB_WORKER", "colloquy", validate=environment.is_one_of("colloquy", "gthread"))
-# A web process is replaced after so many requests and up to a quarter more; 0 for never.
+# A web process is replaced after this many requests plus up to a quarter; 0 means never.
 WEB_MAX_REQUESTS = _env.int("WEB_MAX_REQUESTS", 20_000, validate=environment.between(0, 100_000_000))
 # Slow clients: a request's body and a response get one second more for every 16 KiB.
 _seconds = environment.between(0.1, 600)
@@ -38,7 +39,8 @@ SECONDS_TO_SEND_A_HEADER = _env.float("SECONDS_TO_SEND_A_HEADER", 10.0, validate
 SECONDS_TO_SEND_A_BODY = _env.float("SECONDS_TO_SEND_A_BODY", 10.0, validate=_seconds)
 SECONDS_TO_READ_A_RESPONSE = _env.float("SECONDS_TO_READ_A_RESPONSE", 30.0, validate=_seconds)
 SECONDS_BETWEEN_REQUESTS = _env.float("SECONDS_BETWEEN_REQUESTS", 60.0, validate=_seconds)
-# Of one web process: connections, and bytes of requests, and again of responses, that it keeps for them.
+# Limits of one web process: its connections, and the bytes of requests, and of responses, that it buffers for
+# them.
 WEB_CONNECTIONS = _env.int("WEB_CONNECTIONS", 4000, validate=environment.between(10, 100_000))
 WEB_BUFFER = _env.int("WEB_BUFFER", 67_108_864, validate=environment.between(2_097_152, 2**40))
 BASE_URL = _env.str("BASE_URL", f"http://127.0.0.1:{PORT}", validate=environment.is_web_address)
@@ -50,19 +52,19 @@ CELERY_BROKER_URL = _env.str("CELERY_BROKER_URL", "", validate=environment.is_re
 STATEMENT_TIMEOUT_SECONDS = _env.int("STATEMENT_TIMEOUT_SECONDS", 30, validate=environment.between(0, 86_400))
 PREPARED_STATEMENTS = _env.bool("PREPARED_STATEMENTS", True)
 LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
-# Proxies in front of the web server. Each appends the address that it saw to X-Forwarded-For.
+# Proxies in front of the web server. Each proxy appends its client's address to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
 CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
     "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
-# Twice a second; and 300 people behind one address, who answer ten questions a minute.
+# Two moves a second; and 300 people behind one address, who answer ten questions a minute.
 MOVES_PER_VISITOR_AND_MINUTE = _env.int(
     "MOVES_PER_VISITOR_AND_MINUTE", 120, validate=environment.between(1, 1_000_000)
 )
 MOVES_PER_ADDRESS_AND_MINUTE = _env.int(
     "MOVES_PER_ADDRESS_AND_MINUTE", 3_000, validate=environment.between(1, 1_000_000)
 )
-# Of `give_xp` blocks in scripts of creators; admins may write more.
+# The limit of `give_xp` blocks in scripts of creators; admins may write more.
 XP_PER_COMPLETION_BY_CREATORS = _env.int(
     "XP_PER_COMPLETION_BY_CREATORS", 1_000, validate=environment.between(0, 1_000_000)
 )
@@ -85,21 +87,30 @@ ANTHROPIC_API_KEY = _env.str("ANTHROPIC_API_KEY", "", validate=environment.is_bl
 ANTHROPIC_BASE_URL = _env.str("ANTHROPIC_BASE_URL", "", validate=environment.is_base_url)
 # If it is blank, each kind of work uses its own model (surveys/ai/claude).
 ANTHROPIC_MODEL = _env.str("ANTHROPIC_MODEL", "", validate=environment.is_blank_or_token)
-# OpenAI, or a server with the same interface, such as a local one. With a key alone it is OpenAI itself.
+# OpenAI, or a server with the same interface, such as a local one. If only the key is set, it is OpenAI
+# itself.
 OPENAI_API_KEY = _env.str("OPENAI_API_KEY", "", validate=environment.is_blank_or_token)
 OPENAI_BASE_URL = _env.str("OPENAI_BASE_URL", "", validate=environment.is_base_url)
 OPENAI_MODEL = _env.str("OPENAI_MODEL", "", validate=environment.is_blank_or_token)
 AI_PROVIDER = _env.str("AI_PROVIDER", "", validate=environment.is_one_of("", "anthropic", "openai", "local"))
 # Scripts and analyses that one worker runs concurrently.
 AI_THREADS = _env.int("AI_THREADS", 8, validate=environment.between(1, 100))
-# An invitation is valid for 14 days. The trail says what staff have decided since it was sent.
+# An invitation is valid for 14 days. The trail records the decisions of staff since it was sent.
 AUDIT_DAYS = _env.int("AUDIT_DAYS", 365, validate=environment.between(14, 36_500))
 CREDITS_FOR_A_SCRIPT = _env.int("CREDITS_FOR_A_SCRIPT", 1, validate=environment.between(0, 1_000_000))
+CREDITS_FOR_A_QUESTION = _env.int("CREDITS_FOR_A_QUESTION", 1, validate=environment.between(0, 1_000_000))
 AI_CALLS_AT_ONCE = _env.int("AI_CALLS_AT_ONCE", 4, validate=environment.between(1, 32))
 AI_JOBS_PER_COMMUNITY_AND_HOUR = _env.int(
     "AI_JOBS_PER_COMMUNITY_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
 )
 CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environment.between(0, 1_000_000))
+CREDITS_FOR_10_FOLLOW_UPS = _env.int(
+    "CREDITS_FOR_10_FOLLOW_UPS", 1, validate=environment.between(0, 1_000_000)
+)
+FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
+    "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(1, 1_000_000)
+)
+FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
     "SECONDS_TO_WAIT_FOR_A_SCRIPT", 60.0, validate=environment.between(0, 600)
 )
@@ -110,7 +121,7 @@ EMAIL_FROM = _env.str("EMAIL_FROM", "", validate=environment.is_blank_or_sender)
 UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = _env.int(
     "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY", 1_000, validate=environment.between(0, 1_000_000)
 )
-# Identity sources: each is offered where its credentials are set. The game store has a key, and no client id.
+# Identity sources: each source with credentials is offered. The game store has a key, and no client id.
 SIGN_IN_SOURCES = {
     provider: environment.sign_in_source(_env, provider)
     for provider in ("chat", "video", "streaming", "game_store", "membership")
@@ -130,7 +141,7 @@ STAFF_SESSION_HOURS = (
 environment.stop_on_wrong_values(_env)
 if _faults := [*environment.half_configured_sources(SIGN_IN_SOURCES), *environment.missing_of_chat(_chat)]:
     environment.stop(_faults)
-CHAT = environment.chat_of(_chat)  # None: no chat platform is connected
+CHAT = environment.chat_of(_chat)  # None if no chat platform is connected
 SIGN_IN_SOURCES = environment.with_chat_application(SIGN_IN_SOURCES, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
@@ -204,12 +215,13 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "communities.gate.middleware.SessionlessMiddleware",  # goes from here to the last layer if it can
+    "communities.gate.middleware.SessionlessMiddleware",  # skips to the last layer if possible
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "communities.accounts.middleware.AccountAreaMiddleware",  # inside: it handles what its views raise first
+    # Inside the other layers, because it handles exceptions of its views first
+    "communities.accounts.middleware.AccountAreaMiddleware",
     "communities.gate.middleware.InnermostMiddleware",
 ]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
@@ -248,7 +260,8 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
-# Any characters, and any length from eight on: rules for the kinds of characters make passwords worse.
+# Any characters, and any length from eight on, because rules for the kinds of characters make passwords
+# worse.
 _django = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"{_django}.MinimumLengthValidator", "OPTIONS": {"min_length": 8}},
@@ -313,12 +326,12 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True  # people who sign in by a source may have no 
 MFA_RECOVERY_CODES_SHOW_ONCE = True  # `communities.accounts.recovery_codes` keeps hashes
 MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_WEBAUTHN_USER_VERIFICATION = "required"  # all passkeys were added by devices that can
+MFA_WEBAUTHN_USER_VERIFICATION = "required"  # all passkeys were added by devices that support it
 MFA_TRUST_ENABLED = True
 MFA_TOTP_ISSUER = "Colloquy"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _is_secure
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an e-mail address of another site proves nothing
-SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # no address is taken over from there
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"  # no address of another site is stored
 SOCIALACCOUNT_STORE_TOKENS = False  # `communities.services.people.source_tokens` keeps them, encrypted
 SOCIALACCOUNT_LOGIN_ON_GET = False
 SOCIALACCOUNT_FORMS = {"disconnect": "communities.accounts.providers.forms.DisconnectForm"}
@@ -375,7 +388,7 @@ WHITENOISE_AUTOREFRESH = not _are_collected  # find a file when it is requested,
 SESSION_SERIALIZER = "django.contrib.sessions.serializers.JSONSerializer"
 SESSION_COOKIE_AGE = 3600 * SESSION_HOURS[0]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _is_secure
-# Browsers take a cookie named __Host- from this very host alone, and with TLS alone.
+# Browsers accept a cookie named __Host- only from exactly this host, and only with TLS.
 _prefix = "__Host-" if _is_secure else ""
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_prefix}colloquy_session", f"{_prefix}colloquy_csrf"
 KNOWN_BROWSER_COOKIE_NAME = f"{_prefix}colloquy_browser"
@@ -391,7 +404,7 @@ SECURE_REDIRECT_EXEMPT = [
 ]  # requested inside the network, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 SECURE_REFERRER_POLICY = "same-origin"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # anywhere; `communities.gate.bodies` limits each address
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8_388_608  # everywhere; `communities.gate.bodies` limits each address
 SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # Content-Security-Policy controls framing, with exceptions for embeddable pages
     "security.W005",  # subdomains belong to the operator, who may serve them without TLS
@@ -422,14 +435,14 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    # Enums stay inline: the default hook names them after their fields, many of which are called `status`.
+    # Enums stay inline: the default hook names them after their fields, many of which have the name `status`.
     "POSTPROCESSING_HOOKS": ["communities.gate.schema.add_components", "surveys.api.schema.add_components"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
 }
 
-# Background work: database rows say what is to be done, and Celery messages only wake the workers
+# Background work: database rows describe the work, and Celery messages only wake the workers
 
 # Not CELERY_BROKER_URL: Celery reads that variable itself and does not understand our unix:// URLs.
 CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = environment.celery_broker(CELERY_BROKER_URL or REDIS_URL)
@@ -439,7 +452,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
 }
 # Three workers; the two that wait for endpoints and AI providers use threads. Messages are not acknowledged:
-# they only wake a worker, and their work is found again in the rows.
+# they only wake a worker, and the rows still describe the work.
 CELERY_TASK_QUEUES = [
     Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in ("celery", "webhooks", "ai")
 ]
@@ -449,11 +462,12 @@ CELERY_TASK_ROUTES = {
     "surveys.make_script": {"queue": "ai"},
     "surveys.run_analysis": {"queue": "ai"},
     "surveys.count_results": {"queue": "ai"},
+    "surveys.ask_further": {"queue": "ai"},
     "webhooks.deliver": {"queue": "webhooks"},
     "webhooks.sweep": {"queue": "webhooks"},
-    "communities.send_mails": {"queue": "webhooks"},  # threads, for it waits for a mail server
-    "communities.fetch_pictures": {"queue": "webhooks"},  # and these for hosts of pictures
-    "communities.refresh_members": {"queue": "webhooks"},  # and these for the chat platform
+    "communities.send_mails": {"queue": "webhooks"},  # threads, because it waits for a mail server
+    "communities.fetch_pictures": {"queue": "webhooks"},  # as above, for hosts of pictures
+    "communities.refresh_members": {"queue": "webhooks"},  # as above, for the chat platform
     "communities.sweep_chat": {"queue": "webhooks"},
     "communities.check_chat": {"queue": "webhooks"},
     "communities.reconcile_chat": {"queue": "webhooks"},
@@ -466,11 +480,12 @@ CELERY_TASK_ROUTES = {
 CELERY_ACCEPT_CONTENT = ["json"]  # a message in another form, such as a pickle, is refused
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = CELERY_EVENT_SERIALIZER = "json"
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_SOFT_TIME_LIMIT = 300  # not for threads, which cannot be killed: each step has its own timeout
+# Not for threads, which cannot be killed: there each step has its own timeout
+CELERY_TASK_SOFT_TIME_LIMIT = 300
 CELERY_TASK_TIME_LIMIT = 330
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds; unfinished work is found again in the rows
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3  # seconds; the rows still describe unfinished work
 CELERY_WORKER_ENABLE_SOFT_SHUTDOWN_ON_IDLE = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_DB_REUSE_MAX = 1_000_000_000  # keep the connection; Celery's default opens one for each task

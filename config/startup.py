@@ -1,4 +1,4 @@
-"""What every process checks before it serves or works: that it suits the database."""
+"""The check of every process before it serves or works: that it fits the database."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ log = structlog.get_logger("colloquy.startup")
 
 
 def check() -> None:
-    """Exit with a sentence if this process does not suit its database.
+    """Exit with a sentence if this process does not fit its database.
 
-    A database that does not answer, or has no tables yet, is not checked: `/readyz` tells about it.
+    A database that does not answer, or has no tables yet, is not checked: `/readyz` reports it.
     """
     try:
         sentences = _problems()

@@ -24,7 +24,9 @@ BREAK = re.compile(r"\n+")
 
 
 class AppLoader(app_directories.Loader):
-    """Finds Django's own templates, and none of django-allauth's: all that people see there is ours."""
+    """Finds Django's own templates, and none of django-allauth's, because all pages there use our
+    templates.
+    """
 
     def get_dirs(self) -> list[str | Path]:
         return [each for each in super().get_dirs() if "allauth" not in Path(each).parts]

@@ -8,7 +8,10 @@ NAMES = ("Mila", "Jonas", "Amara", "Kenji", "Leyla", "Ingrid")
 
 
 def number_of(presentation: Mapping[str, object] | None) -> int:
-    """The number of a project's interviewer, from 1. Higher ids begin anew; 1 if none is chosen."""
+    """The number of a project's interviewer, from 1.
+
+    Ids beyond the last one start again at 1; 1 if none is chosen.
+    """
     wanted = (presentation or {}).get("interviewer_id")
     return (wanted - 1) % len(NAMES) + 1 if isinstance(wanted, int) else 1
 

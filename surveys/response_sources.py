@@ -1,4 +1,4 @@
-"""How responses came in, in words: by an account on a platform, on the web, or by an import."""
+"""The sources of responses, in words: an account on a platform, the web, or an import."""
 
 from __future__ import annotations
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+
 from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import follow_ups, generation
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.conversations import gifts, unsent_answers
+from surveys.services.conversations import further, gifts, unsent_answers
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.projects import removal, schedule
@@ -18,25 +20,27 @@ from surveys.services.results import very_large
 
 @shared_task(name="surveys.open_and_close")
 def open_and_close(**_later: object) -> None:
-    """Every two seconds: open and close the projects whose scheduled time has come."""
+    """Every two seconds: open and close the projects whose scheduled time has passed."""
     schedule.open_and_close_due(at=timezone.now())
 
 
 @shared_task(name="surveys.delete_overdue_projects")
 def delete_overdue_projects(**_later: object) -> None:
-    """Every half minute: delete for good what staff deleted ten minutes ago."""
+    """Every half minute: delete for good the projects that staff deleted ten minutes ago."""
     removal.delete_overdue(at=timezone.now())
 
 
 @shared_task(name="surveys.delete_due_responses")
 def delete_due_responses(**_later: object) -> None:
-    """Every ten seconds: delete the responses that staff have deleted and not brought back in time."""
+    """Every ten seconds: delete the responses that staff deleted, and did not restore in time."""
     deletion.delete_due(at=timezone.now())
 
 
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
-    """Every ten minutes: delete sealed respondents and unsent answers of conversations silent for a day."""
+    """Every ten minutes: delete sealed respondents and unsent answers of conversations that were inactive for
+    a day.
+    """
     anonymity.forget_silent(at=timezone.now())
     unsent_answers.forget_left(at=timezone.now())
 
@@ -49,7 +53,7 @@ def settle_anonymous_answers(**_later: object) -> None:
 
 @shared_task(name="surveys.forget_deletions")
 def forget_deletions(**_later: object) -> None:
-    """Each day: forget deleted responses that no reader of the feed can ask for any more."""
+    """Each day: delete the records of deleted responses that no reader of the feed can request any more."""
     changes.forget_deletions(at=timezone.now())
 
 
@@ -71,9 +75,15 @@ def run_analysis(analysis_id: int, **_later: object) -> None:
     analysis.run(analysis_id=analysis_id)
 
 
+@shared_task(name=further.ASK)
+def ask_further(conversation_id: str, block_id: int, number: int, **_later: object) -> None:
+    """Once for each short answer to a question with further ones: have a model write one, within seconds."""
+    follow_ups.ask(conversation_id=uuid.UUID(conversation_id), block_id=block_id, number=number)
+
+
 @shared_task(name=very_large.RUN)
 def count_results(count_id: int, **_later: object) -> None:
-    """Once for each part of very many responses that somebody wants to see: count it."""
+    """Once for each requested part of very many responses: count it."""
     very_large.run(count_id=count_id)
 
 
@@ -87,11 +97,13 @@ def take_up_jobs(**_later: object) -> None:
 
 @shared_task(name="surveys.forget_old_drafts")
 def forget_old_drafts(**_later: object) -> None:
-    """Every hour: delete unsaved scripts that nobody has touched for 90 days."""
+    """Every hour: delete unsaved scripts that were not changed for 90 days."""
     drafts.forget_old(at=timezone.now())
 
 
 @worker_shutting_down.connect
 def give_back_jobs(**_: object) -> None:
-    """Give back the leases when a worker shuts down, so that another need not wait until they expire."""
+    """Give back the leases when a worker shuts down, so that other workers need not wait until they expire
+    (rule 12.5).
+    """
     jobs.give_back(at=timezone.now())

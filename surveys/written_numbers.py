@@ -1,4 +1,4 @@
-"""Numbers as people type them, in the manner of their language: `12,500` in English, `12.500,5` in German."""
+"""Numbers in the notation of a language: `12,500` in English, `12.500,5` in German."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ _OTHER = {",": ".", ".": ","}
 
 
 def plain(text: str, *, language: str) -> str:
-    """The number in `text` with plain digits and a decimal point (`12500.5`); other texts as they are.
+    """The number in `text` with plain digits and a decimal point (`12500.5`); other texts are returned
+    unchanged.
 
-    `language` is a tag such as `en` or `pt-BR`. What groups thousands there is taken out: the language's own
-    sign, spaces and apostrophes, each only between groups of three digits. The other language's decimal sign
-    is read too, where it cannot be meant to group (`4,5` in English), so that no number changes its size.
+    `language` is a tag such as `en` or `pt-BR`. Separators of thousands are removed: the language's own
+    separator, spaces and apostrophes, each only between groups of three digits. The other language's decimal
+    separator is accepted too, if it cannot separate thousands (`4,5` in English), so that no number changes
+    its size.
     """
     written = _SPACED.sub("", text.strip().translate(_SIGNS))
     decimal = _decimal_sign(language)
@@ -32,11 +34,11 @@ def plain(text: str, *, language: str) -> str:
 
 
 def written(number: str, *, language: str) -> str:
-    """A number with plain digits and a decimal point as it is typed in a language: `plain` reads it."""
+    """A number with plain digits and a decimal point in the notation of a language; `plain` reads it."""
     return number.replace(".", _decimal_sign(language))
 
 
 def _decimal_sign(language: str) -> str:
-    """The sign before decimals: `,` or `.` (what other signs there are, no keyboard types)."""
+    """The decimal separator: `,` or `.`; keyboards have no other separators."""
     sign = get_format("DECIMAL_SEPARATOR", lang=language, use_l10n=True)
     return sign if sign in _OTHER else "."

@@ -354,6 +354,7 @@ def _filled(body: Any, ids: Mapping[str, Any]) -> Any:
 
 @pytest.mark.parametrize("is_write", [False, True])
 def test_each_role_may_do_what_the_rows_say(here: TwoCommunities, is_write: bool) -> None:
+    """Rule 1.33."""
     wrong: list[Any] = []
     for action, row in api_rows.TABLE.items():
         routed = ACTIONS[action]

@@ -22,10 +22,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from communities.gate.bodies import LINES_MEDIA_TYPE
+from surveys.services.ground import jobs
 from tests.support.caller import Caller
 from tests.support.effort import IS_THOROUGH, examples
 from tests.support.openapi import described
 from tests.support.place import made_place
+from tests.support.surveys.draft_provider import work_while_waiting
 
 EXAMPLES = 20  # for each operation
 CHECKS = [
@@ -53,8 +55,16 @@ def place() -> dict[str, str]:
 
 
 @pytest.fixture
-def _one_connection(place: dict[str, str]) -> Iterator[None]:  # whose client connects the signals again
-    """A request does not close the connection of the test's transaction, as with Django's own test client."""
+def _one_connection(
+    place: dict[str, str],  # whose client connects the signals again
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[None]:
+    """A request does not close the connection of the test's transaction, as with Django's own test client.
+
+    A worker does what a request waits for.
+    """
+    work_while_waiting(monkeypatch)
+    monkeypatch.setattr(jobs, "close_connection", lambda: None)
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)

@@ -6,17 +6,22 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
-from communities.gate.bodies import MAX_BODY, MAX_LINES_BODY
+from communities.gate.bodies import MAX_BODY, MAX_LINES_BODY, MAX_VALUES, MAX_VALUES_OF_LINES
 from communities.gate.pagination import MAX_PER_PAGE
 from communities.ground.errors import MAX_VIOLATIONS
 from communities.services.api_keys.keys import MAX_KEYS
+from config.web.connections import MAX_ON_DISK
 from surveys.drawing.past import MAX_PAST_STEPS
 from surveys.engine.intake.fields import MAX_OPTIONS, MAX_PAUSE, MAX_PROMPT, MAX_VALUE
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.walk.answers import MAX_TEXT
+from surveys.services.exports.xlsx import MAX_CELLS
 from tests.support import contract
 from tests.support.contract import DOCS, ROOT
+from webhooks.events import EventType
+from xp.services.achievements import MOST_IN_LISTS, MOST_OF_ONE
 
 RULES = dict(contract.numbered())
 GUIDES = sorted((ROOT / DOCS).glob("add-*.md"))
@@ -24,17 +29,24 @@ A_SENTENCE = re.compile(r"[A-Z`\[*].*[.]", re.DOTALL)
 MEBIBYTE = 1_048_576
 LIMITS = [
     ("rule 1.25", "{:,} keys", MAX_KEYS),
+    ("rule 1.48", "newest {:,} achievements", MOST_IN_LISTS),
+    ("rule 1.48", "has the newest {:,};", MOST_OF_ONE),
     ("rule 3.4", "{:,} seconds", MAX_PAUSE),
     ("rule 3.36", "{:,} blocks", MAX_BLOCKS),
     ("rule 3.36", "{:,} options", MAX_OPTIONS),
     ("rule 3.37", "{:,} characters", MAX_PROMPT),
     ("rule 3.37", "value {:,}", MAX_VALUE),
     ("rule 3.37", "answer {:,}", MAX_TEXT),
+    ("rule 6.35", "{:,} conversations in an hour", settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR),
     ("rule 6.40", "{:,} past steps", MAX_PAST_STEPS),
+    ("rule 6.69", "{:,} cells", MAX_CELLS),
     ("rule 11.3", "at most {:,}", MAX_PER_PAGE),
     ("rule 11.8", "{:,} violations", MAX_VIOLATIONS),
     ("rule 11.12", "{:,} MiB, or", MAX_BODY // MEBIBYTE),
     ("rule 11.12", "{:,} MiB for an import", MAX_LINES_BODY // MEBIBYTE),
+    ("rule 11.30", "more than {:,} GiB behind", MAX_ON_DISK // MEBIBYTE // 1024),
+    ("rule 11.32", "has at most {:,} commas", MAX_VALUES),
+    ("rule 11.32", "to import {:,};", MAX_VALUES_OF_LINES),
 ]
 
 
@@ -83,6 +95,13 @@ def test_a_rule_is_a_sentence_and_short() -> None:
 @pytest.mark.parametrize(("rule", "words", "limit"), LIMITS)
 def test_a_limit_in_a_rule_is_that_of_the_code(rule: str, words: str, limit: int) -> None:
     assert words.format(limit) in RULES[rule.removeprefix("rule ")]
+
+
+def test_the_rule_on_types_of_events_lists_all_of_them() -> None:
+    """Rule 9.5."""
+    types = re.findall(r"`([a-z_]+\.[a-z]+)`", RULES["9.5"])
+
+    assert types == EventType.values
 
 
 def test_the_changelog_begins_with_the_version_of_the_interface() -> None:
@@ -183,7 +202,7 @@ def test_the_listing_of_this_project_is_part_of_its_rules(capsys: pytest.Capture
 
     lines = capsys.readouterr().out.splitlines()
     assert [tuple(line.split("  ", 1)) for line in lines] == contract.uncited()
-    assert 0 < len(lines) < len(RULES)
+    assert len(lines) < len(RULES)
 
 
 # --- For contributors ---------------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.caller import Caller
+from tests.support.surveys.draft_provider import free_model
 from tests.support.text_fields import EACH, TextField, text_fields
 from tests.support.trouble_texts import TROUBLE, send, trouble_place
 
@@ -31,6 +34,7 @@ NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
 NOT_RETURNED = {
     "POST /v1/communities/{community_id}/conversations/{conversation_id}/answers: value.[]",  # no such option
     "POST /v1/communities/{community_id}/projects: intent",
+    "POST /v1/communities/{community_id}/projects/{project_id}/script/revise: instruction",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: external_id",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: display_name",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: metadata.{}",
@@ -45,7 +49,10 @@ def is_returned_text(field: TextField) -> bool:
 
 
 @pytest.mark.django_db
-def test_every_text_comes_back_in_one_form_or_is_refused_by_name() -> None:
+def test_every_text_comes_back_in_one_form_or_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    free_model(monkeypatch, settings)
     place = trouble_place(Caller("admin"))
     outcomes = {
         (field, trouble): send(field, text, place) for field in FIELDS for trouble, text in TROUBLE.items()

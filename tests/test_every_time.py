@@ -43,6 +43,17 @@ def test_every_time_is_between_1970_and_9999() -> None:
     assert len(FIELDS) > 15
 
 
+@pytest.mark.django_db
+def test_every_time_needs_an_offset() -> None:
+    """Rule 1.4."""
+    place = trouble_place(Caller("admin"))
+
+    outcomes = [(field, send(field, "2026-01-31T09:30:00", place)) for field in FIELDS]
+
+    assert [(field.name, outcome.status) for field, outcome in outcomes if outcome.status != 400] == []
+    assert [field.name for field, outcome in outcomes if not outcome.is_right(field, "signs")] == []
+
+
 def test_letters_of_a_time_may_be_small() -> None:
     field = UtcDateTimeField()
 

@@ -16,6 +16,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.test import Client
 from pytest_django import Settings
+from redis.exceptions import RedisError
 from structlog.testing import capture_logs
 
 from config import health, secret_key, startup
@@ -54,6 +55,26 @@ def test_readyz_is_unavailable_without_the_database(client: Client, monkeypatch:
         "database": "unavailable",
         "redis": "ok",
         "secret_key": "unknown",
+    }
+
+
+@pytest.mark.django_db
+def test_readyz_is_degraded_without_redis(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request fails without Redis (rule 12.16)."""
+
+    def fail() -> None:
+        raise RedisError
+
+    monkeypatch.setattr(health, "_query_redis", fail)
+
+    response = client.get("/readyz")
+
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "degraded",
+        "database": "ok",
+        "redis": "unavailable",
+        "secret_key": "ok",
     }
 
 

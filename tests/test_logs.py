@@ -1,8 +1,6 @@
 """The log: one JSON object a line that names the request, short lines on a terminal, no personal data.
 
 Rule 12.7.
-
-Rule 12.7.
 """
 
 import io

@@ -270,6 +270,7 @@ def test_what_waits_for_the_chat_platform_has_metrics() -> None:
 
 
 def test_calls_to_a_model_have_metrics_of_their_tokens_and_cost(settings: Settings) -> None:
+    """Rule 10.34."""
     labels = {"provider": "anthropic", "model": "a_b", "purpose": "summary"}
     call: dict[str, Any] = {**labels, "model": "a|b", "outcome": "answered", "cached_tokens": 400}
     spending.record(Spending(1, 1_000, 50, 0.25), **call)

@@ -24,6 +24,8 @@ from webhooks.events import EventType
 PROMISED = Path(__file__).parent / "openapi.yml"
 EVERYWHERE = {"400", "401", "403", "404", "405", "429", "500", "503"}
 OF_WRITES = {"409", "413", "415"}
+STRINGS = "CommunityOut", "ProjectOut", "ResponseOut", "MemberOut", "WebhookOut", "DeliveryOut", "KeyOut"
+INTEGERS = "SeenBlockOut", "EntryOut", "VerifiedSourceOut"
 RATE_HEADERS = {"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
 
 
@@ -54,6 +56,7 @@ def contents() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_the_description_is_the_one_that_was_promised() -> None:
+    """Rule 11.29."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     now = OpenApiYamlRenderer().render(schema, renderer_context={}).decode()
 
@@ -83,6 +86,18 @@ def test_operations_have_names_of_their_own() -> None:
     names = [operation["operationId"] for _, _, operation in operations()]
 
     assert len(names) == len(set(names))
+
+
+def test_ids_are_strings_or_integers() -> None:
+    """Rule 1.1."""
+    schemas = described()["components"]["schemas"]
+
+    def kinds(*names: str) -> set[str]:
+        return {str(schemas[name]["properties"]["id"]["type"]) for name in names}
+
+    assert kinds(*STRINGS) == {"string"}
+    assert kinds(*INTEGERS) == {"integer"}
+    assert kinds("Block", "Option") == {"['integer', 'null']"}  # null where they are added
 
 
 def test_every_body_has_an_example() -> None:

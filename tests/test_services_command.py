@@ -47,6 +47,7 @@ def _lines(process: "subprocess.Popen[str]", number: int) -> list[str]:
 
 
 def test_it_prints_the_urls_and_on_sigterm_stops_the_servers_it_started(serve: Serve, tmp_path: Path) -> None:
+    """Rule 12.4."""
     process = serve({})
     printed = _lines(process, 2)
     running = [
@@ -62,6 +63,7 @@ def test_it_prints_the_urls_and_on_sigterm_stops_the_servers_it_started(serve: S
 
 
 def test_it_starts_nothing_if_both_urls_are_set(serve: Serve, tmp_path: Path) -> None:
+    """Rule 12.4."""
     process = serve({name: os.environ[name] for name in URLS})
     printed = _lines(process, 2)
 

@@ -209,6 +209,7 @@ LOCAL_SERVER = {"OPENAI_MODEL": "any", "OPENAI_BASE_URL": "http://127.0.0.1:1143
 def test_the_provider_openai_needs_a_model_and_an_address_or_a_key(
     given: dict[str, str], start: Callable[..., Started]
 ) -> None:
+    """Rule 10.1."""
     stopped = start(AI_PROVIDER="openai", **given)
 
     assert (stopped.returncode, stopped.stderr) == (
@@ -222,12 +223,15 @@ def test_the_provider_openai_needs_a_model_and_an_address_or_a_key(
     [
         ({"AI_PROVIDER": "openai", **LOCAL_SERVER}, "openai"),
         ({"AI_PROVIDER": "openai", "OPENAI_MODEL": "any", "OPENAI_API_KEY": "sk-test"}, "openai"),
+        ({"ANTHROPIC_API_KEY": "sk-test"}, "anthropic"),
+        ({}, "local"),
         (LOCAL_SERVER, "local"),  # a server alone is not chosen: nothing goes there unless somebody says so
     ],
 )
-def test_the_provider_openai_is_chosen_by_its_name(
+def test_the_provider_follows_the_key_or_its_name(
     given: dict[str, str], provider: str, start: Callable[..., Started]
 ) -> None:
+    """Rule 10.1."""
     assert json.loads(start("AI_PROVIDER", **given).stdout) == {"AI_PROVIDER": provider}
 
 
@@ -318,12 +322,14 @@ CHAT = {
 
 
 def test_no_chat_platform_is_connected_where_nothing_is_set(start: Callable[..., Started]) -> None:
+    """Rule 12.13."""
     started = start("CHAT", CHAT_API_BASE_URL="https://chat.example.org/api")
 
     assert json.loads(started.stdout) == {"CHAT": None}
 
 
 def test_all_four_settings_connect_the_chat_platform(start: Callable[..., Started]) -> None:
+    """Rule 12.13."""
     started = start("CHAT", **CHAT)
 
     assert json.loads(started.stdout)["CHAT"] == (
@@ -336,6 +342,7 @@ def test_all_four_settings_connect_the_chat_platform(start: Callable[..., Starte
 def test_a_chat_platform_that_is_half_connected_stops_the_start(
     start: Callable[..., Started], missing: str
 ) -> None:
+    """Rule 12.13."""
     started = start(**{name: value for name, value in CHAT.items() if name != missing})
 
     assert started.returncode == 1

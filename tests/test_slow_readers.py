@@ -104,6 +104,7 @@ def test_whoever_read_fast_for_a_while_may_not_stop_for_as_long(
 def test_what_is_made_piece_by_piece_does_not_wait_for_its_reader(
     pair: tuple[Outbox, socket.socket, Event],
 ) -> None:
+    """Rule 11.30."""
     outbox, reader, called = pair
     pieces = [bytes([number]) * HIGH_WATER for number in range(80)]
 
@@ -135,6 +136,7 @@ def test_what_is_made_while_the_rest_is_sent_keeps_its_place(
 def test_a_client_that_is_gone_or_too_far_behind_ends_what_is_made_for_it(
     pair: tuple[Outbox, socket.socket, Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Rule 11.30."""
     monkeypatch.setattr("config.web.connections.MAX_ON_DISK", 4 * HIGH_WATER)
     outbox, _, _ = pair
 

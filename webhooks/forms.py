@@ -28,7 +28,7 @@ _WRITTEN = {
     "which": "events",
     "about": "project_ids",
     "projects": "project_ids",
-}  # fields of the form → model
+}  # field of the form → field of the model
 EVENTS = [
     (value, format_html("<span>{} <code>{}</code></span>", EVENT_MEANINGS[EventType(value)], value))
     for value in EventType.values
@@ -37,7 +37,7 @@ EVENTS = [
 
 
 class WebhookForm(forms.Form):
-    """Where a webhook sends, and which events."""
+    """The address of a webhook, and its events."""
 
     name = TextField(max_length=200, required=False, help_text="For you and your colleagues.")
     url = forms.CharField(
@@ -81,7 +81,7 @@ class WebhookForm(forms.Form):
         self.fields["url"].help_text += f" It must begin with {schemes}."
 
     def _offer_projects(self, community_id: int, chosen: Sequence[str]) -> None:
-        """Offer the newest projects, and those that are chosen, as far as the community still has them."""
+        """Offer the newest projects, and the chosen ones that the community still has."""
         ids = [int(each) for each in chosen if each.isascii() and each.isdigit() and len(each) <= MAX_DIGITS]
         newest = projects.newest(community_id=community_id, count=MOST_OFFERED + 1)
         offered = dict(list(newest.items())[:MOST_OFFERED])
@@ -93,7 +93,7 @@ class WebhookForm(forms.Form):
             field.help_text = f"The newest {MOST_OFFERED}. The API takes any project."
         if not offered:
             field.help_text = "There are no projects yet."
-        known = {str(project_id) for project_id in offered}  # a deleted project is no change of the form
+        known = {str(project_id) for project_id in offered}  # a deleted project does not count as a change
         self.initial["projects"] = [each for each in self.initial.get("projects", ()) if each in known]
 
     def clean_name(self) -> str | None:
@@ -129,7 +129,7 @@ class WebhookForm(forms.Form):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values as the service takes them."""
+        """The values in the format of the service."""
         cleaned = self.cleaned_data
         events = [ALL] if cleaned["which"] == EVERY else cleaned["events"]
         return {
@@ -153,7 +153,7 @@ class WebhookForm(forms.Form):
 
 
 def initial_of(webhook: Webhook) -> dict[str, Any]:
-    """What the form of a webhook begins with."""
+    """The initial values of a webhook's form."""
     return {
         "name": webhook.name,
         "url": webhook.url,
@@ -166,11 +166,11 @@ def initial_of(webhook: Webhook) -> dict[str, Any]:
 
 
 class NewWebhookForm(WebhookForm, TicketForm):
-    """A new webhook, whose secret is shown once, so that sending it twice makes one."""
+    """A new webhook, whose secret is shown once; a form that is sent twice creates only one."""
 
 
 class RedeliverForm(forms.Form):
-    """Which deliveries to send again: those that began in a range of time and did not arrive."""
+    """The deliveries to send again: those that began in a range of time and were not delivered."""
 
     since = MomentField(label="From", required=True)
     until = MomentField(label="Until", help_text="Empty: until now.")

@@ -89,12 +89,12 @@ class Event(models.Model):
     """A change, with the body that every attempt sends, byte for byte.
 
     Written in the transaction of the change, whether a webhook listens or not. `person_id` is the user that
-    the body names, so that the name can be erased. It is not a foreign key, because the event outlives the
+    the body names, so that the name can be erased. It is no foreign key, because the event outlives the
     person.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # No constraint in the database: it would have every answer lock the one row of its community.
+    # No constraint in the database, because it would make every answer lock the one row of its community.
     community = models.ForeignKey(
         "communities.Community", models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )
@@ -132,7 +132,7 @@ class Event(models.Model):
 
 
 class Delivery(models.Model):
-    """One event for one webhook. `due_at` is when to attempt it; null once it is over.
+    """One event for one webhook. `due_at` is the time of the next attempt; null after the last one.
 
     The deliveries of a webhook are spread over partitions, and one worker at a time sends a partition. A slow
     endpoint therefore occupies few workers, and events about one object, which share a partition, are sent
@@ -211,6 +211,8 @@ class Delivery(models.Model):
 
     @property
     def arrived_when_sent_again(self) -> bool:
-        """Whether it is delivered because another delivery of its event arrived: its own attempts failed."""
+        """Whether it is delivered because another delivery of its event arrived, after its own attempts
+        failed.
+        """
         is_refused = self.response_status is not None and not 200 <= self.response_status < 300
         return self.status == self.Status.DELIVERED and (is_refused or bool(self.error))

@@ -1,4 +1,4 @@
-"""What this app may know of projects, which belong to another: that app registers how they are found."""
+"""The names of projects, which belong to another app: that app registers two functions that find them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _listers: list[Lister] = []
 
 
 def register(finder: Finder, lister: Lister) -> None:
-    """Have `finder(community_id, project_ids)` tell the names of those projects that the community has.
+    """Register `finder(community_id, project_ids)`, which returns the names of those projects that the
+    community has.
 
-    And `lister(community_id, count)` those of its newest projects, newest first.
+    Also register `lister(community_id, count)`, which returns the names of its newest projects, newest first.
     """
     _finders[:] = [finder]
     _listers[:] = [lister]

@@ -1,4 +1,4 @@
-"""The schedule of retries: when a delivery is attempted next, and when no more (rule 9.18)."""
+"""The schedule of retries: when a delivery is attempted next, and when it is given up (rule 9.18)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """HTTP connections to the endpoints of webhooks. Redirects are not followed, and proxies are not used.
 
-`addresses.connect` resolves, checks and connects, as for the sessions of `communities.ground.outgoing`.
-HTTP is httpcore2's and not theirs: with a session of requests, a delivery takes 1.5 times the CPU. The parser
-of requests and urllib3, http.client, also accepts malformed responses, and takes 101 and 103 for final.
+`addresses.connect` resolves, checks and connects, as for the sessions of `communities.ground.outgoing`. The
+HTTP library is httpcore2, not that of these sessions: with a session of requests, a delivery takes 1.5 times
+the CPU. The parser of requests and urllib3, http.client, also accepts malformed responses, and treats 101 and
+103 as final.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from communities.ground.web_addresses import BadAddress, Endpoint, check_url, pa
 
 TIMEOUT = 15.0  # seconds, from resolving the host to the last byte of the response
 MAX_BODY_BYTES = 64 * 1024  # read of a response's body
-MAX_TEXT_LENGTH = 1000  # characters of the body that are kept
+MAX_TEXT_LENGTH = 1000  # characters of the body that are stored
 _MAX_RECEIVED_BYTES = MAX_BODY_BYTES + 32 * 1024  # with headers and framing
 _MAX_RETRY_AFTER_LENGTH = 100
 _OWN_HEADERS = [(b"accept-encoding", b"identity"), (b"user-agent", b"Colloquy-Webhooks/1.0")]
@@ -40,7 +41,7 @@ _CERTIFICATE_ERRORS = {
 
 
 class DeliveryError(Exception):
-    """There was no HTTP response. The message is a sentence for the webhook's owner that says why."""
+    """There was no HTTP response. The message is a sentence for the webhook's owner with the reason."""
 
 
 class _NoResponse(DeliveryError):
@@ -82,8 +83,8 @@ class Connection:
         """Send a body and read the response, of any status, all within the timeout. Raises DeliveryError.
 
         Reopens a connection that the endpoint has closed. If a kept-alive connection ends without a response
-        while the body is being sent, the body is sent once more on a new connection: whether it arrived
-        cannot be known, and a failed attempt would be repeated anyway.
+        while the body is being sent, the body is sent once more on a new connection. Nobody can know whether
+        it arrived, and a failed attempt would be repeated anyway.
         """
         deadline = _Deadline(self._timeout)
         request = _request(self._endpoint, body, headers)
@@ -133,7 +134,7 @@ class Connection:
             raise DeliveryError("The endpoint's response was not valid HTTP.") from failure
         endpoint_response = EndpointResponse(response.status, _text(_body(response)), _retry_after(response))
         if connection._h11_state.trailing_data[0]:
-            self.close()  # or bytes after this response would be read as the next one
+            self.close()  # otherwise bytes after this response would be read as the next one
         return endpoint_response
 
 
@@ -157,7 +158,7 @@ def _request(target: Endpoint, body: bytes, headers: Mapping[str, str]) -> httpc
 
 
 def _body(response: httpcore2.Response) -> bytes:
-    """The first bytes of the body. If it breaks off or never ends, the status still counts."""
+    """The first bytes of the body. If the body breaks off or never ends, the status is still valid."""
     body = bytearray()
     try:
         for part in response.iter_stream():
@@ -237,7 +238,7 @@ class _Stream(httpcore2.NetworkStream):
                 unsent = unsent[self._socket.send(unsent) :]
             except TimeoutError:
                 raise self._deadline.error() from None
-            except OSError as failure:  # there may be a response anyway; httpcore reads it next
+            except OSError as failure:  # there may be a response nevertheless; httpcore reads it next
                 raise httpcore2.WriteError(str(failure)) from failure
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""How people read about webhooks, events and deliveries.
+"""The words for webhooks, events and deliveries.
 
-A state is words and a sign: `good`, `done`, `pending`, `closed` or `bad`.
+A state is a text and a symbol: `good`, `done`, `pending`, `closed` or `bad`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EVENT_MEANINGS = {
 
 
 def webhook_state(webhook: Webhook) -> tuple[str, str]:
-    """Whether a webhook sends, and why not: words and a sign."""
+    """Whether a webhook sends, and the reason if it does not: a text and a symbol."""
     if webhook.is_active:
         return ("On, failing", "bad") if webhook.failing_since else ("On", "good")
     if webhook.disabled_reason:
@@ -42,7 +42,7 @@ def webhook_state(webhook: Webhook) -> tuple[str, str]:
 
 
 def delivery_state(delivery: Delivery) -> tuple[str, str]:
-    """The state of a delivery: words and a sign."""
+    """The state of a delivery: a text and a symbol."""
     if delivery.arrived_when_sent_again:
         return "Delivered when sent again", "done"
     return DELIVERY_STATES[Status(delivery.status)]

@@ -1,6 +1,6 @@
 """What members earn: the XP ledger, the standing computed from it, achievements and roles.
 
-Rows refer to projects by id and name, without a foreign key: this app must not depend on `surveys`, and what
+Rows refer to projects by id and name, without a foreign key. This app must not depend on `surveys`, and what
 a member earned outlives the project.
 """
 
@@ -111,7 +111,7 @@ class Achievement(models.Model):
     """The name, picture and role of one achievement of a community.
 
     `number` is the achievement's id in the API. A project that grants its own achievement creates the row. A
-    script that grants a number reserves it with a default name. Staff edit both, or add others.
+    script that grants a number reserves it with a default name. Staff edit these rows, and add others.
     """
 
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
@@ -142,7 +142,7 @@ class EarnedAchievement(models.Model):
     """An achievement of a member, with its name and picture at that time. A member earns each number once."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
-    # The member's.
+    # The member's community.
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     number = models.PositiveBigIntegerField()
     name = models.CharField(max_length=200)
@@ -164,10 +164,10 @@ class EarnedAchievement(models.Model):
 
 
 class RoleGrant(models.Model):
-    """A role to grant to a member on the chat platform. It waits until a platform carries it out."""
+    """A role for a member on the chat platform. It waits until it is granted there."""
 
     member = models.ForeignKey("communities.Member", models.CASCADE, related_name="+", db_index=False)
-    # The member's.
+    # The member's community.
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+", db_index=False)
     role_id = models.CharField(max_length=64)
     project_id = models.BigIntegerField(null=True, blank=True, help_text="Where it was earned.")
@@ -216,7 +216,7 @@ class RoleGrant(models.Model):
 
     @property
     def state(self) -> str:
-        """What has become of it, in a word: `granted`, `skipped`, `refused` or `waiting`."""
+        """The state in a word: `granted`, `skipped`, `refused` or `waiting`."""
         if self.carried_out_at is not None:
             return "granted"
         if self.skipped_at is not None:

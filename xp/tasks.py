@@ -11,7 +11,7 @@ from xp.services import role_grants, roles
 
 @shared_task(name=roles.GRANT_WAITING)
 def grant_waiting_roles(**_later: object) -> None:
-    """Every minute: ask for the roles that members have earned."""
+    """Every minute: request the roles that members have earned."""
     role_grants.put_waiting(at=timezone.now())
 
 

@@ -1,4 +1,6 @@
-"""What django-allauth asks us: how mails go out, who may sign up, whose an account elsewhere is."""
+"""The answers to django-allauth's questions: how mails are sent, who may sign up, and who owns an account
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,16 @@ _FACTORS = "second factors"
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts: mails are rows that the worker sends; their words and those of messages are ours."""
+    """Accounts: mails are rows that the worker sends; their texts and the texts of messages are ours."""
 
     error_messages: ClassVar[dict[str, Any]] = {**DefaultAccountAdapter.error_messages, **wording.ERRORS}
 
     # Mails and messages
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Write the mail into the outbox, so that nobody waits for a mail server, or learns from it."""
+        """Write the mail into the outbox, so that nobody waits for a mail server, and nobody can measure
+        whether one was used.
+        """
         agent = str(context.get("user_agent", ""))
         values = {
             "email": email,
@@ -80,7 +84,7 @@ class AccountAdapter(DefaultAccountAdapter):
             messages.add_message(request, level, words, extra_tags=extra_tags)
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """On the site's own address: mails never trust what a request calls our host."""
+        """The address always uses BASE_URL, because mails must not trust the Host of a request."""
         uidb36, _, token = key.partition("-")
         return _address("account_reset_password_from_key", uidb36=uidb36, key=token)
 
@@ -100,8 +104,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return email
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Inactive people get the answer of a wrong password. Raises TooManyAttempts."""
-        if credentials.get("username"):  # what was typed, as both: by either, and hashed once
+        """Inactive people get the same answer as for a wrong password. Raises TooManyAttempts."""
+        if credentials.get("username"):  # the typed text as both: it is looked up as either, and hashed once
             credentials.pop("email", None)
         with sign_in.hashing_slot(request):
             user = super().authenticate(request, **credentials)
@@ -133,7 +137,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """As for a wrong password: nobody learns that this account exists."""
+        """The same page as for a wrong password, so that nobody learns that this account exists."""
         failures.record(request, "account", "inactive", account=sign_in.account_of(user.pk))
         messages.error(request, wording.MISMATCH)
         return HttpResponseRedirect(reverse("account_login"))
@@ -148,14 +152,14 @@ class AccountAdapter(DefaultAccountAdapter):
         return reverse("account")
 
     def is_safe_url(self, url: str) -> bool:
-        """Only pages of this very host: being an allowed host is not enough."""
+        """Only pages of this host: another allowed host is not enough."""
         host = context.request.get_host()
         return url_has_allowed_host_and_scheme(
             url, allowed_hosts={host}, require_https=context.request.is_secure()
         )
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """The address as a session keeps it: of IPv6 the network, as for limits."""
+        """The address in the form that a session stores: for IPv6 the network, as for limits."""
         address = throttling.address_of(request).partition("/")[0]
         try:
             return str(ipaddress.ip_address(address))
@@ -163,11 +167,11 @@ class AccountAdapter(DefaultAccountAdapter):
             return "0.0.0.0"
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
-        """Nobody who signs up chooses a user name: people sign in by e-mail address or by a source."""
+        """Set no user name: people sign in by e-mail address or by a source."""
         user.username = user.username or unnamed()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Only where a community lets anybody sign up; invitations have a page of their own."""
+        """Only if a community lets anybody sign up; invitations have a page of their own."""
         return sign_ups.community_of(request) is not None
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
@@ -190,12 +194,12 @@ def _address(name: str, **kwargs: str) -> str:
 
 
 class SourceAdapter(DefaultSocialAccountAdapter):
-    """Accounts of other sites. `communities.services.people.identities` has decided whose they are before."""
+    """Accounts of other sites. `communities.services.people.identities` has decided the owner before."""
 
     def list_apps(
         self, request: HttpRequest | None, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """The credentials, from the settings alone."""
+        """The credentials, only from the settings."""
         return [
             SocialApp(
                 provider=name,
@@ -211,10 +215,10 @@ class SourceAdapter(DefaultSocialAccountAdapter):
         return connections.session()
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return False  # whoever comes here has a user already
+        return False  # these people have a user already
 
     def authenticate_by_email(self, sociallogin: Any) -> None:
-        """Nobody is found by an e-mail address of another site."""
+        """Find nobody: e-mail addresses of other sites prove nothing."""
 
 
 class FactorAdapter(DefaultMFAAdapter):

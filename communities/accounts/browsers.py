@@ -1,10 +1,10 @@
-"""What people call a browser: "Firefox on Windows"."""
+"""A name for a browser: "Firefox on Windows"."""
 
 from __future__ import annotations
 
 import ipaddress
 
-# The first one found names it: most browsers also claim to be others.
+# The first match decides: most browsers also claim to be others.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -28,7 +28,7 @@ _SYSTEMS = (
 
 
 def name_of(user_agent: str) -> str:
-    """A browser and its system, from what the browser says of itself."""
+    """A browser and its system, from its user agent."""
     browser = next((name for sign, name in _BROWSERS if sign in user_agent), "")
     system = next((name for sign, name in _SYSTEMS if sign in user_agent), "")
     if browser and system:
@@ -37,7 +37,7 @@ def name_of(user_agent: str) -> str:
 
 
 def place_of(address: str) -> str:
-    """Where an address is, as far as an address alone says it."""
+    """The location of an address, as far as the address alone shows it."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

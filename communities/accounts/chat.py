@@ -1,4 +1,4 @@
-"""The connection with the chat platform in the account area, for admins; the admin has the same as a page."""
+"""The connection to the chat platform in the account area, for admins; the admin has the same page."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ WHAT = "Chat connections"
 
 
 def is_offered(request: HttpRequest) -> bool:
-    """Whether the account area has this section for somebody."""
+    """Whether the account area shows this section to the user."""
     return installations.is_configured() and builds(request)
 
 
 @require_safe
 @login_required
 def page(request: HttpRequest) -> HttpResponse:
-    """How the connection stands, what to do about it, and what was done on the platform lately."""
+    """The state of the connection, what to do about it, and recent tasks on the platform."""
     community = chosen(request)
     if community is None or not community.is_admin:
         return who_can(request, community, WHAT, status=200)
@@ -51,7 +51,7 @@ def page(request: HttpRequest) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def check(request: HttpRequest) -> HttpResponse:
-    """Ask the platform now."""
+    """Check the connection now."""
     community = require_admin(request, request.POST.get("community"))
     words, is_good = checking.check_by_hand(community_id=community.id, at=timezone.now())
     messages.add_message(request, messages.SUCCESS if is_good else messages.ERROR, words)
@@ -62,7 +62,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def try_again(request: HttpRequest, task_id: int) -> HttpResponse:
-    """Do something once more that was given up."""
+    """Retry a task that was given up."""
     community = require_admin(request, request.POST.get("community"))
     try:
         outbox.try_again(actor=community.actor, task_id=task_id, at=timezone.now())

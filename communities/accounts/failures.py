@@ -1,7 +1,7 @@
-"""The log of sign-ins that fail, and of people who are signed in and fail to show again who they are.
+"""The log of failed sign-ins, and of signed-in people who fail to confirm who they are.
 
 Each attempt is one line, `sign_in.failed`, with keyed hashes of the address and the account. The limits of
-attempts use the same hashes. Lines about one account can be found together, and name nobody.
+attempts use the same hashes. Lines about one account can be found together, and contain no names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def record(
     account: str | None = None,
     **more: object,
 ) -> None:
-    """Log a failed attempt. `account` is a keyed hash, None if nobody said which it is."""
+    """Log a failed attempt. `account` is a keyed hash, or None if no account was named."""
     log.warning(
         "sign_in.failed",
         way=way,
@@ -50,7 +50,7 @@ def record(
 
 
 def record_form(request: HttpRequest, way: Way, form: BaseForm) -> None:
-    """Log what a form refused. The reason is the code of its first error."""
+    """Log the refusal of a form. The reason is the code of its first error."""
     first = next(error for errors in form.errors.as_data().values() for error in errors)
     user = getattr(form, "user", None)
     account = getattr(form, "account", None) if user is None else sign_in.account_of(user.pk)
@@ -58,7 +58,7 @@ def record_form(request: HttpRequest, way: Way, form: BaseForm) -> None:
 
 
 def record_dead_link(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Log a link from a mail that does not work, if this is the page that says so."""
+    """Log a link from a mail that does not work, if this is the page that reports it."""
     context = getattr(response, "context_data", None) or {}
     name = request.resolver_match.url_name if request.resolver_match else None
     is_dead = context.get("token_fail") or (name == "account_confirm_email" and not context["confirmation"])

@@ -1,4 +1,4 @@
-"""The forms of the account area: django-allauth's, in our words, and refused while attempts are used up."""
+"""The forms of the account area: django-allauth's with our texts, and refused while no attempts are left."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from communities.sign_in import TooBusy, TooManyAttempts
 
 MIN_PASSWORD = "At least 8 characters, better 15. Not a common password, and not like your name or address."
 MAX_PASSKEYS, MAX_PASSKEY_NAME = 20, 100
-MAX_CREDENTIAL = 16_384  # characters of what a passkey's device sends
+MAX_CREDENTIAL = 16_384  # characters of the data that a passkey's device sends
 UNREADABLE = "This passkey did not prove who you are. Please try again."
 CODE = "The six digits that your authenticator app shows."
 
 
 class Limited(forms.Form):
-    """Looks at nothing while attempts are used up. Labels, help and placeholders are ours."""
+    """Checks nothing while no attempts are left. Labels, help texts and placeholders are ours."""
 
     words: dict[str, tuple[str, str]] = {}
     """Labels and help texts, by the field."""
@@ -62,7 +62,7 @@ class Limited(forms.Form):
 
 
 class Proof(Limited):
-    """Ends a sign-in by a code or passkey. One that is right does not count against its address."""
+    """Ends a sign-in by a code or passkey. A correct proof does not count against its address."""
 
     def full_clean(self) -> None:
         super().full_clean()
@@ -71,7 +71,7 @@ class Proof(Limited):
 
 
 class SignIn(Limited, account.LoginForm):
-    """Asks nobody for a password whose attempts are used up."""
+    """The sign-in form; it checks no password while no attempts are left."""
 
     way = "password"
     account: str | None = None
@@ -103,7 +103,7 @@ class SignIn(Limited, account.LoginForm):
 
 
 class SignUp(Limited, account.SignupForm):
-    """An account of one's own, in a community that lets anybody sign up."""
+    """The form for a person's own account, in a community that lets anybody sign up."""
 
     words = {
         "name": ("Your name", "As others will see it."),
@@ -114,7 +114,7 @@ class SignUp(Limited, account.SignupForm):
     name = TextField(max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
 
     def clean(self) -> dict[str, Any]:
-        """The password must not resemble the name either, which django-allauth does not know."""
+        """Refuse a password that resembles the name, which django-allauth does not know."""
         cleaned: dict[str, Any] = super().clean() or {}
         password = cleaned.get("password1")
         if password and "password1" not in self.errors:
@@ -135,7 +135,7 @@ class SignUp(Limited, account.SignupForm):
         user.name = self.cleaned_data["name"]
         user.save(update_fields=["name"])
         community = sign_ups.community_of(request)
-        assert community is not None  # the form is only open there
+        assert community is not None  # the form can only be submitted there
         invitations.await_confirmation(
             community_id=community.pk, user=user, email=self.cleaned_data["email"], at=invitations.now()
         )
@@ -152,7 +152,7 @@ class InvitedSignUp(Limited):
     password1 = account.SetPasswordField()
 
     def judge_password_of(self, user: User) -> None:
-        """Passwords must not resemble the name or the address."""
+        """Refuse passwords that resemble the name or the address."""
         field: Any = self.fields["password1"]
         field.user = user
 
@@ -182,7 +182,7 @@ class AskReset(Limited, account.ResetPasswordForm):
     words = {"email": ("E-mail address", "")}
 
     def save(self, request: Any, **kwargs: Any) -> str:
-        if not self.users:  # as much work as for an account
+        if not self.users:  # the same work as for an account
             account.default_token_generator.make_token(User(pk=0, password=""))
         email: str = super().save(request, **kwargs)
         return email
@@ -225,7 +225,7 @@ class ReauthenticateByCode(Limited, factors.ReauthenticateForm):
 
 
 class CredentialField(forms.JSONField):
-    """What a passkey's device has sent, within a limit and of a form that can be read."""
+    """The data that a passkey's device has sent, of limited size and in a readable form."""
 
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str) and len(value) > MAX_CREDENTIAL:
@@ -237,9 +237,10 @@ class CredentialField(forms.JSONField):
 
 
 class _ByPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
-    """Proves who somebody is by a passkey, whose device has made sure who uses it.
+    """Proves the identity of a person by a passkey, whose device has verified its user.
 
-    django-allauth keeps one challenge for all purposes in a session, so the answer itself must say so.
+    django-allauth stores one challenge for all purposes in a session, so the answer itself must contain the
+    purpose.
     """
 
     way = "passkey"
@@ -251,7 +252,7 @@ class _ByPasskey(Limited, passkeys.AuthenticateWebAuthnForm):
             if not answer.authenticator_data.is_user_verified():
                 raise forms.ValidationError(UNREADABLE)
             return super().clean_credential()
-        except (AttributeError, KeyError):  # a part is missing, which no device leaves out
+        except (AttributeError, KeyError):  # a part is missing, which every device sends
             raise forms.ValidationError(UNREADABLE) from None
 
 
@@ -268,7 +269,7 @@ class ReauthenticateByPasskey(_ByPasskey, passkeys.ReauthenticateWebAuthnForm):
 
 
 class AddPasskey(Limited, passkeys.AddWebAuthnForm):
-    """Each passkey can sign in without a password, so its device must make sure who uses it."""
+    """Each passkey can sign in without a password, so its device must verify its user."""
 
     words = {"name": ("Name", "To tell your passkeys apart, such as the name of the device.")}
     passwordless = None

@@ -1,4 +1,4 @@
-"""What the frame of each account page shows: who is signed in, the sections, and messages."""
+"""The frame of each account page: the signed-in person, the sections, and messages."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from communities.models import User
 
 
 def user_of(request: HttpRequest) -> User:
-    """Whoever is signed in. For views that have made sure that somebody is."""
+    """The user who is signed in. For views that have checked that somebody is signed in."""
     assert isinstance(request.user, User)
     return request.user
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Reads what a template asks for, so that other pages pay nothing."""
+    """Reads values only when a template uses them, so that other pages cost nothing."""
 
     request: HttpRequest
 
@@ -43,13 +43,13 @@ class Frame:
 
     @property
     def person(self) -> str:
-        """The name of whoever is signed in; empty for others."""
+        """The name of the user who is signed in; empty if nobody is."""
         user = self.request.user
         return user.get_full_name() if user.is_authenticated else ""
 
     @property
     def forgotten_at(self) -> datetime | None:
-        """When whoever is signed in had all remembered browsers forgotten."""
+        """When the user who is signed in had all remembered browsers forgotten."""
         return user_of(self.request).browsers_forgotten_at
 
     @property
@@ -60,7 +60,7 @@ class Frame:
 
     @property
     def may_enter_admin(self) -> bool:
-        """Whether the admin lets in whoever is signed in."""
+        """Whether the user who is signed in may enter the admin."""
         return self.request.user.is_authenticated and user_of(self.request).may_enter_admin
 
     @property

@@ -35,7 +35,10 @@ CAN = {
 
 @sensitive_post_parameters("password1")
 def page(request: HttpRequest, token: str) -> HttpResponse:
-    """Who invites to what. POST accepts: with the account that is signed in, or with a new one."""
+    """The page shows the inviter and the community.
+
+    POST accepts: with the account that is signed in, or with a new one.
+    """
     at = timezone.now()
     try:
         invitation = invitations.find(token=token, at=at)
@@ -47,7 +50,8 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     has_account = _has_account(invitation)
     form = InvitedSignUp(request.POST or None, initial={"name": invitation.name})
     form.judge_password_of(User(email=invitation.email, name=request.POST.get("name", "")))
-    if request.method == "POST" and has_account:  # made since the page was opened, maybe by this invitation
+    # The account was made since the page was opened, perhaps with this invitation
+    if request.method == "POST" and has_account:
         return HttpResponseRedirect(request.path)
     if request.method == "POST" and form.is_valid():
         return _sign_up(request, token, form.cleaned_data)
@@ -91,12 +95,12 @@ def _accept(request: HttpRequest, token: str, invitation: Invitation) -> HttpRes
 
 
 def _has_account(invitation: Invitation) -> bool:
-    """Whether somebody has proven that the address is theirs. Only the reader of the mail sees it."""
+    """Whether a person has proven that they own the address. Only the reader of the mail sees that."""
     return bool(EmailAddress.objects.filter(email=invitation.email, verified=True).exists())
 
 
 def _sign_up(request: HttpRequest, token: str, values: dict[str, Any]) -> HttpResponse:
-    """Make the account of the invited address, which the mail has proven, and sign in."""
+    """Create the account for the invited address, which the mail has proven, and sign in."""
     at = timezone.now()
     with sign_in.hashing_slot():
         fresh = User(email="", name=values["name"])
@@ -122,7 +126,7 @@ def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
         identities.leave_unproven(user_id=known.pk)
     user.name, user.password, user.email = fresh.name, fresh.password, invitation.email
     user.save()
-    EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed them
+    EmailAddress.objects.filter(user=user).delete()  # nobody has confirmed these addresses
     EmailAddress.objects.create(user=user, email=invitation.email, verified=True, primary=True)
     invitations.admit(invitation, user=user, at=at)
     return user, invitation
@@ -130,7 +134,9 @@ def _make_account(token: str, fresh: User, at: Any) -> tuple[User, Invitation]:
 
 @login_required
 def join(request: HttpRequest, community_id: int) -> HttpResponse:
-    """Join a community that lets anybody, and go on to `next`, such as the survey that asked for it."""
+    """Join a community that lets anybody join, and redirect to `next`, such as the survey that requires
+    it.
+    """
     community = invitations.open_community(community_id=community_id)
     if community is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""API keys in the account area, for admins. A secret is shown on one page, once, and nowhere else."""
+"""API keys in the account area, for admins. A secret is shown on one page, once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SENT_TWICE = (
 
 @dataclass(frozen=True, slots=True)
 class ShownKey:
-    """A key as the list shows it, with times in the community's zone. `used` is None if nobody knows."""
+    """A key in the list, with times in the community's time zone. `used` is None if it is not known."""
 
     listed: ListedKey
     community: OwnCommunity
@@ -61,7 +61,7 @@ class ShownKey:
 @require_safe
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
-    """The keys of a community, and what they have used of the tier's limit."""
+    """The keys of a community, and their use of the tier's limit."""
     community = chosen(request)
     if community is None or not community.is_admin:
         return who_can(request, community, WHAT, status=200)
@@ -84,7 +84,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def new(request: HttpRequest) -> HttpResponse:
-    """Make a key, and show its secret."""
+    """Create a key, and show its secret."""
     community = require_admin(request, request.GET.get("community"))
     require_fresh_sign_in(request)
     at = timezone.now()
@@ -103,6 +103,7 @@ def new(request: HttpRequest) -> HttpResponse:
                     name=form.cleaned_data["name"],
                     description=form.cleaned_data["description"] or None,
                     restricted_to=form.cleaned_data["role"] or None,
+                    scope=form.cleaned_data["scope"],
                     expires_at=form.expires_at,
                     at=at,
                 )
@@ -118,7 +119,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def rotate(request: HttpRequest, key_id: int) -> HttpResponse:
-    """Ask, then give the key a new secret and show it."""
+    """Ask for confirmation, then give the key a new secret and show it."""
     community, found = _find(request, key_id)
     require_fresh_sign_in(request)
     form = once.TicketForm(request.POST if request.method == "POST" else None)
@@ -140,7 +141,7 @@ def rotate(request: HttpRequest, key_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
-    """Ask, then revoke the key."""
+    """Ask for confirmation, then revoke the key."""
     community, found = _find(request, key_id)
     require_fresh_sign_in(request)
     if request.method == "POST":
@@ -148,7 +149,8 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
             keys.revoke_key(
                 actor=community.actor, community_id=community.id, key_id=key_id, at=timezone.now()
             )
-            transaction.on_commit(caller_cache.clear)  # so that it holds here even while Redis is down
+            # So that the change is effective here even while Redis is down
+            transaction.on_commit(caller_cache.clear)
         messages.success(request, f"“{found.key.name}” is revoked.")
         return HttpResponseRedirect(_address(community))
     context = {
@@ -160,7 +162,10 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 
 
 def _find(request: HttpRequest, key_id: int) -> tuple[OwnCommunity, ListedKey]:
-    """A key of a community of the person. Raises Http404 for others, NotAnAdmin where they are no admin."""
+    """A key of a community of the person.
+
+    Raises Http404 for other keys, and NotAnAdmin if the person is no admin there.
+    """
     own = [each.id for each in communities_of(request)]
     key = ApiKey.objects.filter(pk=key_id, community_id__in=own).first()
     if key is None:

@@ -1,8 +1,8 @@
-"""How long a session lasts: so long without a visit, and so long at all; less for staff.
+"""The lifetime of a session: a limit without a visit, and a limit in any case; both are shorter for staff.
 
-A session row has a moment of its own at which it ends, so every page refuses it from then on. Visits to the
-account area and to the admin put that moment off, and note that the session was seen, at most every quarter
-of an hour. Pages on which people answer cost nothing: a session is not seen there, and does not last longer.
+A session row contains the moment at which it ends, and every page refuses the session from then on. Visits to
+the account area and to the admin extend it, and store that the session was used, at most every quarter of an
+hour. Pages on which people answer have no cost: they neither store the use of a session nor extend it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from django.utils import timezone
 
 BEGAN, SEEN = "session_began", "session_seen"
 SEEN_EVERY = timedelta(minutes=15)
-MOST_SESSIONS = 50  # of an account (rule 11.31): signing in looks at each of them
+MOST_SESSIONS = 50  # of an account (rule 11.31): signing in reads each of them
 
 
 def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    """Somebody has signed in: the session's time starts. Beyond MOST_SESSIONS the oldest of theirs end."""
+    """Start the lifetime of the session when a user signs in.
+
+    If the user has more than MOST_SESSIONS, their oldest sessions end.
+    """
     now = timezone.now()
     request.session[BEGAN] = now.isoformat()
     _see(request, user, now)
@@ -32,18 +35,18 @@ def begin(sender: object, request: HttpRequest, user: Any, **kwargs: Any) -> Non
 
 
 def settle(request: HttpRequest) -> None:
-    """After a page of the account area or the admin, put the session's end off; or end it."""
+    """Extend the session after a page of the account area or the admin; or end it."""
     if not request.user.is_authenticated:
         return
     session, now = request.session, timezone.now()
-    if BEGAN not in session:  # begun before sessions had this
+    if BEGAN not in session:  # the session began before this value existed
         session[BEGAN] = now.isoformat()
     elif now - datetime.fromisoformat(session[SEEN]) >= SEEN_EVERY:
         UserSession.objects.filter(session_key=session.session_key).update(last_seen_at=now)
     elif not session.modified:  # else it is written anyway
         return
     _see(request, request.user, now)
-    if session.get_expiry_date() <= now:  # became staff, whose sessions are shorter
+    if session.get_expiry_date() <= now:  # the user became staff, whose sessions are shorter
         logout(request)
 
 

@@ -1,7 +1,8 @@
-"""How often each form of the account area may be tried, by whom. Signing in has limits of its own.
+"""Limits for each form of the account area: how often it may be sent, by address, account or field.
 
-`count` is called by the middleware for each request that the table names. What is refused is still drawn: the
-form says so and keeps what was typed, with the status 429; pages without a form of ours are replaced.
+Signing in has separate limits. The middleware calls `count` for each request that the table names. A refused
+form is drawn nevertheless: it shows the refusal and keeps the typed values, with the status 429. Pages
+without a form of ours are replaced.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MINUTES, HOUR, DAY = 600, 3_600, 86_400  # seconds; the first is ten minutes
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """At most `attempts` in `seconds`, counted by the address, the account, or what stands in a field."""
+    """At most `attempts` in `seconds`, counted by the address, the account, or the value of a field."""
 
     by: Literal["address", "account", "email"]
     attempts: int
@@ -125,7 +126,7 @@ def count(request: HttpRequest, url_name: str) -> None:
 
 
 def give_back(request: HttpRequest) -> None:
-    """After a proof that is right, take back what it counted against its address (rule 12.11)."""
+    """After a correct proof, take back the attempt that was counted against its address (rule 12.11)."""
     url_name = (request.resolver_match and request.resolver_match.url_name) or ""
     if url_name not in OF_A_SIGN_IN:
         return
@@ -133,7 +134,7 @@ def give_back(request: HttpRequest) -> None:
 
 
 def give_all_back(request: HttpRequest) -> None:
-    """Take back what this request counted: nobody looked at what was sent."""
+    """Take back all attempts that this request counted, because nothing was checked."""
     url_name = (request.resolver_match and request.resolver_match.url_name) or ""
     if url_name in TABLE:
         _give_back(request, url_name, by=("address", "account", "email"), hits=1)
@@ -151,7 +152,7 @@ def _name(url_name: str, number: int, who: str) -> str:
 
 
 def _who(request: HttpRequest, by: str) -> Iterator[str]:
-    """Whose attempt it is: nobody's if the form lacks the field, or nobody is signed in."""
+    """The owner of the attempt: none if the form lacks the field, or nobody is signed in."""
     if by == "address":
         yield throttling.hashed(throttling.address_of(request))
     elif by == "email":
@@ -161,13 +162,13 @@ def _who(request: HttpRequest, by: str) -> Iterator[str]:
     elif request.user.is_authenticated:
         yield f"user:{request.user.pk}"
     else:
-        pending = unstash_login(request, peek=True)  # the password was right, and a code is asked for
+        pending = unstash_login(request, peek=True)  # the password was correct, and a code is required
         if pending is not None and pending.user is not None:
             yield f"user:{pending.user.pk}"
 
 
 def refuse(request: HttpRequest, refusal: TooManyAttempts) -> None:
-    """Have the form of this request say that it was tried too often."""
+    """Make the form of this request show that it was tried too often."""
     request.account_refusal = refusal  # type: ignore[attr-defined]
 
 

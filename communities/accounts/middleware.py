@@ -1,7 +1,7 @@
-"""What holds for each page of the account area: attempts are limited, and no cache keeps anything.
+"""The rules of every page of the account area: attempts are limited, and caches store nothing.
 
-The lifetimes of sessions are kept here too, for the admin as well. New recovery codes and the second factor
-that a community asks for have their pages here, because several addresses lead to them.
+The lifetimes of sessions are applied here too, also for the admin. The page with new recovery codes, and the
+page about a required second factor, are drawn here, because several addresses lead to them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ AREA, ADMIN = "/account/", "/admin/"
 JOINED = (
     "Your account was joined with another one of yours, so this change was not made. Sign in to that one."
 )
-# django-allauth lets people without password and factors, who come by a source alone, do these unasked.
+# django-allauth allows these without confirmation for people who have neither password nor factors and sign
+# in by a source only.
 BY_SOURCE_TOO = {
     "account_email": ("POST",),
     "account_set_password": ("GET", "HEAD", "POST"),
@@ -42,7 +43,7 @@ BY_SOURCE_TOO = {
 
 
 class AccountAreaMiddleware:
-    """Other addresses cost a comparison."""
+    """Other addresses cost only a comparison."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -72,7 +73,8 @@ class AccountAreaMiddleware:
         if request.method in BY_SOURCE_TOO.get(name, ()) and must_sign_in_again(request):
             return redirect("source_sign_in_again")
         if name == "account_set_password" and request.method == "POST" and not _was_just_proven(request):
-            return redirect(name)  # or django-allauth would keep the form, with the password, in the session
+            # Otherwise django-allauth would store the form, with the password, in the session
+            return redirect(name)
         try:
             limits.count(request, name)
         except TooManyAttempts as refusal:
@@ -89,10 +91,13 @@ class AccountAreaMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Too many passwords are hashed, a community asks for a second factor, or the person has gone."""
-        if not hasattr(request, "user"):  # it was taken past the layers of sessions
+        """Answer three exceptions: too many passwords are being hashed, a community requires a second factor,
+        or the person no longer exists.
+        """
+        if not hasattr(request, "user"):  # the request has skipped the layers for sessions
             return None
-        is_likely = presence.refers_to_nobody(exception)  # other errors must not read the user: it may fail
+        # Other errors must not read the user, because that may fail
+        is_likely = presence.refers_to_nobody(exception)
         if isinstance(exception, ActorGone) or (is_likely and _is_gone(request)):
             return sign_in_again(request)
         if isinstance(exception, SecondFactorMissing):
@@ -115,7 +120,7 @@ def _is_gone(request: HttpRequest) -> bool:
 
 
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """Lead to the sign-in page, which says so if the account has just been merged into another."""
+    """Redirect to the sign-in page, which reports it if the account has just been merged into another."""
     with suppress(ActorGone):
         presence.successor_of(user_id=request.user.pk or 0)
         logout(request)  # the merge has deleted the session, which could store no message
@@ -124,14 +129,16 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
 
 
 def explain_second_factor(request: HttpRequest, missing: SecondFactorMissing) -> HttpResponse:
-    """Say why the page is closed and where a second factor is set up, which leads back to the page."""
+    """Explain why the page is closed and where to set up a second factor; that page leads back to this
+    one.
+    """
     second_factors.remember_wanted(request)
     chosen_community.remember(request, missing.community_id)
     others = [each for each in own_communities.choices(request) if not each.requires_second_factor]
     context = {"community": missing.name, "others": others}
     response = render(request, "account/second_factor_missing.html", context, status=HTTPStatus.FORBIDDEN)
     if "HX-Request" in request.headers:
-        response["HX-Refresh"] = "true"  # a part of a page cannot show it
+        response["HX-Refresh"] = "true"  # a part of a page cannot show the explanation
     return response
 
 

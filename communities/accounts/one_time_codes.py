@@ -1,7 +1,7 @@
-"""Codes of authenticator apps, each used once (RFC 6238, 5.2), in place of django-allauth's class.
+"""Codes of authenticator apps, each used once (RFC 6238, 5.2); replaces django-allauth's class.
 
-django-allauth remembers used codes in the cache, which may be emptied while a code is still valid. The row of
-the app remembers the time step of the last code instead.
+django-allauth stores used codes in the cache, which may be emptied while a code is still valid. The row of
+the app stores the time step of the last code instead.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ class OneTimeCodes(auth.TOTP):
 
     @transaction.atomic
     def _mark_code_used(self, code: str) -> bool:
-        """Use a valid code up. False if it or a later one was used. Of two requests at once, one succeeds."""
+        """Mark a valid code as used.
+
+        Returns False if it or a later one was used already. Of two simultaneous requests, one succeeds.
+        """
         row = Authenticator.objects.select_for_update().filter(pk=self.instance.pk).first()
-        if row is None:  # removed meanwhile
+        if row is None:  # the app was removed meanwhile
             return False
         step = _step_of(code, secret=decrypt(row.data["secret"]))
         if step is None or step <= row.data.get(STEP, -1):
@@ -38,7 +41,10 @@ class OneTimeCodes(auth.TOTP):
 
 
 class NewApp(OneTimeCodes):
-    """An app that is being added. The code that was typed to add it does not sign in as well."""
+    """An app that is being added.
+
+    The code that was typed to add the app cannot be used to sign in as well.
+    """
 
     @classmethod
     def activate(cls, user: Any, secret: str) -> NewApp:
@@ -57,5 +63,5 @@ def _step_of(code: str, *, secret: str) -> int | None:
 
 
 def install() -> None:
-    """Have django-allauth check codes by these classes."""
+    """Make django-allauth check codes by these classes."""
     auth.TOTP, flows.TOTP = OneTimeCodes, NewApp

@@ -1,4 +1,4 @@
-"""The communities of whoever is signed in, for the pages of those who build: keys, webhooks, set-up."""
+"""The communities of the signed-in user, for the pages of creators and admins: keys, webhooks, set-up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ View = Callable[..., HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class OwnCommunity:
-    """A community with what the person may do there: `access` is one of `member`, `creator`, `admin`."""
+    """A community with the user's access there: `access` is one of `member`, `creator`, `admin`."""
 
     id: int
     name: str
@@ -44,10 +44,10 @@ class OwnCommunity:
         return Actor(user_id=self.user_id, role=self.access, community_id=self.id, tier=self.tier)
 
     def local(self, moment: datetime) -> datetime:
-        """A moment in the community's time zone; in UTC where the zone has no such date."""
+        """A moment in the community's time zone; in UTC if the zone has no such date."""
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # the last hours of the year 9999, by which some mean “never”, in the east
+        except OverflowError:  # the last hours of the year 9999, which some use for “never”, in the east
             return moment
 
 
@@ -60,7 +60,7 @@ class NotAnAdmin(Exception):
 
 
 def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
-    """The communities that the person is a present member of, those that they look after first."""
+    """The communities of which the person is a present member; those that they administer are first."""
     found: list[OwnCommunity] | None = getattr(request, _CACHE, None)
     if found is None:
         user = request.user
@@ -93,22 +93,22 @@ def communities_of(request: HttpRequest) -> Sequence[OwnCommunity]:
 
 
 def builds(request: HttpRequest) -> bool:
-    """Whether the person is a creator or an admin somewhere."""
+    """Whether the person is a creator or an admin of any community."""
     return request.user.is_authenticated and any(
         each.access != Member.Access.MEMBER for each in communities_of(request)
     )
 
 
 def choices(request: HttpRequest) -> Sequence[OwnCommunity]:
-    """The communities to choose between at the top of a page."""
+    """The communities for the menu at the top of a page."""
     return [each for each in communities_of(request) if each.access != Member.Access.MEMBER]
 
 
 def chosen(request: HttpRequest) -> OwnCommunity | None:
-    """The community that the address names with `community`, else the first; None for people without one.
+    """The community in the parameter `community` of the address, else the first; None for people without one.
 
-    Raises Http404 for a community that the person is no member of, and SecondFactorMissing. Without a second
-    factor the first is one that asks for none.
+    Raises Http404 for a community of which the person is no member, and SecondFactorMissing. For a person
+    without a second factor, the first community is one that requires none.
     """
     own = communities_of(request)
     wanted = request.GET.get("community")
@@ -124,7 +124,7 @@ def chosen(request: HttpRequest) -> OwnCommunity | None:
 def require_admin(request: HttpRequest, community_id: int | str | None) -> OwnCommunity:
     """The community, if the person is an admin there.
 
-    Raises Http404 for a community that they are no member of, NotAnAdmin for members and creators, and
+    Raises Http404 for a community of which they are no member, NotAnAdmin for members and creators, and
     SecondFactorMissing.
     """
     community = _entered(request, _named(communities_of(request), str(community_id)))
@@ -147,7 +147,10 @@ def _named(own: Sequence[OwnCommunity], wanted: str) -> OwnCommunity:
 
 
 def for_admins(what: str) -> Callable[[View], View]:
-    """Answer members and creators with a page that names the admins. `what` the page is about, in words."""
+    """Answer members and creators with a page that names the admins.
+
+    `what` is the topic of the page, in words.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -163,7 +166,10 @@ def for_admins(what: str) -> Callable[[View], View]:
 
 
 def who_can(request: HttpRequest, community: OwnCommunity | None, what: str, *, status: int) -> HttpResponse:
-    """The page that says who makes these here. Without a community, where to find one."""
+    """The page that names the people who may create these here.
+
+    Without a community, it explains where to find one.
+    """
     context = {
         "what": what,
         "community": community,

@@ -1,4 +1,4 @@
-"""What a password must not be, beside what Django's own validators refuse."""
+"""Rules for passwords in addition to Django's own validators."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-# Words that suggest themselves here. Digits and signs round them, or any two of them, make nothing safe.
+# Words that are easy to guess here. Digits and symbols around them, or combinations of two, do not make a
+# password safe.
 WORDS = (
     *("account", "admin", "administrator", "answer", "chat", "colloquy", "community", "conversation"),
     *("creator", "discord", "login", "member", "passphrase", "password", "patreon", "poll", "question"),
@@ -18,7 +19,7 @@ _LETTERS = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7":
 
 
 class NoWordsOfOurs:
-    """Refuses a password that is nothing but words of this site, with digits and signs at will."""
+    """Refuses a password that consists only of words of this site, digits and symbols."""
 
     def validate(self, password: str, user: Any = None) -> None:
         plain = password.casefold()

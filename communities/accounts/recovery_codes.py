@@ -1,7 +1,8 @@
-"""Recovery codes as hashes: their owner sees them once, on the page that answers the request that made them.
+"""Recovery codes, stored as hashes: their owner sees them once, on the page that answers the request that
+made them.
 
-django-allauth derives its codes from a stored seed and can show them again. `install` puts the class below in
-its place. `communities.accounts.middleware` draws the page with new codes.
+django-allauth derives its codes from a stored seed and can show them again. `install` replaces them by the
+class below. `communities.accounts.middleware` draws the page with new codes.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ _NEW = "_new_recovery_codes"
 
 
 class HashedCodes(auth.RecoveryCodes):
-    """The codes of one person: PBKDF2 hashes with a salt that they share, so that one hash finds a code."""
+    """The codes of one person: PBKDF2 hashes with a shared salt, so that one hash finds a code."""
 
     instance: Authenticator
 
     @classmethod
     def activate(cls, user: Any) -> HashedCodes:
-        """Make codes if the person has none, and have the page of this request show them."""
+        """Create codes if the person has none, and let the page of this request show them."""
         of_user = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.RECOVERY_CODES)
         existing = of_user.first()
         if existing is not None:
@@ -54,7 +55,7 @@ class HashedCodes(auth.RecoveryCodes):
         return cls(row)
 
     def get_unused_codes(self) -> list[str]:
-        """A placeholder for each code that is left. django-allauth counts and shows them."""
+        """A placeholder for each unused code. django-allauth counts and shows them."""
         return [HIDDEN for _ in self.instance.data["hashes"]]
 
     def validate_code(self, code: str) -> bool:
@@ -85,7 +86,7 @@ class HashedCodes(auth.RecoveryCodes):
 
     @property
     def did_view(self) -> bool:
-        """The only page with the codes is the one that answered the request that made them."""
+        """True, because the only page with the codes is the answer to the request that made them."""
         return True
 
 
@@ -95,7 +96,7 @@ def new_code() -> str:
 
 
 def hashed(code: str, salt: str, iterations: int = ITERATIONS) -> str:
-    """The hash of a code, whatever stands between its digits."""
+    """The hash of a code, with any characters between its digits."""
     encoded: str = PBKDF2PasswordHasher().encode(_digits(code), salt, iterations)
     return encoded
 
@@ -105,7 +106,7 @@ def _digits(code: str) -> str:
 
 
 def install() -> None:
-    """Have django-allauth make and check codes by this class."""
+    """Make django-allauth create and check codes by this class."""
     auth.RecoveryCodes = flows.RecoveryCodes = HashedCodes
 
 

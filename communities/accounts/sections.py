@@ -1,4 +1,4 @@
-"""The sections of the account area. Apps above add theirs with `add`."""
+"""The sections of the account area. Apps of higher layers add theirs with `add`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ sections: list[Section] = [
 
 
 def add(label: str, name: str, *, order: int, is_for: Callable[[HttpRequest], bool] = _everybody) -> None:
-    """Add a section, for everybody who is signed in or for those whom `is_for` names."""
+    """Add a section, for every signed-in user or for the users that `is_for` accepts."""
     sections.append(Section(label, name, order, is_for))
     sections.sort(key=lambda each: each.order)

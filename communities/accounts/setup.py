@@ -1,4 +1,4 @@
-"""The set-up wizard of a community, for its admins: a few short steps, each saved as one goes."""
+"""The set-up wizard of a community, for its admins: a few short steps, each saved at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHAT = "The settings"
 @login_required
 @for_admins(WHAT)
 def begin(request: HttpRequest, community_id: int) -> HttpResponse:
-    """To the first step."""
+    """Redirect to the first step."""
     require_admin(request, community_id)
     return HttpResponseRedirect(_address(community_id, 0))
 
@@ -34,7 +34,7 @@ def begin(request: HttpRequest, community_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def step(request: HttpRequest, community_id: int, slug: str) -> HttpResponse:
-    """Ask one step; after a POST save it, and go to the next."""
+    """Show one step; after a POST save it, and redirect to the next."""
     community = require_admin(request, community_id)
     position = next((n for n, each in enumerate(STEPS) if each.slug == slug), None)
     if position is None:
@@ -78,16 +78,16 @@ def step(request: HttpRequest, community_id: int, slug: str) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def done(request: HttpRequest, community_id: int) -> HttpResponse:
-    """What to do next. Before the wizard was completed it leads to its beginning."""
+    """The next possible actions. Before the wizard is completed, this redirects to its beginning."""
     community = require_admin(request, community_id)
     if not Community.objects.filter(pk=community_id, user_setup__isnull=False).exists():
         return HttpResponseRedirect(_address(community_id, 0))
-    chosen_community.remember(request, community_id)  # the links lead to its pages in the admin
+    chosen_community.remember(request, community_id)  # the links lead to the community's pages in the admin
     return render(request, "account/setup_done.html", {"community": community})
 
 
 def _picture(community: Community) -> PictureState | None:
-    """How far the community's picture is; None if it has none."""
+    """The state of the community's picture; None if it has none."""
     address = community.icon_url
     return copies.state(community_id=community.pk, address=address) if address else None
 

@@ -1,4 +1,4 @@
-"""The steps of the set-up wizard: what each asks, and what it saves."""
+"""The steps of the set-up wizard: their fields, and the values that they save."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ JOINING = [
 
 
 class StepForm(forms.Form):
-    """One step. `of_community` and `of_settings` are what it saves, by the names of the services."""
+    """One step. `of_community` and `of_settings` are the values to save, by the names of the services."""
 
     @property
     def of_community(self) -> Mapping[str, Any]:
@@ -124,7 +124,7 @@ class ThanksForm(StepForm):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step: its part of the address, its name in the progress, its heading and what it is about."""
+    """A step: its part of the address, its name in the progress, its heading and its topic."""
 
     slug: str
     name: str
@@ -148,7 +148,7 @@ STEPS = (
 
 
 def initial_of(community: Community, settings: CommunitySettings) -> dict[str, Any]:
-    """What the steps begin with: what holds at present."""
+    """The initial values of the steps: the current values."""
     return {
         "name": community.name,
         "icon_url": community.icon_url or "",

@@ -1,4 +1,4 @@
-"""Which community somebody signs up to, where that needs no invitation."""
+"""The community to which a person signs up without an invitation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from what people do in their accounts."""
+"""Actions that follow from changes in people's accounts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def connect() -> None:
 
 
 def _rotate_session(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """After a change of factors the session has another key, as after signing in."""
+    """After a change of factors the session gets another key, as after signing in."""
     old = request.session.session_key
     request.session.cycle_key()
     UserSession.objects.filter(session_key=old).update(session_key=request.session.session_key)
 
 
 def _rotate_after_proof(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """Somebody who is signed in has shown again who they are."""
+    """A signed-in person has confirmed who they are."""
     if kwargs.get("reauthenticated"):
         _rotate_session(sender, request)
 
@@ -52,5 +52,5 @@ def _tell_of_recovery_code(
 
 
 def _admit(sender: object, email_address: Any, **kwargs: Any) -> None:
-    """Who signed up freely becomes a member once the address is theirs."""
+    """A person who signed up freely becomes a member once they have confirmed the address."""
     invitations.admit_confirmed(user=email_address.user, email=email_address.email, at=timezone.now())

@@ -14,14 +14,14 @@ from communities.sources import platforms
 
 @dataclass(frozen=True, slots=True)
 class OfferedSource:
-    """A source with credentials: `id` is the contract's, `name` what people know the platform by."""
+    """A source with credentials: `id` is the contract's, `name` the platform's name for people."""
 
     id: str
     name: str
 
     @property
     def login_address(self) -> str:
-        """Where a form is posted to; its fields are `next` and `process` (login or connect)."""
+        """The address to which the form posts; its fields are `next` and `process` (login or connect)."""
         return reverse("source_login", args=[self.id])
 
 

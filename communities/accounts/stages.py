@@ -1,4 +1,4 @@
-"""The steps between a right password and being signed in."""
+"""The steps between a correct password and being signed in."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from communities.second_factors import FACTORS
 
 
 class ConfirmAddress(stages.EmailVerificationStage):
-    """Asks for a confirmed address those who made their account with one, and nobody else.
+    """Requires a confirmed address only from people who made their account with one.
 
-    Staff who sign in by a user name and people who come by a source may have no address at all.
+    Staff who sign in by a user name and people who sign in by a source may have no address at all.
     """
 
     def handle(self) -> tuple[Any, bool]:
         login = self.login
         if login.user is not None and not must_confirm(login.user):
             return None, True
-        # Without a user somebody signed up with an address that has an account: they get a mail that says so.
+        # Without a user, the sign-up used an address that has an account: its owner gets a mail that says so.
         send_verification_email_at_login(self.request, login)
         return get_adapter().respond_email_verification_sent(self.request, login.user), True
 
 
 class AskForFactor(AuthenticateStage):
-    """A browser that was remembered before its owner had all of them forgotten is asked like any other."""
+    """A browser that was remembered before its owner had all browsers forgotten must pass the factor like any
+    other.
+    """
 
     def _should_handle(self, request: HttpRequest) -> bool:
         user = self.login.user
@@ -45,16 +47,17 @@ class AskForFactor(AuthenticateStage):
         if not is_mfa_enabled(user, FACTORS) or did_use_passwordless_login(request, user):
             return False
         fingerprint, since = trust.create_config_fingerprint(user), user.browsers_forgotten_at.timestamp()
-        # The cookie counts whole seconds, rounded down: in the very second of forgetting it counts as older.
+        # The cookie counts whole seconds, rounded down: a cookie from the same second counts as older.
         return not any(
             each.fingerprint == fingerprint and each.at > since for each in trust.decode_trust_cookie(request)
         )
 
 
 def must_confirm(user: AbstractBaseUser) -> bool:
-    """Whether an account was made with an address that nobody has confirmed, and has no other one.
+    """Whether an account was made with an address that nobody has confirmed, and has no other address.
 
-    Signing up makes its address the main one; an address that is added later becomes it once confirmed.
+    Signing up makes its address the main one; an address that is added later becomes the main one once
+    confirmed.
     """
     states = EmailAddress.objects.filter(user_id=user.pk).values_list("verified", "primary")
     return (False, True) in states and not any(verified for verified, _ in states)

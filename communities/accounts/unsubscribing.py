@@ -1,7 +1,7 @@
-"""The page of the link that stands under mails to members: no more of them, without signing in.
+"""The page of the unsubscribe link in mails to members: it works without signing in.
 
-Mail programs send the POST themselves when their own button is pressed (RFC 8058: One-Click). They bring
-neither cookies nor a CSRF token; the signature in the address stands for the reader of the mail.
+Mail programs send the POST themselves when their own button is pressed (RFC 8058: One-Click). They send
+neither cookies nor a CSRF token; the signature in the address identifies the reader of the mail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ UNDO = "undo"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, signed: str) -> HttpResponse:
-    """GET asks, with one button, since programs open links to look at them. POST does it, or undoes it."""
+    """GET asks with one button, because programs open links to check them.
+
+    POST unsubscribes, or undoes that.
+    """
     reader = recipients.signed_reader(signed)
     community = Community.objects.filter(pk=reader.community_id).first() if reader else None
     if reader is None or community is None:

@@ -16,14 +16,14 @@ urlpatterns = [
     path("setup/<int:community_id>/", setup.begin, name="account_setup"),
     path("setup/<int:community_id>/done/", setup.done, name="account_setup_done"),
     path("setup/<int:community_id>/<slug:slug>/", setup.step, name="account_setup_step"),
-    # Before django-allauth's own of the same names.
+    # These precede django-allauth's own paths of the same names.
     path("signup/", views.SignUp.as_view(), name="account_signup"),
     path("email/", views.Addresses.as_view(), name="account_email"),
     path("password/set/", views.SetPassword.as_view(), name="account_set_password"),
     path("sessions/", views.Sessions.as_view(), name="usersessions_list"),
     path("2fa/browsers/forget/", views.forget_browsers, name="account_forget_browsers"),
-    path("2fa/recovery-codes/download/", views.absent),  # the page with new codes has the file
-    # Ways of django-allauth that are off: there is no other way in than those that the README names.
+    path("2fa/recovery-codes/download/", views.absent),  # the page with new codes contains the file
+    # Disabled ways of django-allauth: only the ways in the README can sign in.
     path("login/code/confirm/", views.absent),
     path("3rdparty/signup/", views.absent),
     re_path("^social/", views.absent),

@@ -1,4 +1,4 @@
-"""Pages of django-allauth where ours do more."""
+"""Pages of django-allauth that we extend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from communities.accounts.providers.freshness import has_just_signed_in, require
 
 
 class SignUp(account.SignupView):
-    """Signing up where a community lets anybody; who is signed in already joins instead."""
+    """Signing up where a community lets anybody do so; a signed-in user joins instead."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         community = sign_ups.community_of(request)
@@ -48,7 +48,7 @@ class Addresses(account.EmailView):
 
 @method_decorator(reauthentication_required(app="allauth.account"), name="dispatch")
 class SetPassword(account.PasswordSetView):
-    """A first password, for people who came by another way."""
+    """A first password, for people who signed up in another way."""
 
 
 def absent(request: HttpRequest) -> HttpResponse:
@@ -58,7 +58,7 @@ def absent(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def forget_browsers(request: HttpRequest) -> HttpResponse:
-    """Have every remembered browser, this one too, ask for a code at the next sign-in."""
+    """Make every remembered browser, this one included, require a code at the next sign-in."""
     user = user_of(request)
     user.browsers_forgotten_at = timezone.now()
     user.save(update_fields=["browsers_forgotten_at"])
@@ -67,7 +67,7 @@ def forget_browsers(request: HttpRequest) -> HttpResponse:
 
 
 class Sessions(sessions.ListUserSessionsView):
-    """Where somebody is signed in; one session can be ended, or all but this one."""
+    """The sessions of the user; one session can be ended, or all but this one."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         self._note_present_session()
@@ -87,7 +87,7 @@ class Sessions(sessions.ListUserSessionsView):
         return {**context, "rows": sorted(rows, key=lambda row: (not row["is_this"], -row["id"]))}
 
     def _note_present_session(self) -> None:
-        """A session that was begun without django-allauth is listed too."""
+        """List also a session that began without django-allauth."""
         key = self.request.session.session_key
         if not UserSession.objects.filter(session_key=key).exists():
             UserSession.objects.create_from_request(self.request)

@@ -1,4 +1,4 @@
-"""The words of the account area for what django-allauth would say: mails, messages and errors."""
+"""The texts of the account area that replace django-allauth's: mails, messages and errors."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ LETTERS: dict[str, Callable[[Context], Letter]] = {
 for _name in LETTERS:
     mails.declare(_name, mails.Consent.ASKED)
 
-# Blank: nothing is said, as the next page says it.
+# Blank: no message, because the next page says it.
 MESSAGES: dict[str, str] = {
     "account/messages/cannot_delete_primary_email.txt": "This is your main address. Choose another first.",
     "account/messages/email_confirmation_failed.txt": "Another account has confirmed this address before.",

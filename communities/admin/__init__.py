@@ -1,4 +1,4 @@
-"""The admin pages of this app. Members have theirs in `xp.admin`, which tells what they earned."""
+"""The admin pages of this app. The pages of members are in `xp.admin`, which shows what they earned."""
 
 from communities.admin import (  # noqa: F401 - they register
     audit,

@@ -1,4 +1,6 @@
-"""Sign-in and security of a user: what superusers see, and take away for people who cannot themselves."""
+"""Sign-in and security of a user: pages on which superusers see and remove the ways to sign in, for people
+who cannot.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,13 @@ OWN_PAGES = "My sessions"
 
 
 class Change(Protocol):
-    """What takes something away from a user."""
+    """A function that removes something from a user."""
 
     def __call__(self, *, by: User, user: User, at: datetime) -> None: ...
 
 
 class AccountSecurityPages(OperationsModelAdmin[User]):
-    """Three pages of each user: how they sign in, and two questions before something is taken away."""
+    """Three pages of each user: their ways to sign in, and two confirmations before a removal."""
 
     def get_urls(self) -> list[URLPattern]:
         views = {
@@ -47,7 +49,9 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
 
     def _user_path(self, name: str, view: Callable[[HttpRequest, User], HttpResponse]) -> URLPattern:
         def opened(request: HttpRequest, object_id: str) -> HttpResponse:
-            """For superusers alone: an account may belong to communities that other staff do not see."""
+            """Only for superusers, because an account may belong to communities that other staff do not
+            see.
+            """
             user = self.get_object(request, object_id) if acting.user_of(request).is_superuser else None
             if user is None:
                 raise Http404
@@ -63,7 +67,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
         return format_html('<a href="{}">Sessions, authenticator app, passkeys</a>', address)
 
     def security_view(self, request: HttpRequest, user: User) -> HttpResponse:
-        """How somebody can sign in and where they are signed in."""
+        """The ways in which a user can sign in, and their sessions."""
         ways, sessions = account_security.ways_in(user), account_security.sessions_of(user, at=timezone.now())
         is_own = user == acting.user_of(request)
         end = [("End all sessions…", self.address("sign_in_end", user.pk))]
@@ -93,7 +97,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
         return self.render(request, "admin/communities/user/security.html", context)
 
     def end_view(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Ask first, then end all sessions of somebody."""
+        """Ask for confirmation, then end all sessions of a user."""
         context = {
             "title": f"End all sessions of {user.get_full_name()}?",
             "consequences": [
@@ -107,7 +111,7 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
         return self._ask(request, user, context, account_security.end_sessions, "All sessions are ended.")
 
     def remove_view(self, request: HttpRequest, user: User) -> HttpResponse:
-        """Ask first, then remove somebody's second factors."""
+        """Ask for confirmation, then remove a user's second factors."""
         ways = account_security.ways_in(user)
         if not ways.has_factors:
             messages.info(request, NO_FACTORS)
@@ -129,7 +133,10 @@ class AccountSecurityPages(OperationsModelAdmin[User]):
     def _ask(
         self, request: HttpRequest, user: User, context: dict[str, Any], change: Change, done: str
     ) -> HttpResponse:
-        """The question, or after a POST the change. Whoever asks has proven just now who they are."""
+        """The confirmation page, or after a POST the change.
+
+        The superuser has recently confirmed who they are.
+        """
         address = self.address("sign_in", user.pk)
         if user == acting.user_of(request):
             messages.info(request, OWN)
@@ -157,7 +164,7 @@ def _facts(ways: WaysIn) -> list[tuple[str, object]]:
 
 
 def _what_remains(ways: WaysIn) -> str:
-    """How somebody can sign in without their second factors."""
+    """The ways in which a user can sign in without their second factors."""
     left = [
         *(["their password"] if ways.has_password else []),
         *(["a new password by mail"] if ways.proven_addresses and not ways.has_password else []),

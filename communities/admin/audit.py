@@ -14,7 +14,7 @@ from communities.models import AuditEntry
 from communities.staff import audit_trail
 from communities.staff.base import CommunityModelAdmin
 from communities.staff.listing import Listing
-from communities.staff.nav import Nav
+from communities.staff.pages import Nav
 
 
 @admin.register(AuditEntry)
@@ -50,7 +50,7 @@ class AuditEntryAdmin(CommunityModelAdmin[AuditEntry]):
         return [export, *super().get_urls()]
 
     def export_view(self, request: HttpRequest, format: str) -> HttpResponseBase:
-        """A file of the entries that the filters choose."""
+        """A file of the entries that match the filters."""
         actor = self.actor(request)
         if format not in audit_trail.FORMATS:
             raise Http404

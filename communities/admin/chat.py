@@ -1,4 +1,4 @@
-"""The page about a community's connection with the chat platform."""
+"""The page about a community's connection to the chat platform."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RECENTLY = timedelta(days=7)
 
 @admin.register(ChatInstallation)
 class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
-    """`changelist` leads to the page of the current community, which needs no row."""
+    """`changelist` redirects to the page of the current community, which needs no row."""
 
     nav = Nav("Chat", "chat", 55)
 
@@ -74,7 +74,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         return self.render(request, "admin/communities/chatinstallation/page.html", context)
 
     def check_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask the platform now."""
+        """Check the connection now."""
         actor = self._actor_of(request, object_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -83,7 +83,7 @@ class ChatPageAdmin(CommunityModelAdmin[ChatInstallation]):
         return HttpResponseRedirect(self.address("change", actor.community_id))
 
     def again_view(self, request: HttpRequest, object_id: str, task_id: int) -> HttpResponse:
-        """Do something once more that was given up."""
+        """Retry a task that was given up."""
         actor = self._actor_of(request, object_id)
         if not outbox.is_of(community_id=actor.community_id, task_id=task_id):
             raise Http404
@@ -127,7 +127,7 @@ def _with_states(works: Sequence[Work]) -> list[tuple[Work, SafeString]]:
 
 @add_attention
 def broken_connection(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
-    """A bot that was removed or lacks something, and what it could not do lately."""
+    """A warning about a bot that was removed or lacks permissions, and about recent failed tasks."""
     if not actor.is_admin or not installations.is_configured():
         return []
     row = installations.find(community_id=actor.community_id)
@@ -148,7 +148,7 @@ def broken_connection(request: HttpRequest, actor: Actor) -> Sequence[Attention]
 
 @add_first_steps
 def connect_chat(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
-    """Adding the bot, where this installation has one."""
+    """The step that adds the bot, if this installation has one."""
     if not actor.is_admin or not installations.is_configured():
         return []
     return [

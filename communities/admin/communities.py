@@ -25,7 +25,7 @@ from communities.staff.texts import moment, number
 
 @admin.register(Community)
 class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
-    """A row leads to the community's own page. Communities are not deleted here."""
+    """A row links to the community's own page. Communities are not deleted here."""
 
     nav = Nav("Communities", "house", 70, is_operations=True)
 
@@ -109,7 +109,7 @@ class CommunityAdmin(OwnPages[Community], OperationsModelAdmin[Community]):
         return self.render(request, "admin/form.html", context)
 
     def _require_superuser(self, request: HttpRequest) -> None:
-        """Raise Http404 for others: to them this list does not exist."""
+        """Raise Http404 for other users, to whom this list does not exist."""
         if not self.has_view_permission(request):
             raise Http404
 

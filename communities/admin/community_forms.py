@@ -144,7 +144,7 @@ class CommunityForm(forms.Form):
 
     @property
     def changes(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What was changed of the community, and of its settings. Empty texts become null."""
+        """The changed fields of the community, and of its settings. Empty texts become null."""
         values = {
             name: None if self.cleaned_data[name] == "" else self.cleaned_data[name]
             for name in self.changed_data
@@ -157,7 +157,10 @@ class CommunityForm(forms.Form):
 
     @property
     def credits_change(self) -> int:
-        """The credits to add: the entered number minus the one that was shown. Negative to take some."""
+        """The credits to add: the entered number minus the number that was shown.
+
+        The result is negative if credits are taken.
+        """
         if "bot_credits" not in self.changed_data:
             return 0
         began_with = self.fields["bot_credits"].clean(self.data.get(self.add_initial_prefix("bot_credits")))
@@ -178,7 +181,7 @@ class NewCommunityForm(once.CreationForm):
 
 
 def initial_of(community: Community, settings: CommunitySettings) -> Mapping[str, Any]:
-    """What the form of a community begins with."""
+    """The initial values of a community's form."""
     return {
         **{
             name: "" if (value := getattr(settings, name)) is None else value

@@ -1,4 +1,4 @@
-"""The page of a community: what its admins set, and what superusers give it."""
+"""The page of a community: fields for its admins, and fields for superusers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from communities.staff import acting, refusals, zone_changes
 from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.texts import moment, number
 
-# The form's parts: a heading, what it is about, and the names of its fields.
+# The parts of the form: a heading, an explanation, and the names of its fields.
 PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
     ("Joining", "", ("allow_sign_up",)),
@@ -50,7 +50,7 @@ PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 @admin.register(CommunitySettings)
 class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
-    """`changelist` leads to the page of the current community."""
+    """`changelist` redirects to the page of the current community."""
 
     nav = Nav("Community", "house", 60)
 
@@ -94,7 +94,8 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
             else:
                 messages.success(request, _saved_in_words(request, actor, form))
                 _say_what_moves(request, actor, own, form)
-                # Without a fragment the browser keeps that of the form, out of whose sight the message is.
+                # Without a fragment the browser keeps the fragment of the form, from which the message is not
+                # visible.
                 return HttpResponseRedirect(f"{self.address('change', community.pk)}#content-start")
         context = {
             "title": "Community",
@@ -111,10 +112,10 @@ class CommunityPageAdmin(CommunityModelAdmin[CommunitySettings]):
 
 
 def _saved_in_words(request: HttpRequest, actor: Actor, form: CommunityForm) -> str:
-    """Say what was saved, and tick off the first steps whose settings somebody chose as they are.
+    """A message about the saved values; ticks off the first steps whose settings were chosen as they are.
 
-    A save without a change chooses all that the page shows. With a change it chooses the setting whose step
-    led here.
+    A save without a change chooses all values on the page. A save with a change chooses the setting whose
+    step links to this page.
     """
     asked = request.GET.get("choose")
     names = [name for name in settings.TO_CHOOSE if name == asked or not form.has_changed()]
@@ -125,7 +126,7 @@ def _saved_in_words(request: HttpRequest, actor: Actor, form: CommunityForm) -> 
 
 
 def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, form: CommunityForm) -> None:
-    """After a change of the time zone, say which planned times are at another time of day now."""
+    """After a change of the time zone, show which planned times are at another time of day now."""
     if "time_zone" not in form.changed_data:
         return
     zones = {"before": ZoneInfo(own.time_zone), "after": ZoneInfo(form.cleaned_data["time_zone"])}
@@ -134,7 +135,7 @@ def _say_what_moves(request: HttpRequest, actor: Actor, own: CommunitySettings, 
 
 
 def _ask_for_own_factor(form: CommunityForm) -> None:
-    """The link stands beside the error, because the list of errors has links of its own."""
+    """Add a link beside the error, because the list of errors has links of its own."""
     words = '<a href="{}">Set up a second factor</a> for your own account first.'
     form[second_factors.FIELD].help_text = format_html(words, reverse("mfa_index"))
     form.add_error(second_factors.FIELD, "You have no second factor yourself yet.")
@@ -153,7 +154,7 @@ def _save(actor: Actor, form: CommunityForm) -> None:
 
 
 def _joining(community: Community, own: CommunitySettings) -> list[tuple[str, object]]:
-    """The address to hand out where anybody may join."""
+    """The address for joining, if anybody may join."""
     if not own.allow_sign_up:
         return []
     address = f"{config.BASE_URL}{reverse('account_signup')}?community={community.pk}"

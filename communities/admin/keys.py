@@ -1,4 +1,4 @@
-"""API keys: made, rotated and revoked by admins. A secret is shown on one page, once, and nowhere else."""
+"""API keys: admins create, rotate and revoke them. A secret is shown on one page, once."""
 
 from __future__ import annotations
 
@@ -85,6 +85,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         facts: list[tuple[str, object]] = [
             ("State", state_of(row, at, access)),
             ("Role", role_of(row, access)),
+            ("May send", key_listing.SCOPES[ApiKey.Scope(row.scope)]),
             ("Begins with", format_html("<code>{}…</code>", row.key_prefix)),
             ("Made by", names.get(row.user_id, "–")),
             ("Made", moment(row.created_at)),
@@ -135,6 +136,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
                         name=form.cleaned_data["name"],
                         description=form.cleaned_data["description"] or None,
                         restricted_to=form.cleaned_data.get("role") or None,
+                        scope=form.cleaned_data["scope"],
                         expires_at=form.expires_at,
                         at=at,
                     )
@@ -153,7 +155,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         return self.render(request, "admin/communities/apikey/new.html", context)
 
     def rotate_view(self, request: HttpRequest, actor: Actor, row: ApiKey) -> HttpResponse:
-        """Ask first, then give the key a new secret and show it."""
+        """Ask for confirmation, then give the key a new secret and show it."""
         form, at = once.TicketForm(request.POST if request.method == "POST" else None), timezone.now()
         if request.method == "POST" and form.is_valid():
             try:
@@ -184,13 +186,14 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
         return self.render(request, "admin/confirm.html", context)
 
     def revoke_view(self, request: HttpRequest, actor: Actor, row: ApiKey) -> HttpResponse:
-        """Ask first, then revoke the key."""
+        """Ask for confirmation, then revoke the key."""
         if request.method == "POST":
             with transaction.atomic():
                 keys.revoke_key(
                     actor=actor, community_id=actor.community_id, key_id=row.pk, at=timezone.now()
                 )
-                transaction.on_commit(caller_cache.clear)  # so that it holds here even while Redis is down
+                # So that the change is effective here even while Redis is down
+                transaction.on_commit(caller_cache.clear)
             messages.success(request, f"“{row.name}” is revoked.")
             return HttpResponseRedirect(self.address("change", row.pk))
         used = (
@@ -229,12 +232,14 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
 
 
 def role_of(key: ApiKey, access: Mapping[int, str]) -> str:
-    """The role that a key has now: the one it is restricted to, or its maker's from `access`, by user id."""
+    """The current role of a key: the role to which it is restricted, or its maker's from `access`, by user
+    id.
+    """
     return (key.restricted_to or access.get(key.user_id, "–")).capitalize()
 
 
 def state_of(key: ApiKey, at: datetime, access: Mapping[int, str]) -> SafeString:
-    """The state of a key in words, with a sign. Keys of people who have left are refused."""
+    """The state of a key in words, with a symbol. Keys of people who have left are refused."""
     found = key_listing.state_of(key, at=at, access=access)
     return state(found.label, "good" if found == key_listing.KeyState.IN_USE else "bad")
 
@@ -244,7 +249,7 @@ def _by_state(rows: Any, value: str) -> Any:
 
 
 def _access_of_makers(actor: Actor, rows: Sequence[ApiKey]) -> dict[int, str]:
-    """The access of those makers who are present members, by user id. Their keys have it too."""
+    """The access of the makers who are present members, by user id. Their keys have the same access."""
     user_ids = {key.user_id for key in rows}
     return key_listing.present_access(community_id=actor.community_id, user_ids=user_ids)
 

@@ -1,4 +1,4 @@
-"""Stored responses of idempotent requests: that they exist, not what they say."""
+"""Stored responses of idempotent requests: the list shows that they exist, without their content."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Users and groups: for superusers, and for staff with Django's permissions for them.
 
-Staff see the members of the communities that they administer, and gain no more than they have themselves.
+Staff see the members of the communities that they administer, and gain no more rights than they have
+themselves.
 """
 
 from __future__ import annotations
@@ -31,18 +32,21 @@ from communities.staff.base import Nav, OperationsModelAdmin
 from communities.staff.listing import Column, Empty, Filter, Listing, Order
 from communities.staff.texts import moment
 
-FLAGS = ("is_active", "is_staff", "is_superuser")  # whose values the communities' trails may show
+FLAGS = ("is_active", "is_staff", "is_superuser")  # the communities' trails may show the values of these
 YES_OR_NO = [("yes", "Yes"), ("no", "No")]
 
 
 class IdentityInline(admin.TabularInline[Identity, User]):
-    """Accounts on platforms. Superusers can delete them. Nobody adds any: their owners prove them."""
+    """Accounts on platforms.
+
+    Superusers can delete them. Nobody can add an account, because owners prove their accounts themselves.
+    """
 
     model = Identity
     fields = readonly_fields = ("provider", "platform_id", "community", "name", "proven_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Identity]:
-        """All accounts for superusers; for others, those of a community that they administer."""
+        """All accounts for superusers; for other staff, the accounts of a community that they administer."""
         rows, staff = super().get_queryset(request), acting.user_of(request)
         if staff.is_superuser:
             return rows
@@ -59,7 +63,7 @@ class IdentityInline(admin.TabularInline[Identity, User]):
 
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not generic when run
-    """A password set by staff. Accounts that only a community wrote down leave the user before."""
+    """A password set by staff. Accounts that only a community wrote down are removed from the user first."""
 
     def save(self, commit: bool = True) -> User:
         identities.leave_unproven(user_id=self.user.pk)
@@ -70,7 +74,7 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[type-arg] # not gen
 @admin.register(User)
 class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     nav = Nav("Users", "person", 80, is_operations=True)
-    search_fields = ("=id", "username__startswith")  # what an index finds
+    search_fields = ("=id", "username__startswith")  # searches that an index supports
     fieldsets = (
         (None, {"fields": ("username", "password", "name", "email")}),
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
@@ -140,20 +144,22 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return super().history_view(request, object_id, extra_context)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Decides about a user's password too."""
+        """This decides about changes of a user's password too."""
         may = admin.ModelAdmin.has_change_permission(self, request, obj)
         return may and (obj is None or staff_rules.may_change_user(staff=acting.user_of(request), user=obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """People are made inactive: deleting them would delete their keys and their projects' author."""
+        """People are made inactive instead: deleting them would delete their keys, and the author of their
+        projects.
+        """
         return False
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save what hangs on a user, and record the change in the communities that know them."""
+        """Save the related rows of a user, and record the change in the communities that know them."""
         super().save_related(request, form, formsets, change)
         if not change:
             return
-        # A field with a default counts as changed if the form comes without its hidden initial value.
+        # A field with a default counts as changed if the form was sent without its hidden initial value.
         changed = [name for name in form.changed_data if form.initial.get(name) != form.cleaned_data[name]]
         if any(each.has_changed() for each in formsets):
             changed.append("accounts")
@@ -192,7 +198,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """How a user signs in, their sessions and second factors are for superusers (rule 7.29)."""
+        """The fields about signing in, sessions and second factors are only for superusers (rule 7.29)."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets
@@ -217,7 +223,7 @@ class UserAdmin(AccountSecurityPages, DjangoUserAdmin[User]):
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """The form offers only groups and permissions that its user could have too."""
+        """The form offers only groups and permissions that its user may give."""
         form = super().get_form(request, obj, change=change, **kwargs)
         groups, permissions = (obj.groups.all(), obj.user_permissions.all()) if obj else (None, None)
         staff = acting.user_of(request)
@@ -243,7 +249,7 @@ class GroupAdmin(OperationsModelAdmin[Group], DjangoGroupAdmin):
         return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Django asks this for each group of a bulk deletion too."""
+        """Django calls this for each group of a bulk deletion too."""
         may = admin.ModelAdmin.has_delete_permission(self, request, obj)
         return may and (obj is None or staff_rules.may_change_group(staff=acting.user_of(request), group=obj))
 

@@ -1,4 +1,4 @@
-"""Verified sources: rules about accounts elsewhere that a project may ask of the people who answer."""
+"""Verified sources: rules about accounts elsewhere that a project may require of its respondents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHAT_THEY_ARE = (
     "owns your game, or supports you. Choose them under Delivery of a project, and only such people can "
     "answer it."
 )
-# What staff choose from: provider and rule, in words.
+# The choices for staff: provider and rule, in words.
 _KINDS: Mapping[str, str] = {
     "chat.has_account": "has an account",
     "chat.in_server": "is on a server",
@@ -59,7 +59,7 @@ class SourceForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     target = TextField(
-        max_length=500,  # of an address that is pasted; the id in it is shorter
+        max_length=500,  # of a pasted address; the id in it is shorter
         required=False,
         label="Id",
         help_text="Of the channel, game, server, campaign or tier. Leave it empty for “has an account”.",
@@ -67,11 +67,11 @@ class SourceForm(forms.Form):
     )
 
     def kind_asked(self) -> str:
-        """Provider and rule, with a dot between; empty if none was chosen."""
+        """The chosen provider and rule, with a dot between; empty if none was chosen."""
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
-        """Find the id in what was pasted."""
+        """Find the id in the pasted text."""
         cleaned = self.cleaned_data
         provider, _, rule = self.kind_asked().partition(".")
         try:
@@ -189,7 +189,7 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
         return self.render(request, "admin/form.html", context)
 
     def edit_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
-        """Edit the name and the id. What it asks stays: another rule is another source."""
+        """Edit the name and the id. The rule itself cannot be edited: another rule is another source."""
         form = EditForm(request.POST if request.method == "POST" else None, source=row)
         if request.method == "POST" and form.is_valid():
             try:
@@ -203,7 +203,7 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
         return self.render(request, "admin/form.html", context)
 
     def remove_view(self, request: HttpRequest, actor: Actor, row: VerifiedSource) -> HttpResponse:
-        """Ask first, then remove the source."""
+        """Ask for confirmation, then remove the source."""
         if request.method == "POST":
             verified_sources.remove(actor=actor, source_id=row.pk, at=timezone.now())
             messages.success(request, f"“{row.label}” is removed.")
@@ -223,12 +223,12 @@ class VerifiedSourceAdmin(CommunityModelAdmin[VerifiedSource]):
 
 
 def in_words(source: VerifiedSource) -> str:
-    """What a source asks, such as “YouTube: subscribes to a channel”."""
+    """The rule of a source in words, such as “YouTube: subscribes to a channel”."""
     return KINDS[f"{source.provider}.{source.rule}"]
 
 
 def _with_hint(kind: str) -> SafeString:
-    """A choice in words, with where to find the id that it needs."""
+    """A choice in words, with a hint where to find the required id."""
     provider, _, rule = kind.partition(".")
     shape = targets.SHAPES.get((provider, rule))
     hint = format_html(' <span class="hint">{}</span>', shape.hint) if shape else ""
@@ -241,7 +241,7 @@ def _is_known(kind: str) -> bool:
 
 
 def _state_of(source: VerifiedSource) -> object:
-    """Whether people can sign in with the platform here, without which nobody meets the rule."""
+    """Whether people can sign in with the platform here; otherwise nobody can meet the rule."""
     if settings.SIGN_IN_SOURCES[source.provider].is_offered:
         return state("Yes", "good")
     return state("No: this site has no credentials for it", "bad")

@@ -30,6 +30,7 @@ EXAMPLE = {
     "description": None,
     "key_prefix": "cq_live_k3Jq0b",
     "role": "admin",
+    "scope": "all",
     "is_active": True,
     "created_at": "2026-01-31T09:30:00Z",
     "last_used_at": None,
@@ -56,6 +57,13 @@ class NewKeyIn(serializers.Serializer[Any]):
         choices=["creator"], allow_null=True, required=False, help_text="Restricts an admin's key to creator."
     )
 
+    scope = StrictChoiceField(
+        choices=ApiKey.Scope.values,
+        default=ApiKey.Scope.ALL,
+        help_text="Restricts the key to some requests: `read` to GET requests, `conversations` to leading "
+        "conversations and reading projects and scripts. Other requests are `403`.",
+    )
+
 
 class KeyOut(serializers.Serializer[ApiKey]):
     id = serializers.CharField()
@@ -70,6 +78,7 @@ class KeyOut(serializers.Serializer[ApiKey]):
         help_text="What the key may do: its user's access, unless it is restricted to less. Null while its "
         "user is no member: the key is refused then.",
     )
+    scope = StrictChoiceField(choices=ApiKey.Scope.values, help_text="The requests that it may send.")
     is_active = serializers.BooleanField()
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(
@@ -113,6 +122,7 @@ class KeyViewSet(CommunityViewSet):
             "description": key.description,
             "key_prefix": key.key_prefix,
             "role": key.restricted_to if role == Member.Access.ADMIN and key.restricted_to else role,
+            "scope": key.scope,
             "is_active": key.is_active_at(self.at),
             "created_at": key.created_at,
             "last_used_at": key.last_used_at,
@@ -176,6 +186,7 @@ class KeyViewSet(CommunityViewSet):
             name=body["name"],
             description=body.get("description"),
             restricted_to=body.get("role"),
+            scope=body["scope"],
             expires_at=body.get("expires_at"),
             at=self.at,
         )
@@ -212,5 +223,6 @@ class KeyViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, key_id: int, **kwargs: Any) -> Response:
         keys.revoke_key(actor=self.actor, community_id=self.actor.community_id, key_id=key_id, at=self.at)
-        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
+        # So that the change is effective here at once even while Redis is down
+        transaction.on_commit(caller_cache.clear)
         return Response(status=204)

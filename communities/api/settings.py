@@ -56,7 +56,7 @@ class TimeZone(StrictTextField):
 
 
 class SettingsShape(serializers.Serializer[CommunitySettings]):
-    """Null means that nothing is chosen."""
+    """Null means that no value was chosen."""
 
     community_id = serializers.CharField(read_only=True)
     locale = LanguageTag(

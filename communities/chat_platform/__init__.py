@@ -1,1 +1,3 @@
-"""The native chat platform: its formats and limits, which are pure, and the only line out (`client`)."""
+"""The native chat platform: its formats and limits, which need no connection, and the only client
+(`client`).
+"""

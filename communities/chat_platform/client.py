@@ -1,7 +1,7 @@
-"""The only line out to the chat platform: one synchronous request of the bot, with typed failures.
+"""The only client of the chat platform: one synchronous request of the bot, with typed errors.
 
-It never waits for a rate limit: whoever calls asks again later. Never call it in a transaction. Neither
-tokens nor bodies reach a log.
+The client never waits for a rate limit: its callers retry later. Never call it in a transaction. Tokens and
+bodies are never logged.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from communities.ground.outgoing import session_of_bot
 
 MOST_REASON = 512  # bytes of an entry in the server's audit log, encoded
 SHORT_WAIT = timedelta(seconds=5)  # if the platform does not say how long
-AFTER_A_BAN = timedelta(minutes=1)  # the same, if the network in front of it shut us out
-# Codes that ask to be slower, whatever the status: edits of old messages, announcements, a channel, a server.
+AFTER_A_BAN = timedelta(minutes=1)  # the same, if the network in front of the platform has blocked us
+# Codes that ask for a slower pace, with any status: edits of old messages, announcements, a channel, a
+# server.
 _SLOW_DOWN = frozenset({20016, 20022, 20028, 20029, 30046})
 
 log = structlog.get_logger("colloquy.chat")
 
 
 class PlatformError(Exception):
-    """The platform did not do what was asked. `code` is its own code for the reason, if it gave one."""
+    """The platform did not carry out the request. `code` is its own code for the reason, if it gave one."""
 
     def __init__(
         self,
@@ -50,11 +51,11 @@ class PlatformError(Exception):
 
 
 class Unreachable(PlatformError):
-    """No answer, an outage, or the bot's calls are stopped for now: the same may succeed later."""
+    """No answer, an outage, or the bot's calls are stopped for now: a retry may succeed later."""
 
 
 class RateLimited(PlatformError):
-    """Too many requests: the same may succeed after `retry_after`."""
+    """Too many requests: a retry may succeed after `retry_after`."""
 
 
 class Unauthorized(PlatformError):
@@ -62,12 +63,12 @@ class Unauthorized(PlatformError):
 
 
 class Refused(PlatformError):
-    """The platform understood, and will not do this."""
+    """The platform understood the request, and will not carry it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file beside a message."""
+    """A file that is sent with a message."""
 
     name: str
     content: bytes
@@ -83,10 +84,10 @@ def request(
     reason: str = "",
     as_bot: bool = True,
 ) -> Any:
-    """Ask the platform, and return its answer as parsed JSON; None if it has none.
+    """Send a request to the platform, and return its answer as parsed JSON; None if the answer is empty.
 
-    `path` follows the API's base address, such as `/channels/1/messages`. `reason` stands in the audit log
-    of the server. Without `as_bot` the path holds a token of its own. Raises PlatformError.
+    `path` follows the API's base address, such as `/channels/1/messages`. `reason` is shown in the audit log
+    of the server. Without `as_bot` the path contains a token of its own. Raises PlatformError.
     """
     application = settings.CHAT
     if application is None:
@@ -116,7 +117,9 @@ def request(
 
 
 def require_pace(method: str, path: str) -> None:
-    """Raise what a request of the bot would raise now because of a limit, before its content is made."""
+    """Raise the error that a request of the bot would raise now because of a limit, before its content is
+    made.
+    """
     if wait := pacing.look(pacing.route_of(method, path), as_bot=True):
         raise _not_now(wait)
 
@@ -129,7 +132,7 @@ def _not_now(wait: pacing.Wait) -> PlatformError:
 
 
 def _failure(route: Route, response: requests.Response, content: Any, *, as_bot: bool) -> PlatformError:
-    """What a response means, and what follows from it for all other requests."""
+    """The error for a response; also applies its limits to all other requests."""
     raw, status = content if isinstance(content, dict) else {}, response.status_code
     code = raw.get("code") if isinstance(raw.get("code"), int) else None
     message = str(raw.get("message") or f"The chat platform answered {status}.")[:300]
@@ -148,9 +151,9 @@ def _failure(route: Route, response: requests.Response, content: Any, *, as_bot:
 
 
 def _wait(route: Route, response: requests.Response, content: Any) -> timedelta:
-    """How long to wait, which may concern all traffic."""
+    """The time to wait, which may apply to all requests."""
     by_header = pacing.read_seconds(response.headers.get("Retry-After"))
-    if not isinstance(content, dict):  # not from the API, but from the network in front of it
+    if not isinstance(content, dict):  # the response comes from the network in front of the API
         wait = by_header or AFTER_A_BAN
         log.error("chat.shut_out", seconds=wait.total_seconds())
         pacing.stop_all(wait)
@@ -158,7 +161,7 @@ def _wait(route: Route, response: requests.Response, content: Any) -> timedelta:
     wait = pacing.read_seconds(content.get("retry_after")) or by_header or SHORT_WAIT
     if content.get("global") is True or "X-RateLimit-Global" in response.headers:
         pacing.stop_all(wait)
-    elif response.headers.get("X-RateLimit-Remaining", "0") == "0":  # else a limit of this very request
+    elif response.headers.get("X-RateLimit-Remaining", "0") == "0":  # otherwise a limit of this request only
         pacing.stop(route, wait)
     return wait
 
@@ -192,12 +195,12 @@ def _parts(json: Any, files: Sequence[File]) -> list[tuple[str, tuple[str | None
 
 @functools.lru_cache(maxsize=4)
 def _session(base_url: str) -> requests.Session:
-    """One for all threads of a process, which keeps its connections."""
+    """One session for all threads of a process, which keeps its connections open."""
     return session_of_bot(base_url)
 
 
 def _encoded(reason: str) -> str:
-    """For a header, which takes ASCII alone. Cut between characters, not within one."""
+    """The reason for a header, which accepts only ASCII. It is cut between characters, not within one."""
     while len(quote(reason)) > MOST_REASON:
         reason = reason[:-1]
     return quote(reason)

@@ -1,8 +1,8 @@
-"""What the chat platform accepts in one message or window, as data, and a check by it.
+"""The limits of the chat platform for a message or window, as data, and a check against them.
 
-The platform refuses a whole message for one character too many, without saying so to whoever pressed a
-button. So every message of ours is checked before it leaves. Lengths are counted in code points. The figures
-are the platform's documented ones; those that its machine-readable description lacks are marked.
+The platform refuses a whole message for one character too many, and does not tell the person who pressed a
+button. So every message is checked before it is sent. Lengths are counted in code points. The figures are in
+the platform's documentation; figures that its machine-readable description lacks are marked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SNOWFLAKE = re.compile(r"[0-9]{15,20}")
 
 
 def check_message(message: Mapping[str, Any]) -> list[str]:
-    """What the platform would refuse in a message, as sentences; empty if it is fine."""
+    """The reasons why the platform would refuse a message, as sentences; empty if it would not."""
     embeds: Sequence[Any] = message.get("embeds") or []
     rows: Sequence[Any] = message.get("components") or []
     content = message.get("content") or ""
@@ -59,7 +59,7 @@ def check_message(message: Mapping[str, Any]) -> list[str]:
 
 
 def check_window(window: Mapping[str, Any]) -> list[str]:
-    """What the platform would refuse in a window (a “modal”); empty if it is fine."""
+    """The reasons why the platform would refuse a window (a “modal”), as sentences; empty if it would not."""
     faults = list(_required("title", window.get("title"), WINDOW_TITLE))
     faults += _required("custom_id", window.get("custom_id"), CUSTOM_ID)
     parts: Sequence[Any] = window.get("components") or []

@@ -1,8 +1,9 @@
-"""How fast we may call the chat platform: what its headers say, shared by all processes through Redis.
+"""The pace of requests to the chat platform: the limits in its headers, shared by all processes through
+Redis.
 
 The platform counts requests in buckets. A route belongs to a bucket, and each channel, server or webhook has
-its own count in it. Nothing here sleeps: whoever would have to wait is told for how long. If Redis is down,
-requests go out uncounted, and the platform itself refuses what is too much.
+its own count in it. Nothing here sleeps: a caller that would have to wait gets the time to wait. If Redis is
+down, requests are sent uncounted, and the platform itself refuses too many.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from redis.exceptions import RedisError
 from communities.ground import redis_connection
 
 CIRCUIT_OPEN = timedelta(minutes=5)  # after the bot's token was refused
-PER_SECOND = 45  # of the bot in all; the platform allows 50
-EDITS_PER_SECOND = 25  # of these, so that posts and roles have a part that edits never take
+PER_SECOND = 45  # of the bot in total; the platform allows 50
+EDITS_PER_SECOND = 25  # of these, so that posts and roles have a share that edits never use
 YIELDING = timedelta(seconds=1.5)  # of edits, after a post or a role had to wait
 MAX_WAIT = timedelta(hours=24)
 _DAY = 86_400
@@ -30,9 +31,9 @@ _MAJOR = re.compile(r"/(channels|guilds|webhooks)/(\d+)(?:/([^/]+))?")
 _PREFIX = "colloquy:chat:"
 
 # KEYS: pause, circuit, second, bucket of the route, stop of the route, whether edits yield. ARGV: prefix of
-# buckets, major, whether the bot calls, calls in a second, for how long edits yield if this one has to wait
-# (0: this is an edit), whether to count it. Returns why to wait (pause, circuit, bucket, second) and for how
-# many milliseconds.
+# buckets, major, whether the bot calls, calls in a second, how long edits yield if this one has to wait (0:
+# this is an edit), whether to count it. Returns the reason to wait (pause, circuit, bucket, second) and the
+# time in milliseconds.
 _RESERVE = """
 local paused = redis.call('PTTL', KEYS[1])
 if paused > 0 then return {'pause', paused} end
@@ -64,8 +65,8 @@ if ARGV[3] == '1' and redis.call('INCR', KEYS[3]) == 1 then redis.call('PEXPIRE'
 if bucket and redis.call('EXISTS', bucket) == 1 then redis.call('DECR', bucket) end
 return {'', 0}
 """
-# KEYS: bucket of the route, the bucket. ARGV: its name, what is left, milliseconds until it is full again.
-# Requests on their way have been deducted already, so the smaller number is right.
+# KEYS: bucket of the route, the bucket. ARGV: its name, the remaining requests, milliseconds until it is full
+# again. Running requests have been subtracted already, so the smaller number is correct.
 _LEARN = """
 redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
 local left = redis.call('GET', KEYS[2])
@@ -75,7 +76,7 @@ end
 return 1
 """
 
-# KEYS: what is counted. ARGV: milliseconds. Returns how many there were in the period that runs.
+# KEYS: the name of the counter. ARGV: milliseconds. Returns the count in the current period.
 _TAKE = """
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
@@ -97,20 +98,22 @@ class Route:
 
     @property
     def is_edit(self) -> bool:
-        """Whether this changes a message: it yields to posts and roles, because the next edit shows all."""
+        """Whether this changes a message: it yields to posts and roles, because the next edit shows the
+        latest state.
+        """
         return (self.method, self.template) == ("PATCH", "/channels/:major/messages/:id")
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a request has to wait (pause, circuit, bucket, second), and for how long."""
+    """The reason why a request has to wait (pause, circuit, bucket, second), and the time."""
 
     cause: str
     lasts: timedelta
 
 
 def route_of(method: str, path: str) -> Route:
-    """The route of a request. No token of a path gets into it."""
+    """The route of a request. It contains no token of the path."""
     path = path.partition("?")[0]
     found = _MAJOR.match(path)
     if found is None:
@@ -124,12 +127,12 @@ def route_of(method: str, path: str) -> Route:
 
 
 def reserve(route: Route, *, as_bot: bool) -> Wait | None:
-    """Count a request that goes out now. Returns a Wait instead if it must not."""
+    """Count a request that is about to be sent. Returns a Wait instead if the request must wait."""
     return _ask(route, as_bot=as_bot, counts="1")
 
 
 def look(route: Route, *, as_bot: bool) -> Wait | None:
-    """Whether a request would have to wait, without counting it: before its content is made."""
+    """The wait that a request would have, without counting it: called before its content is made."""
     return _ask(route, as_bot=as_bot, counts="0")
 
 
@@ -147,7 +150,7 @@ def _ask(route: Route, *, as_bot: bool, counts: str) -> Wait | None:
 
 
 def learn(route: Route, headers: Mapping[str, str]) -> None:
-    """Remember what a response said about its bucket."""
+    """Store the response's information about its bucket."""
     name, left = headers.get("X-RateLimit-Bucket", ""), headers.get("X-RateLimit-Remaining", "")
     seconds = read_seconds(headers.get("X-RateLimit-Reset-After"))
     if not re.fullmatch(r"[\w-]{1,64}", name) or not left.isdecimal() or not seconds:
@@ -159,7 +162,9 @@ def learn(route: Route, headers: Mapping[str, str]) -> None:
 
 
 def stop(route: Route, wait: timedelta) -> None:
-    """Stop the requests of a route to the same channel, server or webhook: the platform refused one."""
+    """Stop the requests of a route to the same channel, server or webhook, because the platform refused
+    one.
+    """
     _set(_stop_of(route), wait)
 
 
@@ -168,25 +173,27 @@ def _stop_of(route: Route) -> str:
 
 
 def stop_all(wait: timedelta) -> None:
-    """Stop all traffic: the platform said that we are too fast as a whole, or its edge shut us out."""
+    """Stop all requests: the platform reported a global limit, or its edge has blocked us."""
     _set(_key("pause"), wait)
 
 
 def open_circuit() -> None:
-    """Stop calls with the bot's token for some minutes: it was refused, and more of them get us banned."""
+    """Stop calls with the bot's token for some minutes: the token was refused, and further calls could get us
+    banned.
+    """
     _set(_circuit(), CIRCUIT_OPEN)
 
 
 def _circuit() -> str:
-    """The key of a circuit, which belongs to one token: another token is tried at once."""
+    """The key of a circuit, which belongs to one token, so that another token is tried at once."""
     token = settings.CHAT.bot_token if settings.CHAT else ""
     return _key("circuit", hashlib.sha256(token.encode()).hexdigest()[:16])
 
 
 def take(name: str, most: int, period: timedelta) -> bool:
-    """Count a question that callers cause; whether it is one of the first `most` in a period.
+    """Count a question that callers cause; return whether it is one of the first `most` in a period.
 
-    Without Redis none is: callers must not be able to make us ask as often as they like.
+    Returns False without Redis, because callers must not be able to cause unlimited questions.
     """
     key = _key("asked", name)
     try:
@@ -197,7 +204,7 @@ def take(name: str, most: int, period: timedelta) -> bool:
 
 
 def read_seconds(value: object) -> timedelta | None:
-    """Seconds of a header or a body, at most a day; None if it is something else."""
+    """The seconds in a header or a body, at most a day; None for other values."""
     try:
         seconds = float(str(value))
     except ValueError:

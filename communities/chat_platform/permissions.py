@@ -1,4 +1,4 @@
-"""Permissions in a server of the chat platform: bits, and what overwrites in a channel make of them."""
+"""Permissions in a server of the chat platform: bits, and the effect of overwrites in a channel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VIEW_CHANNEL, SEND_MESSAGES, EMBED_LINKS, ATTACH_FILES = 1 << 10, 1 << 11, 1 << 
 READ_MESSAGE_HISTORY, USE_EXTERNAL_EMOJIS, MANAGE_ROLES = 1 << 16, 1 << 18, 1 << 28
 MANAGE_THREADS, SEND_IN_THREADS = 1 << 34, 1 << 38
 EVERYTHING = (1 << 60) - 1
-# What the bot asks for when it is added: all that it needs, and nothing else.
+# The permissions that the bot requests when it is added: all that it needs, and no others.
 WANTED = (
     VIEW_CHANNEL
     | SEND_MESSAGES
@@ -21,7 +21,7 @@ WANTED = (
     | MANAGE_ROLES
     | SEND_IN_THREADS
 )
-# A role with one of these would let a survey make somebody powerful.
+# A survey that gives a role with one of these would make a person powerful.
 DANGEROUS: Mapping[int, str] = {
     ADMINISTRATOR: "administrate the server",
     1 << 1: "kick members",
@@ -60,8 +60,8 @@ def of_member(
 ) -> int:
     """The permissions of a member in a channel. `roles` are the permissions of the server's roles by id.
 
-    First everybody's and those of the member's roles; then the channel's overwrites for everybody, for
-    roles, and for the member. Administrators may do everything.
+    The order is: everybody's permissions and those of the member's roles; then the channel's overwrites for
+    everybody, for roles, and for the member. Administrators may do everything.
     """
     allowed = roles.get(guild_id, 0)
     for role_id in role_ids:
@@ -75,7 +75,7 @@ def of_member(
 
 
 def danger_of(permissions: int) -> str:
-    """What a role with these permissions would let somebody do, in words; empty if it is harmless."""
+    """The dangerous permissions of a role, in words; empty if it is harmless."""
     return next((words for bit, words in DANGEROUS.items() if permissions & bit), "")
 
 

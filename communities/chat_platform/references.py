@@ -1,10 +1,10 @@
-"""What a button or menu of ours stands for, sealed into its `custom_id`.
+"""References of our buttons and menus, encrypted in their `custom_id`.
 
-The platform shows custom ids to whoever uses its client, and keeps them. So a reference is encrypted and
-authenticated (AES-SIV, RFC 5297): nobody can read an id out of it, make one up or change one. A reference in
-somebody's own conversation is bound to that person, so that a copy of it is worth nothing to others.
+The platform shows custom ids to its users, and stores them. So a reference is encrypted and authenticated
+(AES-SIV, RFC 5297): nobody can read an id in it, forge one or change one. A reference in a person's own
+conversation is bound to that person, so that a copy is useless for others.
 
-The same reference seals to the same text, so a message that is drawn twice is the same message.
+The same reference always has the same encrypted text, so a message that is drawn twice is equal.
 """
 
 from __future__ import annotations
@@ -23,40 +23,41 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-_PRIVATE, _PUBLIC = "c1.", "p1."  # the version tells keys and layouts apart once they change
+_PRIVATE, _PUBLIC = "c1.", "p1."  # the version, to distinguish keys and layouts after a change
 _LAYOUT = struct.Struct(">B16sqqI")
 _EVERYBODY = b"everybody"
 
 
 class Op(IntEnum):
-    """What a component does. The numbers stand in messages that exist already: never give one anew."""
+    """The action of a component. Existing messages contain the numbers: never reuse one."""
 
-    ANSWER = 1  # public: begin or take up a conversation
+    ANSWER = 1  # public: begin or resume a conversation
     VOTE = 2  # public: vote in a poll
     INFO = 3  # public: read about a project
-    SHOW = 10  # draw the conversation as it stands
+    SHOW = 10  # draw the conversation in its current state
     CHOOSE = 11  # answer with an option, or with the point of a scale
-    TOGGLE = 12  # tick an option, or take the tick away
-    SUBMIT = 13  # answer with what is ticked or ranked
+    TOGGLE = 12  # select an option, or deselect it
+    SUBMIT = 13  # answer with the selected or ranked options
     PICK = 14  # rank an item next
-    UNDO = 15  # take the last ranked item back
-    MENU = 16  # answer with what was chosen in a menu
-    WRITE = 17  # open the window in which a text or number is written
+    UNDO = 15  # remove the last ranked item
+    MENU = 16  # answer with the choice in a menu
+    WRITE = 17  # open the window for a text or number
     WRITTEN = 18  # the window was sent
     GO_ON = 19
     BACK = 20
     SKIP = 21
     AGAIN = 22  # begin another conversation
     CHANGE = 30  # show a poll's question to change the vote
-    RETRACT = 31  # take a vote back
+    RETRACT = 31  # retract a vote
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """What a component refers to.
 
-    `subject` is a conversation, or a project as a number in the same form (`of_project`). `step` is how many
-    steps the conversation had behind it when the component was drawn. `arg` is an option's id or a point.
+    `subject` is a conversation, or a project as a number in the same form (`of_project`). `step` is the
+    number of steps that the conversation had passed when the component was drawn. `arg` is an option's id or
+    a point.
     """
 
     op: Op
@@ -71,7 +72,7 @@ class Reference:
 
 
 def of_project(project_id: int) -> uuid.UUID:
-    """A project's id in the place of a conversation's."""
+    """A project's id in the form of a conversation's id."""
     return uuid.UUID(int=project_id)
 
 
@@ -89,7 +90,9 @@ def seal(reference: Reference, *, platform_id: str | None) -> str:
 
 
 def unseal(custom_id: str, *, platform_id: str) -> Reference | None:
-    """The reference in a custom id that this person sent; None if it is not ours, or somebody else's."""
+    """The reference in a custom id that this person sent; None if it is not ours, or bound to another
+    person.
+    """
     prefix, text = custom_id[: len(_PRIVATE)], custom_id[len(_PRIVATE) :]
     if prefix not in (_PRIVATE, _PUBLIC) or not text.isascii():
         return None
@@ -101,7 +104,7 @@ def unseal(custom_id: str, *, platform_id: str) -> Reference | None:
         reference = Reference(Op(op), uuid.UUID(bytes=subject), block_id, arg, step)
     except (InvalidTag, ValueError, binascii.Error, struct.error):
         return None
-    # Base64 ignores the last bits of some texts: one custom id has one spelling.
+    # Base64 ignores the last bits of some texts: this check accepts only one spelling of each custom id.
     bound = None if prefix == _PUBLIC else platform_id
     return reference if seal(reference, platform_id=bound) == custom_id else None
 

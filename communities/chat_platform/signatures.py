@@ -10,7 +10,8 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
 OLDEST = 300  # seconds that a timestamp may differ from our clock
-# Nothing separates the timestamp from the body, so only digits leave no doubt where the body begins.
+# Only digits, because nothing separates the timestamp from the body, and digits make clear where the body
+# begins.
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 _SIGNATURE = re.compile(r"[0-9a-fA-F]{128}")
 
@@ -18,9 +19,9 @@ _SIGNATURE = re.compile(r"[0-9a-fA-F]{128}")
 def is_genuine(
     *, signature: str, timestamp: str, body: bytes, public_keys: Sequence[str], at: datetime
 ) -> bool:
-    """Whether one of the platform's keys (hex) signed this body, and lately.
+    """Whether one of the platform's keys (hex) has recently signed this body.
 
-    The platform sends wrong signatures on purpose from time to time, and expects them to be refused.
+    The platform sometimes sends wrong signatures on purpose, and expects them to be refused.
     """
     if not _SIGNATURE.fullmatch(signature) or not _TIMESTAMP.fullmatch(timestamp):
         return False

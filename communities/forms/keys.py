@@ -1,4 +1,4 @@
-"""The form of a new API key: what it is for, what it may do, how long it works."""
+"""The form of a new API key: its purpose, its rights, and its lifetime."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from django.utils import dateformat
 from communities.forms.once import TicketForm
 from communities.ground.sent_time import check_day
 from communities.ground.text_field import TextField
+from communities.models import ApiKey
+from communities.services.api_keys.key_listing import SCOPES
 
 LIFETIMES = {"30": "30 days", "90": "90 days", "365": "1 year"}
 ON_DATE, NEVER = "date", "never"
@@ -30,6 +32,14 @@ class NewKeyForm(TicketForm):
     )
     role = forms.ChoiceField(
         choices=ROLES, required=False, widget=forms.RadioSelect, label="What it may do", initial="creator"
+    )
+    scope = forms.ChoiceField(
+        choices=[(scope.value, words) for scope, words in SCOPES.items()],
+        required=False,
+        widget=forms.RadioSelect,
+        label="Which requests it may send",
+        initial=ApiKey.Scope.ALL.value,
+        help_text="A website that only shows results needs no more than reading.",
     )
     lifetime = forms.ChoiceField(widget=forms.RadioSelect, label="It works for", initial="365")
     last_day = forms.DateField(
@@ -56,6 +66,9 @@ class NewKeyForm(TicketForm):
     def _day_after(self, days: int) -> str:
         return dateformat.format((self._at + timedelta(days=days)).astimezone(self._zone), "j F Y")
 
+    def clean_scope(self) -> str:
+        return self.cleaned_data["scope"] or ApiKey.Scope.ALL.value
+
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
         if values.get("lifetime") == ON_DATE and "last_day" not in self.errors:
@@ -68,7 +81,7 @@ class NewKeyForm(TicketForm):
 
     @property
     def expires_at(self) -> datetime | None:
-        """When the key of a valid form ends; None for a key without an end."""
+        """When the key of a valid form expires; None for a key without expiry."""
         lifetime = self.cleaned_data["lifetime"]
         if lifetime == NEVER:
             return None

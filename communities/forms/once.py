@@ -1,4 +1,5 @@
-"""Forms that must not be sent twice: by a double click, after Back, or by reloading a page with a secret.
+"""Forms that must not be processed twice: after a double click, after Back, or after reloading a page with a
+secret.
 
 Browsers store none of our pages: Back fetches the form again, with another ticket. `account/tickets.js` puts
 the ticket of the sent form back into it.
@@ -31,26 +32,26 @@ CHANGED_SINCE = "What you changed in the form since then was not saved."
 
 
 def new_ticket() -> str:
-    """A random name for one sending of a form."""
+    """A random name for one submission of a form."""
     return secrets.token_urlsafe(12)
 
 
 def use(request: HttpRequest, ticket: str) -> bool:
-    """Use up a ticket of the signed-in user. Returns False if it was used before.
+    """Mark a ticket of the signed-in user as used. Returns False if it was used before.
 
-    Call it inside the transaction of what the form does: of two that are sent together the second waits, and
-    if the first is refused its ticket stays unused.
+    Call this inside the transaction of the form's action. If two requests are sent together, the second
+    waits; if the first is refused, its ticket stays unused.
     """
     _, is_new = _claim(request, ticket)
     return is_new
 
 
 def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> HttpResponseRedirect:
-    """Make something once for a ticket, and redirect to its address, which `make` returns.
+    """Create an object once for a ticket, and redirect to its address, which `make` returns.
 
-    The ticket and all that `make` writes are one transaction. A second request with the ticket waits for the
-    first, makes nothing and redirects to the address of what the first made. If `make` raises, the ticket
-    stays unused.
+    The ticket and all rows that `make` writes are one transaction. A second request with the ticket waits for
+    the first, creates nothing and redirects to the address of the first one's object. If `make` raises, the
+    ticket stays unused.
     """
     with transaction.atomic():
         _, is_new = _claim(request, ticket)
@@ -64,7 +65,9 @@ def redirect(request: HttpRequest, ticket: str, make: Callable[[], str]) -> Http
 
 
 def say_sent_before(request: HttpRequest, words: str) -> None:
-    """Say `words` to the sender of a form that was sent before, and whether changes to it were lost."""
+    """Show `words` to the sender of a form that was sent before, and whether their changes to it were
+    lost.
+    """
     claim, _ = _claim(request, request.POST.get("ticket", ""))
     if claim.fingerprint == _fingerprint(request):
         messages.info(request, words)
@@ -73,14 +76,16 @@ def say_sent_before(request: HttpRequest, words: str) -> None:
 
 
 def note(request: HttpRequest, ticket: str, address: str) -> None:
-    """Store the address of what was made with a used ticket, for a page that shows a secret first."""
+    """Store the address of the object that was created with a used ticket, for a page that shows a secret
+    first.
+    """
     claim, _ = _claim(request, ticket)
     claim.headers = {"Location": address}
     claim.save(update_fields=["headers"])
 
 
 def noted(request: HttpRequest, ticket: str, *, default: str) -> str:
-    """The address of what was made with a used ticket."""
+    """The address of the object that was created with a used ticket."""
     claim, _ = _claim(request, ticket)
     return str((claim.headers or {}).get("Location", default))
 
@@ -98,24 +103,27 @@ def _claim(request: HttpRequest, ticket: str) -> tuple[IdempotentRequest, bool]:
 
 
 def _fingerprint(request: HttpRequest) -> str:
-    """A hash of what a form says. Nobody guesses the values from it, as its ticket is stored nowhere."""
+    """A hash of the values of a form.
+
+    Nobody can guess the values from it, because the form's ticket is not stored.
+    """
     sent = sorted((name, values) for name, values in request.POST.lists() if not _is_of_the_page(name))
     return hashlib.sha256(f"{request.POST.get('ticket', '')}: {sent}".encode()).hexdigest()
 
 
 def _is_of_the_page(name: str) -> bool:
-    """Whether a value comes from the page that was loaded, and not from the person who filled in the form."""
+    """Whether a value comes from the loaded page, and not from the person who filled in the form."""
     return name in ("csrfmiddlewaretoken", "ticket") or name.startswith("initial-")
 
 
 class TicketForm(forms.Form):
-    """A form that carries a ticket."""
+    """A form that contains a ticket."""
 
     ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40)
 
 
 class CreationForm(TicketForm):
-    """The form of something new. One that was sent without a ticket counts as sent for the first time."""
+    """The form of a new object. A form without a ticket counts as sent for the first time."""
 
     ticket = forms.CharField(widget=forms.HiddenInput, initial=new_ticket, max_length=40, required=False)
 

@@ -1,4 +1,4 @@
-"""The field of a form that takes the address of a picture."""
+"""The form field for the address of a picture."""
 
 from __future__ import annotations
 

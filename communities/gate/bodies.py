@@ -1,6 +1,6 @@
 """Request bodies: reading them within limits, and parsing them as JSON. `ground.wire` writes JSON.
 
-Values that PostgreSQL or other JSON readers cannot store are refused by the name of their field: null
+Refuses values that PostgreSQL or other JSON readers cannot store, by the name of their field. These are null
 characters, unpaired surrogates, NaN, infinities, and integers beyond 64 bits. So is deep nesting.
 """
 
@@ -34,8 +34,8 @@ MAX_BODY = 1_048_576  # bytes
 MAX_FORM = 262_144  # bytes
 MAX_LINES_BODY = 8_388_608  # bytes: responses that are imported
 _PATHS_OF_LARGE_BODIES = ("/v1/", "/admin/")
-# Commas and opening brackets of a body, also those in texts: it has at most one value more. In
-# memory, an object takes up to a hundred times its bytes in a body.
+# An upper bound for the values of a body: the number of its commas and opening brackets, also those in texts,
+# plus one. In memory, an object takes up to a hundred times its bytes in a body.
 MAX_VALUES = 100_000
 MAX_VALUES_OF_LINES = 500_000  # of MAX_LINES_BODY: 100,000 answers, each with a list of options
 MAX_DEPTH = 200  # of nested objects and lists: conditions may be nested 50 deep, with two levels each
@@ -48,28 +48,29 @@ NOT_LINES = "Content-Type must be application/json or application/x-ndjson in UT
 _IN_UTF_8 = r'\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?'
 _MEDIA_TYPES = re.compile(f"application/json{_IN_UTF_8}", re.IGNORECASE)
 _LINES_MEDIA_TYPES = re.compile(f"{LINES_MEDIA_TYPE}{_IN_UTF_8}", re.IGNORECASE)
-# What orjson accepts and we may not: null characters, and integers that it would round to a float.
+# Values that orjson accepts and this module must not: null characters, and integers that orjson would round
+# to a float.
 _SUSPICIOUS = re.compile(rb"\\u0000|[0-9]{19}")
-_FRACTION = re.compile(rb"[0-9][.eE]")  # where a number with a point or an exponent may be
+_FRACTION = re.compile(rb"[0-9][.eE]")  # matches where a number with a point or an exponent may be
 _LINES = re.compile(rb"[^\s][^\n]*")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many tools of Windows begin a file so
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # many Windows tools begin a file with this
 _PLACE_IN_DATA = re.compile(r"data\[(\d+)\]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class TooLarge(Refusal):
-    """The body is larger than `MAX_BODY`."""
+    """The body is larger than `MAX_BODY` (rule 11.12)."""
 
 
 class NotJson(Refusal):
-    """The body has another media type, or is compressed."""
+    """The body has another media type, or is compressed (rule 11.12)."""
 
 
 def limit(path: str, *, size: int) -> int:
-    """The largest body in bytes that is read at this address: for the interface and the admin, or a page.
+    """The largest allowed body in bytes at this address: for the interface and the admin, or a page.
 
-    A view whose body may be lines takes more. It is looked up only if the body is larger than others may be:
-    `size` is its length, or MAX_LINES_BODY for a body in chunks.
+    A view whose body may be lines allows more. That view is looked up only if the body is larger than other
+    bodies may be. `size` is its length, or MAX_LINES_BODY for a body in chunks.
     """
     if not path.startswith(_PATHS_OF_LARGE_BODIES):
         return MAX_FORM
@@ -87,10 +88,10 @@ def _may_have_lines(path: str) -> bool:
 
 
 def admit(request: HttpRequest) -> None:
-    """Refuse files and what is over the limit, without reading it, and read a body that comes in chunks.
+    """Refuse files and too large bodies without reading them, and read a body that is sent in chunks.
 
-    Django would take a body without Content-Length for an empty one. Raises TooLarge, NotJson (for files, at
-    any address) or InvalidRequest.
+    Django would treat a body without Content-Length as empty. Raises TooLarge, NotJson (for files, at any
+    address) or InvalidRequest.
     """
     meta = request.META
     is_chunked = "chunked" in meta.get("HTTP_TRANSFER_ENCODING", "").lower()
@@ -153,10 +154,10 @@ def _require_uncompressed(content_encoding: str) -> None:
 
 
 def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -> dict[str, Any]:
-    """Return the JSON object in a body; an empty object if there is no body.
+    """Return the JSON object in a body; an empty object if there is no body (rule 11.32).
 
     If it `is_exact`, numbers with a point or an exponent are Decimals with every digit that was sent. Refuses
-    a body that may have more than `max_values`, before any is built.
+    a body that may have more than `max_values`, before any value is built.
     """
     if not raw:
         return {}
@@ -177,7 +178,7 @@ def parse(raw: bytes, *, is_exact: bool = False, max_values: int = MAX_VALUES) -
     if brackets > MAX_DEPTH:
         _require_shallow(value)
     if is_exact and _FRACTION.search(raw):
-        del value  # so that two of them never take memory
+        del value  # so that the two values never exist in memory at the same time
         value = json.loads(raw, parse_float=_exact)
     if type(value) is not dict:
         raise InvalidRequest("The body must be a JSON object.")
@@ -193,7 +194,10 @@ def _exact(number: str) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One of many objects in a body, from line 1 on. `path` leads to it; `violations` say why it is none."""
+    """One of many objects in a body, from line 1 on.
+
+    `path` is its path in the body; `violations` are the reasons why it is not an object.
+    """
 
     line: int
     path: str
@@ -202,7 +206,7 @@ class Element:
 
 
 class TooManyElements(Exception):
-    """A body has more elements than the caller takes. None of them was looked at."""
+    """A body has more elements than the caller accepts. No element was checked."""
 
 
 def parse_lines(raw: bytes, *, most: int) -> Iterator[Element]:
@@ -236,7 +240,7 @@ def _element(raw: bytes, line: int) -> Element:
 def parse_elements(raw: bytes, *, most: int) -> Iterator[Element]:
     """Return the objects in `data` of a JSON object, one after the other. The n-th has the line n.
 
-    Raises InvalidRequest at once for a body that has no such list, and TooManyElements.
+    Raises InvalidRequest at once for a body without such a list, and TooManyElements.
     """
     try:
         body = parse(raw.removeprefix(_BYTE_ORDER_MARK), is_exact=True, max_values=MAX_VALUES_OF_LINES)
@@ -262,7 +266,9 @@ def _element_of_list(value: object, index: int) -> Element:
 
 
 def _require_shallow(value: object) -> None:
-    """Visits one branch after the other, so that memory grows with the depth alone."""
+    """Refuse too deep nesting; one branch is visited after the other, so that memory grows only with the
+    depth.
+    """
     branch: list[Iterator[object]] = [iter((value,))]
     while branch:
         for part in branch[-1]:

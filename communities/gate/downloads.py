@@ -23,7 +23,7 @@ _IN_PLAIN_NAMES = frozenset("()-._ ")
 
 
 class DownloadAborted(Exception):
-    """Closes the connection in the middle of a file, so that nobody takes it for a complete one."""
+    """Closes the connection in the middle of a file, so that no client takes the file for complete."""
 
 
 def download(
@@ -31,7 +31,7 @@ def download(
 ) -> StreamingHttpResponse:
     """Return a response that streams a file to be saved under this name; for HEAD, only its headers.
 
-    The first chunk is produced immediately, so an error before that can still be sent in place of the file.
+    The first chunk is produced immediately, so that an error before it can still be sent instead of the file.
     Raises Unavailable if LARGE_JOBS are running, or one of this owner (`slots.of_community`, `of_user`).
     """
     body = iter(()) if request.method == "HEAD" else _StartedDownload(owner, chunks)
@@ -50,7 +50,7 @@ def attachment(file_name: str) -> str:
 
 
 class _StartedDownload(Iterator[bytes]):
-    """The chunks of a file, the first one already produced.
+    """The chunks of a file, of which the first is already produced.
 
     Django closes it with the response, even if the client has disconnected.
     """
@@ -69,7 +69,7 @@ class _StartedDownload(Iterator[bytes]):
             raise
         except Exception as fault:
             log_fault(log, "request.failed", fault)
-            # Without the cause, whose message may repeat an answer.
+            # Raised without its cause, whose message may repeat an answer.
             raise DownloadAborted("The download was aborted; the log says where.") from None
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class _StartedDownload(Iterator[bytes]):
 
 
 def _in_a_slot(owner: str, chunks: Chunks) -> Chunks:
-    """Yield the chunks while the owner holds one of the slots.
+    """Yield the chunks while the owner has one of the slots.
 
     The slot is released once, whether the chunks are exhausted, fail, are closed, or are garbage collected.
     """

@@ -84,13 +84,15 @@ class RateLimited(Refusal):
 
 
 def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500."""
+    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500 (rule
+    11.13).
+    """
     refusal = _as_refusal(error)
     if refusal is None or isinstance(error, IntegrityError):
         # An integrity error is expected only in a race with a deletion; if it recurs, it is a bug.
         log_fault(log, "request.failed", error)
     if refusal is None:
-        # Django's test client re-raises what this signal reports.
+        # Django's test client re-raises the errors that this signal reports.
         got_request_exception.send(sender=None, request=request)
         return status_response(500)
     if isinstance(refusal, Unavailable):
@@ -99,7 +101,7 @@ def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
 
 
 def status_response(status: int) -> HttpResponse:
-    """Return the response for an error if only its status is known."""
+    """Return the response for an error of which only the status is known."""
     code, message = MESSAGES.get(status) or MESSAGES[400 if status < 500 else 500]
     retry_after = RETRY_AFTER_OUTAGE if status == 503 else None
     return _response({"error": code, "message": message}, status, retry_after)
@@ -140,13 +142,14 @@ def _response(body: Mapping[str, object], status: int, retry_after: int | None) 
 
 
 def _as_refusal(error: Exception) -> Refusal | None:
-    """Return the refusal that an expected error stands for; None for a bug."""
+    """Return the refusal for an expected error; None for a bug."""
     match error:
         case Refusal():
             return error
         case ActorGone():
             return InvalidApiKey("This API key is not valid.")
-        case Http404() | ObjectDoesNotExist():  # the latter if another request has just deleted the object
+        # ObjectDoesNotExist if another request has just deleted the object
+        case Http404() | ObjectDoesNotExist():
             return NotFound("There is no such object.")
         case PermissionDenied():
             return Forbidden(MESSAGES[403][1])

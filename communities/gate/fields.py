@@ -1,6 +1,6 @@
 """Serializer fields that accept exactly one JSON type: no number for a text, no text for a number.
 
-Their error messages are sentences without a subject; `validation` puts the field's name before them.
+Their error messages are sentences without a subject; `validation` adds the field's name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_TIME = 40  # characters
 
 
 class StrictStringField(serializers.CharField):
-    """A string that is no text of people, such as an address: only white space at its ends is cut off.
+    """A string that is not written by people, such as an address: only white space at its ends is removed.
 
     In a nullable field an empty string means null.
     """
@@ -44,7 +44,9 @@ class StrictStringField(serializers.CharField):
 
 
 class StrictTextField(StrictStringField):
-    """A text as `sent_text` returns it, which is also the text that is measured (rules 1.6 and 1.7)."""
+    """A text as `sent_text` returns it; the returned text is also the one whose length is checked (rules 1.6
+    and 1.7).
+    """
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(sent_text(data) if isinstance(data, str) else data)
@@ -94,7 +96,7 @@ class FlagField(serializers.BooleanField):
 class StrictListField(serializers.ListField):
     """A list whose length is checked before its elements (rule 11.9).
 
-    It stops at an element as soon as enough elements are wrong for a refusal.
+    Validation stops as soon as enough elements are wrong for a refusal.
     """
 
     def __init__(self, *, max_length: int, **kwargs: Any) -> None:
@@ -105,7 +107,7 @@ class StrictListField(serializers.ListField):
             self.fail("not_a_list", input_type=type(data).__name__)
         if not (data or self.allow_empty):
             self.fail("empty")
-        self.run_validators(data)  # of the length: DRF would run them after the elements
+        self.run_validators(data)  # the validator of the length: DRF would run it after the elements
         return self.run_child_validation(data)
 
     def run_child_validation(self, data: list[Any]) -> list[Any]:
@@ -123,9 +125,10 @@ class StrictListField(serializers.ListField):
 
 
 class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
-    """The query parameters `<field's name>.<name>`, by their names. Only queries can have such a field.
+    """The query parameters `<field's name>.<name>`, by their names (rule 11.28). Only queries can have such a
+    field.
 
-    Their number is checked before the first of them is looked at. `problem` says what is wrong with one.
+    Their number is checked before any of them is read. `problem` returns the fault of one parameter.
     """
 
     max_parameters: ClassVar[int]
@@ -157,7 +160,7 @@ class PrefixedParameters(serializers.Field[dict[str, Any], Any, Any, Any]):
 
 @extend_schema_field({"type": "string", "format": "date-time"})
 class UtcDateTimeField(serializers.Field[datetime, object, str, Any]):
-    """A time with its offset in ISO 8601, as UTC. Fractions of a second are dropped.
+    """A time with its offset in ISO 8601, as UTC (rule 1.4). Fractions of a second are dropped.
 
     Its year in UTC is between 1970 and 9999. `t` and `z` may be in lower case.
     """

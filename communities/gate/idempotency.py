@@ -1,11 +1,12 @@
-"""Idempotent writes: each is done once for an Idempotency-Key (rules 11.21 to 11.24).
+"""Idempotent writes: each Idempotency-Key is carried out once (rules 11.21 to 11.24).
 
 The claim on the key, the work and the stored response commit in one transaction. A process that is killed
-leaves all of them or none, and the claim is free again once PostgreSQL notices. A second request under the
-same key waits at the claim's unique index. A refusal rolls the claim back, because nothing was changed.
+leaves all of them or none, and the claim is free again when PostgreSQL notices the lost connection. A second
+request with the same key waits at the claim's unique index. A refusal rolls the claim back, because nothing
+was changed.
 
-An API key has a budget of bytes for stored responses. Beyond it, the claim is kept without the response: a
-retry is refused, and still does nothing twice.
+An API key has a budget of bytes for stored responses. Beyond the budget, the claim is stored without the
+response: a retry is refused, and still does nothing twice.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from communities.ground.tiers import TIERS
 
 HEADER = "Idempotency-Key"
 RETENTION = timedelta(hours=24)
-SECONDS_TO_WAIT = 10.0  # for a running request under the same key
+SECONDS_TO_WAIT = 10.0  # for a running request with the same key
 RETRY_AFTER = 5  # seconds, if it takes longer
 STORED_HEADER = "Idempotency-Stored"  # `false` on a response that a retry cannot get again
 STORED_HEADERS = ("ETag", "X-Ignored-Fields")
@@ -73,10 +74,10 @@ def once(
 ) -> Action | Callable[[Action], Action]:
     """Mark a write action: requests with the same Idempotency-Key run it once and all get its answer.
 
-    `prepare` is for work that must not happen inside a transaction, such as waiting for a model. It is called
+    `prepare` does work that must not happen inside a transaction, such as waiting for a model. It is called
     with the view and the request's claim before the claim is taken, and the handler gets its result as the
-    argument `prepared`. It runs for replays and for a second request under the same claim too, so it checks
-    `is_settled` before it does anything costly, and joins work that has begun under the claim.
+    argument `prepared`. It runs also for replays and for a second request with the same claim. So it checks
+    `is_settled` before it does anything costly, and joins work that has begun with the claim.
     """
     if handler is not None:
         return _once(handler, None)
@@ -106,7 +107,7 @@ def _claim_of(view: View, request: Request) -> Claim | None:
 
 
 def is_settled(claim: Claim | None, *, at: datetime) -> bool:
-    """Whether the response to a request under this claim is stored and has not expired."""
+    """Whether the response to a request with this claim is stored and has not expired."""
     if claim is None:
         return False
     with prepared() as cursor:
@@ -139,7 +140,7 @@ def _act(claim: Claim | None, view: View, handler: Callable[[], Response]) -> Re
 
 
 def _hash(*parts: bytes) -> str:
-    """A keyed hash, so that an anonymous answer cannot be guessed from it (rule 11.26)."""
+    """A keyed hash, so that nobody can guess an anonymous answer from it (rule 11.26)."""
     return hmac.new(_secret(), b"\0".join(parts), hashlib.sha256).hexdigest()
 
 
@@ -153,7 +154,7 @@ def _fingerprint(request: HttpRequest | Request, body: bytes) -> str:
 
 
 def _claim(claim: Claim, at: datetime) -> HttpResponse | None:
-    """Take the claim, or return the response stored under it. Refuses a claim of another request.
+    """Take the claim, or return the response stored with it. Refuses a claim of another request.
 
     One statement written by hand; through the ORM it would be two and take about 0.4 ms more. A row that has
     expired counts as absent.
@@ -213,7 +214,10 @@ def _replay(row: tuple[Any, ...] | None, claim: Claim) -> HttpResponse:
 
 
 def _store(claim: str, response: HttpResponse, *, is_kept: bool) -> None:
-    """Store the response; without its body if it is not kept, so that a retry still does nothing twice."""
+    """Store the response.
+
+    Without `is_kept` its body is left out, so that a retry still does nothing twice.
+    """
     body = _encrypt(response.content, claim) if is_kept else None
     headers = {name: response[name] for name in STORED_HEADERS if response.has_header(name)}
     with prepared() as cursor:

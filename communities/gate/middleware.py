@@ -1,6 +1,6 @@
 """The outermost layer: request ids, the request log, and JSON for every error under /v1.
 
-Also the way around the layers of sessions for requests that have none.
+It also lets requests without a session skip the layers for sessions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RequestMiddleware:
         request_id = callers_id if _ID.fullmatch(callers_id) else uuid.uuid4().hex
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        timezone.deactivate()  # a view of an earlier request may have left the zone of its community here
+        timezone.deactivate()  # a view of an earlier request may have activated the zone of its community
         if must_be_secure(request):
             response = envelope.error_response(Forbidden(NOT_SECURE), request)
         else:
@@ -48,7 +48,7 @@ class RequestMiddleware:
             response = _as_api_response(request, response)
         response["X-Request-Id"] = request_id
         if request.method == "HEAD" and not response.streaming:
-            response.content = b""  # Content-Length is set already, to the length that GET would send
+            response.content = b""  # Content-Length is already set to the length that GET would send
         log.info(
             "request.done",
             method=request.method,
@@ -59,12 +59,14 @@ class RequestMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer an error in a view under /v1 that is no CommunityViewSet; those answer their own errors."""
+        """Answer an error in a view under /v1 that is no CommunityViewSet; a CommunityViewSet answers its own
+        errors.
+        """
         return envelope.error_response(error, request) if is_api_request(request) else None
 
 
 class InnermostMiddleware:
-    """Knows the way to the views, for `SessionlessMiddleware`. Django builds the layers from the inside."""
+    """Stores the way to the views, for `SessionlessMiddleware`. Django builds the layers from the inside."""
 
     built: Callable[[HttpRequest], HttpResponse] | None = None
 
@@ -76,10 +78,10 @@ class InnermostMiddleware:
 
 
 class SessionlessMiddleware:
-    """Takes requests without a session past the layers of sessions, users, messages and the account area.
+    """Lets requests without a session skip the layers for sessions, users, messages and the account area.
 
-    These are requests of the interface, and those of browsers that are not signed in to pages on which people
-    answer. The layers took 5 % of the CPU time of an answer.
+    These are requests of the interface, and requests for respondents' pages by browsers that are not signed
+    in. The layers took 5 % of the CPU time of an answer.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -100,15 +102,17 @@ def is_api_request(request: HttpRequest) -> bool:
 
 
 def must_be_secure(request: HttpRequest) -> bool:
-    """Whether a request of the interface came over http to a site with https.
+    """Whether a request of the interface used http on a site with https.
 
-    Such a request is refused: a redirect would work, so nobody would notice that a key is sent in clear.
+    Such a request is refused: a redirect would work, so nobody would notice that a key was sent unencrypted.
     """
     return settings.SECURE_SSL_REDIRECT and is_api_request(request) and not request.is_secure()
 
 
 def _as_api_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Give the responses of other layers, such as Django's error pages, the interface's form and headers."""
+    """Convert the responses of other layers, such as Django's error pages, to the interface's form and
+    headers.
+    """
     is_json = response.get("Content-Type", "").startswith(MEDIA_TYPE)
     if response.status_code >= 400 and not is_json:
         allowed = response.get("Allow")

@@ -20,7 +20,7 @@ Rows = QuerySet[Any, Any] | Sequence[Any] | Callable[[int, int], Sequence[Any]]
 
 
 class PerPageIn(serializers.Serializer[Any]):
-    """How much a page holds. A list that is read on from a place adds that place in a subclass."""
+    """The length of a page. A list that continues after an object adds that parameter in a subclass."""
 
     per_page = serializers.IntegerField(
         min_value=1, max_value=MAX_PER_PAGE, default=DEFAULT_PER_PAGE, help_text="1 to 100."
@@ -39,7 +39,7 @@ class PageOrAfterIn(PageIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, or generated clients would send it beside `after`
+        required=False,  # without a default, because generated clients would send it beside `after`
         help_text="From 1, which is meant without it. Not with `after`.",
     )
 
@@ -55,7 +55,7 @@ class PageOrAfterIn(PageIn):
 class KeysetIn(PageOrAfterIn):
     """Query parameters of a list of objects that may change while it is read (rule 1.16).
 
-    Subclasses add `sort`, without a default, and name the order that is meant without it.
+    Subclasses add `sort`, without a default, and document the default order.
     """
 
     sort_with_after: ClassVar[str]
@@ -93,7 +93,7 @@ def page_after(
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The rows of a page that starts after an object, and the `pagination` object without a page number.
 
-    `rows` has one row more than the page if there is more.
+    `rows` contains one row more than the page if more rows follow.
     """
     per_page = query["per_page"]
     return rows[:per_page], {"per_page": per_page, "total": total, "has_more": len(rows) > per_page}

@@ -1,4 +1,4 @@
-"""Ids in paths. A path with anything else in place of an id matches no address and is not found."""
+"""Ids in paths. A path with any other text instead of an id matches no address and is not found."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The bytes of responses that are kept for the Idempotency-Keys of an API key (`Tier.idempotency_bytes`).
+"""The bytes of stored responses for the Idempotency-Keys of an API key (`Tier.idempotency_bytes`).
 
 Redis counts the bytes of the last 24 hours, by the hour, for all processes. A process reports many small
-responses at once, so that it costs a request next to nothing, and a budget may be exceeded by what it has not
-reported yet. While Redis is down, all responses are kept.
+responses at once, so that a request costs almost nothing; a budget may be exceeded by the unreported bytes.
+While Redis is down, all responses are stored.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from redis.exceptions import RedisError
 from communities.gate import throttling
 from communities.ground import redis_connection
 
-ROW_BYTES = 300  # of a stored response beside its body
-BYTES_AT_ONCE = 65_536  # a process keeps so many before it reports them
-SECONDS_UNTIL_ASKED_AGAIN = 60.0  # once a budget is used up
+ROW_BYTES = 300  # of a stored response in addition to its body
+BYTES_AT_ONCE = 65_536  # a process stores this many before it reports them
+SECONDS_UNTIL_ASKED_AGAIN = 60.0  # after a budget is used up
 MAX_KEYS = 10_000
 
-# A hash of bytes by hour. An hour that is 24 hours old counts no more.
+# A hash of bytes by hour. An hour that is 24 hours old is no longer counted.
 COUNT_BYTES = """
 local hour = math.floor(redis.call('TIME')[1] / 3600)
 local total = tonumber(ARGV[1])
@@ -42,7 +42,7 @@ return total < tonumber(ARGV[2]) and 1 or 0
 
 
 class ResponseBudget:
-    """The budgets of all API keys, as this process knows them."""
+    """The budgets of all API keys, as this process knows them (rule 11.25)."""
 
     def __init__(self) -> None:
         self._uncounted: LRUCache[int, int] = LRUCache(MAX_KEYS)
@@ -50,9 +50,10 @@ class ResponseBudget:
         self._lock = threading.Lock()
 
     def settle(self, api_key_id: int, *, budget: int) -> None:
-        """Have Redis count what this process has kept, if that is much, and learn what is left of the budget.
+        """Report to Redis the bytes that this process has stored, if they are many, and read what remains of
+        the budget.
 
-        Called before a write, outside of its transaction, because it may wait for Redis.
+        Call this before a write, outside of its transaction, because it may wait for Redis.
         """
         with self._lock:
             uncounted = self._uncounted.get(api_key_id, 0)
@@ -72,7 +73,7 @@ class ResponseBudget:
                 self._used_up_until[api_key_id] = time.monotonic() + SECONDS_UNTIL_ASKED_AGAIN
 
     def take(self, api_key_id: int, size: int) -> bool:
-        """Whether a response of `size` bytes may be kept. Asks nobody: see `settle`."""
+        """Whether a response of `size` bytes may be stored. Sends no request: see `settle`."""
         with self._lock:
             if api_key_id in self._used_up_until:
                 return False

@@ -63,12 +63,12 @@ class AutoSchema(SpectacularSchema):
 
 
 class _Envelope:
-    """Describes to drf-spectacular how lists are wrapped."""
+    """Describes the wrapping of lists to drf-spectacular."""
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         pagination = {
             "$ref": "#/components/schemas/Pagination",
-            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular takes it into the examples of lists
+            "example": words.PAGINATION_EXAMPLE,  # drf-spectacular uses it in the examples of lists
         }
         return {
             "type": "object",

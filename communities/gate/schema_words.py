@@ -72,9 +72,11 @@ INTRODUCTION = f"""\
 Conversational surveys and polls: write a script of blocks, open it, let people answer, read what they said.
 
 **Keys.** Every request carries an API key in the header `X-API-Key`. A key belongs to one community. Its role
-is the current role in that community of the user who created it: `admin`, `creator` or `member`. Objects of
-other communities look exactly like objects that do not exist. A site with an https address answers requests
-over plain http with `403 forbidden` and does not redirect them: replace a key that was sent in clear.
+is the current role in that community of the user who created it: `admin`, `creator` or `member`. Its scope
+may allow less: `read` only GET requests, `conversations` only leading conversations and reading projects and
+scripts; any other request is `403`. Objects of other communities look exactly like objects that do not exist.
+A site with an https address answers requests over plain http with `403 forbidden` and does not redirect them:
+replace a key that was sent in clear.
 
 **Limits.** The community's tier limits the requests of each key in any 60 seconds: {_LIMITS}. Every response
 has the headers `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset`. A request over the limit
@@ -152,7 +154,7 @@ def _error(code: str, message: str) -> Example:
     return {"error": code, "message": message}
 
 
-# For each status, its meaning and an example for each error code.
+# The meaning of each status, and an example for each error code.
 REFUSALS: dict[str, tuple[str, list[Example]]] = {
     "400": (
         "A value breaks a rule, or the request could not be read; `violations` names each wrong field.",

@@ -1,10 +1,11 @@
-"""Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of its server.
+"""Rate limits over a sliding minute or hour, in Redis: one atomic round trip, by the clock of the Redis
+server.
 
 For API keys the same round trip reads the version of the community's keys (`ground.key_versions`).
 
 The hits of a key are a list of times in microseconds, oldest first, without refused requests. If Redis is
-down, requests are let through (rule 11.20), and Redis is not tried again for some seconds, so that
-requests do not wait for it.
+down, requests are let through (rule 11.20). Redis is then not tried again for some seconds, so that requests
+do not wait for it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MINUTE, HOUR = 60, 3600  # seconds
 LIMIT_HEADER = "X-RateLimit-Limit"
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
 
-MAX_COUNTED_HERE = 10_000  # names; the least recently used goes first
+MAX_COUNTED_HERE = 10_000  # names; the least recently used is removed first
 LONGEST_ADDRESS = 100  # characters, with port, zone and spaces
 _ADDRESS = re.compile(
     r'"?(?:\[(?P<bracketed>[0-9a-f:.]+)(?:%[^\]]*)?\](?::[0-9]*)?'
@@ -43,7 +44,7 @@ _ADDRESS = re.compile(
 )
 
 # Numbers are returned as integers, because Lua would round them to 14 digits as text. The hit that must
-# expire before another is accepted is the oldest, or a later one if the limit has been lowered since.
+# expire before another request is accepted is the oldest, or a later one if the limit has been lowered since.
 TAKE = f"""
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -72,7 +73,7 @@ local blocking = tonumber(redis.call('LINDEX', KEYS[1], count - limit))
 return {{0, 0, tonumber(oldest) + window, blocking + window - now, version}}
 """
 
-# How many hits each window holds now. Nothing is counted and nothing removed.
+# The number of hits in each window now. Nothing is counted or removed.
 USED = """
 local clock = redis.call('TIME')
 local start = clock[1] * 1000000 + clock[2] - tonumber(ARGV[1])
@@ -96,7 +97,7 @@ log = structlog.get_logger("colloquy.throttling")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left of a limit: `resets_at` in Unix seconds, `retry_after` in seconds (0 if accepted).
+    """The rest of a limit: `resets_at` in Unix seconds, `retry_after` in seconds (0 if accepted).
 
     `key_version` is the version of the community's keys; None without Redis, and for other limits.
     """
@@ -120,7 +121,9 @@ class Allowance:
 
 
 class Outage:
-    """An outage of Redis: when to try again, and how many requests were let through without a limit."""
+    """An outage of Redis: the time of the next attempt, and the number of requests that were let through
+    without a limit.
+    """
 
     def __init__(self) -> None:
         self.calls_let_through = 0
@@ -128,7 +131,7 @@ class Outage:
         self._lock = threading.Lock()
 
     def lasts(self) -> bool:
-        """Whether to skip Redis. Every few seconds one caller gets False and tries it again."""
+        """Whether to skip Redis. Every few seconds one caller gets False and tries Redis again."""
         if not self._next_attempt_at:
             return False
         with self._lock:
@@ -159,7 +162,7 @@ outage = Outage()
 
 
 class CountsHere:
-    """Sliding windows of this process alone, for what must stay limited while Redis is down."""
+    """Sliding windows of this process alone, for limits that must apply while Redis is down."""
 
     def __init__(self) -> None:
         self._hits: LRUCache[str, deque[float]] = LRUCache(MAX_COUNTED_HERE)
@@ -198,14 +201,17 @@ def take(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
 
 
 def take_surely(name: str, limit: int, *, seconds: int) -> Allowance:
-    """As `take`, but while Redis is down each process counts for itself, instead of letting all through."""
+    """Like `take`, but while Redis is down each process counts for itself, instead of letting all requests
+    through.
+    """
     return _take(limit, seconds, name) or counts_here.take(name, limit, seconds=seconds)
 
 
 def take_seldom(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
-    """As `take_surely`, but without a round trip as long as this process alone has counted few.
+    """Like `take_surely`, but without a round trip as long as this process alone has counted few.
 
-    So a limit that hardly anybody reaches costs next to nothing. Each process lets a tenth more through.
+    So a limit that almost nobody reaches costs almost nothing. Each process lets a tenth more requests
+    through.
     """
     here = counts_here.take(name, limit, seconds=seconds)
     if here.is_used_up or here.remaining >= limit - limit // 10:
@@ -214,7 +220,7 @@ def take_seldom(name: str, limit: int, *, seconds: int = MINUTE) -> Allowance:
 
 
 def give_back(name: str, hits: int = 1) -> None:
-    """Take back requests that were counted under a name a moment ago. Those of others stay."""
+    """Take back requests that were counted under a name just before. Requests of other callers remain."""
     counts_here.give_back(name, hits)
     if outage.lasts():
         return
@@ -227,7 +233,7 @@ def give_back(name: str, hits: int = 1) -> None:
 
 
 def forget(name: str) -> None:
-    """Forget the requests that were counted under a name."""
+    """Delete the counts under a name."""
     counts_here.forget(name)
     if outage.lasts():
         return
@@ -238,7 +244,7 @@ def forget(name: str) -> None:
 
 
 def used_by_keys(api_key_ids: Sequence[int]) -> dict[int, int] | None:
-    """How many requests of each of these keys were counted in the last minute; None if Redis is down."""
+    """The number of requests of each of these keys in the last minute; None if Redis is down."""
     if not api_key_ids:
         return {}
     if outage.lasts():
@@ -258,7 +264,7 @@ def _name_of_key(api_key_id: int) -> str:
 
 
 def take_for_key(api_key_id: int, limit: int, *, community_id: int) -> Allowance:
-    """Count one request of a key. The allowance has the version of the community's keys."""
+    """Count one request of a key (rule 11.16). The allowance contains the version of the community's keys."""
     names = _name_of_key(api_key_id), key_versions.name_of(community_id)
     return _take(limit, MINUTE, *names) or outage.let_through(limit)
 
@@ -283,21 +289,21 @@ def _take(limit: int, seconds: int, *names: str) -> Allowance | None:
 
 
 def hashed(text: str) -> str:
-    """A keyed hash, as which addresses and names of accounts are stored."""
+    """The keyed hash under which addresses and names of accounts are stored."""
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()[:24]
 
 
 def take_for_address(request: HttpRequest) -> Allowance:
-    """Count a request without a valid key by the address that it comes from."""
+    """Count a request without a valid key under its client's address (rule 11.19)."""
     return take(f"colloquy:rate:address:{address_of(request)}", REQUESTS_PER_MINUTE_WITHOUT_KEY)
 
 
 def address_of(request: HttpRequest) -> str:
     """Return the client's address, as seen by the outermost of our own proxies.
 
-    Each proxy appends its client's address to X-Forwarded-For, some with a port; the client may have made up
+    Each proxy appends its client's address to X-Forwarded-For, some with a port; the client may have forged
     the entries before those. For IPv6 it is the network, because one household has a whole /64. An entry that
-    is no address counts as the proxy's own, so that nobody gets limits of their own by inventing entries.
+    is no address counts as the proxy's own, so that forged entries give nobody a separate limit.
     """
     remote = str(request.META.get("REMOTE_ADDR") or "unknown")
     proxies: int = settings.TRUSTED_PROXIES
@@ -310,7 +316,7 @@ def address_of(request: HttpRequest) -> str:
 
 
 def _network(text: str) -> str | None:
-    """Return an IPv4 address, or the /64 of an IPv6 address, without port and zone; None if it is neither."""
+    """Return an IPv4 address, or the /64 of an IPv6 address, without port and zone; None for other texts."""
     match = _ADDRESS.fullmatch(text[:LONGEST_ADDRESS].strip())
     try:
         address = ipaddress.ip_address(

@@ -25,7 +25,7 @@ VIOLATION_CODES = (
 
 Field = serializers.Field[Any, Any, Any, Any]
 
-# DRF's code → our code, and the words after the field's name. The field's limits fill the braces.
+# DRF's code → our code, and the words after the field's name. The field's limits replace the braces.
 _SENTENCES = {
     "required": ("required", "is required."),
     "null": ("null", "must not be null."),
@@ -64,8 +64,8 @@ def bound_serializer(
 ) -> serializers.Serializer[Any]:
     """Return a serializer of this class that validates the data.
 
-    DRF copies every field for every serializer, which takes 0.1 ms and more. Fields do not change while they
-    validate, so all serializers of a class share them here.
+    DRF copies every field for every serializer, which takes 0.1 ms and more. Fields do not change during
+    validation, so all serializers of a class share them here.
     """
     serializer = copy.copy(_prototype(shape, partial))
     serializer.initial_data = data
@@ -73,14 +73,14 @@ def bound_serializer(
 
 
 def serializer_violations(serializer: serializers.Serializer[Any]) -> list[ViolationJson]:
-    """Return the violations found by a serializer whose data is not valid, as many as a refusal needs."""
+    """Return the violations found by a serializer whose data is invalid, as many as a refusal needs."""
     return list(islice(_walk(serializer.errors, serializer, ""), ENOUGH_VIOLATIONS))
 
 
 def field_violation(path: str, code: str, words: str) -> ViolationJson:
-    """Return a violation whose message is the field's name and then `words`.
+    """Return a violation whose message is the field's name and then `words` (rule 11.7).
 
-    Words that begin with a capital letter are a whole sentence, and stay as they are.
+    Words that begin with a capital letter are a whole sentence, and stay unchanged.
     """
     if not words[:1].islower():
         return violation(path, code, words)
@@ -117,7 +117,7 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
     code = str(detail.code)
     is_many = isinstance(field, serializers.ListField | serializers.ListSerializer | serializers.DictField)
     known = (is_many and _SENTENCES_OF_LISTS.get(code)) or _SENTENCES.get(code)
-    is_own_sentence = detail.startswith("`")  # DRF's own name no field
+    is_own_sentence = detail.startswith("`")  # DRF's own messages name no field
     if known and not is_own_sentence:
         names = ("max_length", "min_length", "max_value", "min_value")
         bounds = {name: getattr(field, name, "") for name in names}
@@ -131,12 +131,12 @@ def _as_ours(field: Any, detail: ErrorDetail) -> tuple[str, str]:
 
 
 def ignored_paths(serializer: Any, sent: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of sent fields that the serializer does not know, at any depth.
+    """Yield the paths of sent fields that the serializer does not know, at any depth (rule 11.2).
 
     A serializer class may set `accepted_and_ignored`: names of read-only fields that it does not declare.
     """
     if isinstance(serializer, serializers.ListSerializer | serializers.ListField):
-        # What is too long is refused for its length.
+        # A list that is too long is refused for its length.
         most = getattr(serializer, "max_length", None)
         for index, part in enumerate(sent[:most] if isinstance(sent, list) else ()):
             if isinstance(part, dict | list):

@@ -55,17 +55,19 @@ class NoParameters(serializers.Serializer[Any]):
 class CommunityViewSet(viewsets.ViewSet):
     """Base class of the interface's views.
 
-    An action gets the request and the values in the path, reads its input with `read` and `query`, calls one
-    service and returns a DRF `Response` with plain data. `noun` names what the viewset is about, as in
-    `project.list`, and `least_role` gives the role that each action needs. `with_query` lists the writes that
-    take query parameters, `with_lines` those whose body may be lines of JSON (`elements`), and
-    `with_decimals` those that receive numbers with a point as Decimals, with every digit that was sent;
-    `reads_conflict` makes the OpenAPI description say that reading may be refused because of the object's
-    state. Actions raise refusals.
+    An action gets the request and the values in the path. It reads its input with `read` and `query`, calls
+    one service and returns a DRF `Response` with plain data. `noun` names the object of the viewset, as in
+    `project.list`, and `least_role` contains the role that each action needs. `of_conversations` lists the
+    actions that a key of that scope may use. `with_query` lists the writes that take query parameters.
+    `with_lines` lists the writes whose body may be lines of JSON (`elements`). `with_decimals` lists the
+    writes that receive numbers with a point as Decimals, with every digit that was sent. `reads_conflict`
+    makes the OpenAPI description say that reading may be refused because of the object's state. Actions raise
+    refusals.
     """
 
     noun: ClassVar[str]
     least_role: ClassVar[Mapping[str, Role]]
+    of_conversations: ClassVar[frozenset[str]] = frozenset()
     with_query: ClassVar[frozenset[str]] = frozenset()
     with_lines: ClassVar[frozenset[str]] = frozenset()
     with_decimals: ClassVar[frozenset[str]] = frozenset()
@@ -101,7 +103,7 @@ class CommunityViewSet(viewsets.ViewSet):
             response = self._work(request, kwargs)
         except Exception as raised:  # all errors get the same form; unexpected ones are logged there
             error = raised
-            if allowance is None:  # no valid key, or no database to find it in: counted by address
+            if allowance is None:  # no valid key, or no database to look it up: counted by address
                 allowance = throttling.take_for_address(request)
                 error = RateLimited(allowance.retry_after) if allowance.is_used_up else raised
             elif presence.is_why(actor=self.actor, error=raised):
@@ -118,6 +120,11 @@ class CommunityViewSet(viewsets.ViewSet):
             raise NotFound("There is no such community.")
         if action == OPTIONS:
             return HttpResponse(status=204, headers={"Allow": ", ".join(self._methods())})
+        permissions.require_scope(
+            self.key.scope,
+            is_read=request.method in SAFE_METHODS,
+            is_of_conversations=action in self.of_conversations,
+        )
         try:
             permissions.require_role(self.actor, self.least_role[action])
         except Forbidden:
@@ -128,7 +135,7 @@ class CommunityViewSet(viewsets.ViewSet):
                 self.query(NoParameters)  # before anything is written
             self.raw_body = bodies.read_raw(request, takes_lines=action in self.with_lines)
         handler = getattr(self, action)
-        # Parses the body, so that invalid JSON is refused even if the action reads nothing of it.
+        # Parses the body, so that invalid JSON is refused even if the action does not use the body.
         self._body_is_read = action in self.with_lines or not self._sent
         response = handler(request, **kwargs)
         if request.GET and not self._query_is_read and request.method in SAFE_METHODS:
@@ -152,7 +159,7 @@ class CommunityViewSet(viewsets.ViewSet):
         """Raise NotFound if the caller's role must not see the object that the path names."""
 
     def finish(self, response: Response | HttpResponse) -> HttpResponse:
-        """Render an action's response as JSON, and name the fields that were ignored."""
+        """Render an action's response as JSON, and list the ignored fields in a header."""
         if not isinstance(response, Response):
             return response
         if not self._body_is_read:
@@ -178,12 +185,12 @@ class CommunityViewSet(viewsets.ViewSet):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object that was sent, not validated; empty without a body."""
+        """The submitted JSON object, not validated; empty without a body."""
         self._body_is_read = True
         return self._sent
 
     def read(self, shape: Shape, *, partial: bool = False) -> dict[str, Any]:
-        """Validate the body. Refuses all violations at once, and notes unknown fields as ignored."""
+        """Validate the body. Refuses all violations at once, and records unknown fields as ignored."""
         serializer = bound_serializer(shape, self.body, partial=partial)
         is_valid = serializer.is_valid()
         self.ignore(ignored_paths(serializer, self.body))
@@ -192,15 +199,15 @@ class CommunityViewSet(viewsets.ViewSet):
         return cast(dict[str, Any], serializer.validated_data)
 
     def elements(self, *, most: int) -> Iterable[Element]:
-        """The objects that were sent as lines, or in `data` of a JSON object. For actions in `with_lines`.
+        """The objects that were sent as lines, or in `data` of a JSON object.
 
-        Raises TooManyElements for more than `most`.
+        Only for actions in `with_lines`. Raises TooManyElements for more than `most`.
         """
         parse = bodies.parse_lines if bodies.has_lines(self.request) else bodies.parse_elements
         return parse(self.raw_body, most=most)
 
     def query(self, shape: Shape) -> dict[str, Any]:
-        """Validate the query parameters. Refuses unknown and repeated ones (rule 11.4)."""
+        """Validate the query parameters. Refuses unknown and repeated parameters (rule 11.4)."""
         self._query_is_read = True
         sent = self.request.GET
         serializer = bound_serializer(shape, sent.dict())
@@ -229,7 +236,7 @@ class CommunityViewSet(viewsets.ViewSet):
 
 
 class UnknownPath(CommunityViewSet):
-    """All other paths under /v1: requests for them count towards the limit, and find nothing."""
+    """All other paths under /v1: requests for them count towards the limit, and get 404."""
 
     noun = "unknown"
     least_role = {}
@@ -252,7 +259,10 @@ def _refuse_over(allowance: Allowance) -> None:
 
 
 def _refusal(violations: list[ViolationJson]) -> InvalidRequest:
-    """Return one refusal for all violations. Its message is the first one, and how many there are besides."""
+    """Return one refusal for all violations.
+
+    Its message is the first violation, and the number of the others.
+    """
     return InvalidRequest(f"{violations[0]['message']}{and_more(violations)}", violations=violations)
 
 

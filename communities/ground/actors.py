@@ -1,4 +1,7 @@
-"""Who acts in a community, and what they may do there. No HTTP: each entrance makes its own actor."""
+"""The user who acts in a community, and their rights there.
+
+This module knows no HTTP: each entrance creates its own actor.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from communities.ground.tiers import TIERS
 
 
 class Role(IntEnum):
-    """What a member may do in a community; each role may do what the ones below it may."""
+    """The role of a member in a community; each role has the rights of the roles below it."""
 
     MEMBER = 0
     CREATOR = 1
@@ -26,7 +29,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ActingKey:
-    """The API key by which somebody acts."""
+    """The API key by which a user acts."""
 
     id: int
     prefix: str
@@ -37,8 +40,8 @@ class Actor:
     """A user who acts in one community, with their role and the community's tier at this moment.
 
     `role` is one of `member`, `creator` and `admin`, as in the interface. `key` is the API key by which they
-    act, None if they are signed in; the audit trail shows it. `user_id` is 0 for work of somebody who is gone
-    before it is done: the audit trail shows their `pseudonym` in place of the user.
+    act, None if they are signed in; the audit trail shows it. `user_id` is 0 for work in the name of a person
+    who no longer exists when it is done. Then the audit trail shows their `pseudonym` instead of the user.
     """
 
     user_id: int
@@ -58,7 +61,7 @@ class Actor:
 
     @property
     def is_member(self) -> bool:
-        """Whether `member` is all they are: neither a creator nor an admin."""
+        """Whether the role is exactly `member`: neither creator nor admin."""
         return self.role == "member"
 
     @property
@@ -75,5 +78,5 @@ class Actor:
         return TIERS[self.tier].requests_per_minute
 
     def has_role(self, least: Role) -> bool:
-        """Whether their role is this one or above."""
+        """Whether their role is this one or higher."""
         return Role[self.role.upper()] >= least

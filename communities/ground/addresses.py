@@ -1,6 +1,6 @@
 """Which IP addresses outgoing connections may reach, and a socket to a host at such an address.
 
-Every connection to a host that others name, or that may be anywhere, begins with `connect` (rule 9.14).
+Every connection to a host that others name, or that may be at any address, begins with `connect` (rule 9.14).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-# In addition to `ipaddress`, which calls some of these global; which ones depends on the Python version.
+# In addition to `ipaddress`, which reports some of these as global, depending on the Python version.
 _REFUSED_IPV4 = [
     ipaddress.IPv4Network(network)
     for network in (
@@ -40,7 +40,7 @@ _MAX_ADDRESSES_TRIED = 8
 class RefusedHost(OSError):
     """The host is unknown, or has an address that is not public.
 
-    One error for both, so that it does not reveal which names a private network knows.
+    One error for both cases, so that it does not reveal which names a private network has.
     """
 
 

@@ -6,7 +6,7 @@ from django.db.models import TextChoices
 
 
 class Action(TextChoices):
-    """What was done. The first part names the kind of object, the label says it in words."""
+    """What was done. The first part names the kind of object, and the label describes the action in words."""
 
     COMMUNITY_CREATED = "community.created", "Community created"
     COMMUNITY_UPDATED = "community.updated", "Community changed"

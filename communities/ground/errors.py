@@ -1,4 +1,4 @@
-"""Why a request is refused. `communities.gate.envelope` maps these errors to HTTP statuses."""
+"""Reasons to refuse a request. `communities.gate.envelope` maps these errors to HTTP statuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ViolationJson = dict[str, Any]
 
 
 class AsJson(Protocol):
-    """A violation in a form of an app's own, such as the survey engine's."""
+    """A violation in an app's own form, such as the survey engine's."""
 
     def as_json(self) -> dict[str, object]: ...
 
@@ -26,8 +26,8 @@ class AsJson(Protocol):
 class Refusal(Exception):
     """An expected error: the request was understood and is refused. It is never logged as a fault.
 
-    `violations` name the fields that are wrong (rule 11.6): the first `MAX_VIOLATIONS` of them, and
-    `has_more` says whether that leaves any out. Long names and messages are cut.
+    `violations` name the faulty fields (rule 11.6): the first `MAX_VIOLATIONS` of them; `has_more` is true if
+    others are left out. Long names and messages are cut.
     """
 
     code = "invalid_request"
@@ -43,8 +43,8 @@ class Refusal(Exception):
 class ActorGone(Exception):
     """The actor's user was erased, or merged into another, after the request began.
 
-    The change is rolled back. This is no `Refusal`, because no form shows it. An API caller gets the answer
-    to a revoked key. A person on a page is sent to sign in.
+    The change is rolled back. It is no `Refusal`, because no form shows it. An API caller gets the same
+    answer as for a revoked key. A person on a page is sent to sign in.
     """
 
 
@@ -100,7 +100,7 @@ class Conflict(Refusal):
 
 
 class Unavailable(Refusal):
-    """A service that is needed cannot be reached. Waiting `retry_after` whole seconds may help."""
+    """A required service cannot be reached. Waiting `retry_after` whole seconds may help."""
 
     code = "unavailable"
 
@@ -132,8 +132,10 @@ def _plain(each: ViolationJson | AsJson) -> ViolationJson:
 
 
 def and_more(violations: Sequence[object]) -> str:
-    """Return the sentence after the message of the first violation: how many there are besides, if any."""
+    """Return the sentence after the message of the first violation: the number of further violations, if
+    any.
+    """
     rest = len(violations) - 1
-    if not 0 < rest < MAX_VIOLATIONS:  # of more than that, the response says so itself
+    if not 0 < rest < MAX_VIOLATIONS:  # for more than that, the response itself says so
         return ""
     return f" There {'is' if rest == 1 else 'are'} {plural(rest, 'more violation')}."

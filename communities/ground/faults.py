@@ -1,4 +1,4 @@
-"""How a fault of our own is logged: with its place, without its message."""
+"""The log of our own faults: with their place, without their message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_FRAMES = 12
 def log_fault(log: BoundLogger, event: str, fault: BaseException, **fields: object) -> None:
     """Log the class of an exception and its innermost stack frames as an error.
 
-    The message is left out, since it may repeat an answer or a secret.
+    The message is left out, because it may repeat an answer or a secret.
     """
     frames = traceback.extract_tb(fault.__traceback__)[-MOST_FRAMES:]
     log.error(

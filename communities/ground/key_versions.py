@@ -1,17 +1,19 @@
-"""A version of each community's API keys in Redis, which tells every process when to look a key up again.
+"""A version of each community's API keys in Redis, by which every process notices that it must look a key up
+again.
 
-A process keeps callers in memory together with the version that held when it looked them up. A request learns
-the present version in the round trip of its rate limit (`communities.gate.throttling`), and looks its key up
-again if the two differ. So what has changed holds at the next request, in every process:
+A process caches callers together with the version at the time of the look-up. A request reads the current
+version in the round trip of its rate limit (`communities.gate.throttling`), and looks its key up again if the
+two differ. So every change is effective at the next request, in every process:
 
     announce(community_ids)            a change of keys, roles, accounts or tiers, in its own transaction
 
-While the transaction runs, the version is `CHANGING`, and nobody trusts what they remember. Once it has
-committed, the version is a new random one. If Redis has lost it, the next request sets one from Redis' clock.
-A counter could have an old value again. If Redis cannot be reached, or if it loses `CHANGING` and the process
-dies, callers are remembered for `communities.gate.authentication.SECONDS_IN_CACHE` at most.
+While the transaction runs, the version is `CHANGING`, and nobody uses cached callers. After the commit, the
+version is a new random one. If Redis has lost it, the next request sets a version from Redis' clock. A
+counter is not used, because it could get an old value again. If Redis cannot be reached, or if it loses
+`CHANGING` and the process dies, callers are cached for `communities.gate.authentication.SECONDS_IN_CACHE` at
+most.
 
-Changes through managers, instances and cascades are announced by themselves, also those of the admin and of a
+Changes through managers, instances and cascades are announced automatically, also those of the admin and of a
 shell: see `AccessQuerySet` and `connect`. SQL by hand, and `bulk_create` that updates rows, call `announce`.
 """
 
@@ -42,9 +44,9 @@ def name_of(community_id: int) -> str:
 
 
 def announce(community_ids: Iterable[int]) -> None:
-    """Have every process look up the keys of these communities again.
+    """Make every process look up the keys of these communities again.
 
-    Call it before or after the change, in its transaction; outside of one, after it.
+    Call this before or after the change, in its transaction; outside of a transaction, after it.
     """
     fresh = [each for each in sorted(set(community_ids)) if not _is_announced(each)]
     if fresh and connection.in_atomic_block:
@@ -54,7 +56,9 @@ def announce(community_ids: Iterable[int]) -> None:
 
 
 class _Renewal:
-    """Gives a community's keys a new version; compared by the community, so that one commit does it once."""
+    """Gives a community's keys a new version; instances compare by community, so that one commit does it
+    once.
+    """
 
     def __init__(self, community_id: int) -> None:
         self.community_id = community_id
@@ -75,17 +79,17 @@ def _write(versions: dict[int, Any], lifetime: int) -> None:
             for community_id, version in versions.items():
                 pipeline.set(name_of(community_id), version, px=lifetime)
             pipeline.execute()
-    except RedisError as error:  # callers are forgotten within seconds in any case
+    except RedisError as error:  # cached callers expire within seconds in any case
         log.error("keys.change_not_announced", cause=type(error).__name__, communities=list(versions))
 
 
-# --- Changes that are noticed by themselves -----------------------------------------------------------
+# --- Changes that are announced automatically ---------------------------------------------------------
 
 
 class AccessQuerySet(models.QuerySet[M]):
-    """Rows that decide which keys are valid and what they may do.
+    """Rows that decide which keys are valid and what these keys may do.
 
-    Their model has `decides_access`, the fields that do so, and `path_to_community`.
+    Their model has `decides_access`, the fields that decide, and `path_to_community`.
     """
 
     def update(self, **values: Any) -> int:
@@ -100,13 +104,13 @@ class AccessQuerySet(models.QuerySet[M]):
 
 
 def touches_access(model: type[models.Model], fields: Collection[str]) -> bool:
-    """Whether writing these fields of a model may change who a key's caller is."""
+    """Whether writing these fields of a model may change the caller of a key."""
     decisive: frozenset[str] = model.decides_access  # type: ignore[attr-defined]
     return not decisive.isdisjoint(name.removesuffix("_id") for name in fields)
 
 
 def connect(*changed: type[models.Model], deleted: Collection[type[models.Model]]) -> None:
-    """Announce saved rows of the models `changed`, and the rows of those in `deleted` that are deleted."""
+    """Announce saved rows of the models `changed`, and deleted rows of the models in `deleted`."""
     for model in changed:
         post_save.connect(_announce_saved, sender=model, dispatch_uid="key_versions")
     for model in deleted:
@@ -120,7 +124,7 @@ def _announce_saved(
     update_fields: frozenset[str] | None,
     **_: object,
 ) -> None:
-    # Nobody remembers a key that was not valid, so a new row changes nothing that is remembered.
+    # Invalid keys are never cached, so a new row does not change any cached caller.
     if not created and (update_fields is None or touches_access(sender, update_fields)):
         _announce_deleted(sender, instance)
 

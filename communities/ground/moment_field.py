@@ -1,4 +1,4 @@
-"""The field of a form that takes a time, in the time zone that the form is read and shown in."""
+"""The form field for a time, in the time zone in which the form is shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from communities.ground.sent_time import check_moment
 
 
 class MomentField(forms.DateTimeField):
-    """A time in the current time zone, as browsers ask for it. The zone is named beside the input."""
+    """A time in the current time zone, in the format of browsers. The zone is shown beside the input."""
 
     def __init__(self, *, label: str, help_text: str = "", required: bool = False) -> None:
         widget = forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"})
@@ -30,7 +30,7 @@ class MomentField(forms.DateTimeField):
     def prepare_value(self, value: Any) -> Any:
         try:
             return super().prepare_value(value)
-        except OverflowError:  # the end of the year 9999 has no time in the east
+        except OverflowError:  # the end of the year 9999 does not exist in the east
             return value.replace(tzinfo=None)
 
     def to_python(self, value: Any) -> datetime | None:
@@ -42,7 +42,7 @@ class MomentField(forms.DateTimeField):
             raise ValidationError(self._of_a_changed_clock(fault.params["datetime"])) from fault
 
     def _of_a_changed_clock(self, moment: datetime) -> str:
-        """Why a time is none, or two, on a day when the clocks change."""
+        """The message for a time that does not exist, or exists twice, on a day when the clocks change."""
         zone = timezone.get_current_timezone()
         there = moment.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None)
         when = dateformat.format(moment, "j F Y, H:i")
@@ -57,7 +57,7 @@ class MomentField(forms.DateTimeField):
         )
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """The input shows no seconds, which the API may have set; leaving them out is no change."""
+        """The input shows no seconds, which the API may have set; a value without them is no change."""
         if isinstance(initial, datetime):
             initial = initial.replace(second=0, microsecond=0)
         return super().has_changed(initial, data)

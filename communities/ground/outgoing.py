@@ -1,7 +1,7 @@
 """HTTP sessions with the platforms, and with hosts of pictures.
 
 As for webhooks (rule 9.14): only https and only public addresses, which `addresses.connect` checks. Redirects
-are not followed, proxies of the environment are not used. The host of a BASE_URL may be anywhere.
+are not followed, and proxies of the environment are not used. The host of a BASE_URL may have any address.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 from communities.ground.addresses import connect
 
 TIMEOUT = 5.0  # seconds, for connecting, for each wait for bytes, and for the whole body
-BOT_TIMEOUT = (3.0, 10.0)  # the bot's: for connecting, and for each wait for bytes
+BOT_TIMEOUT = (3.0, 10.0)  # of the bot: for connecting, and for each wait for bytes
 BOT_CONNECTIONS = 8  # that a process keeps open
 MAX_BODY_BYTES = 1024 * 1024
-_SECONDS_FOR_PICTURES = 15.0  # for each wait and the whole body; `time_limit` holds for all of it
+_SECONDS_FOR_PICTURES = 15.0  # for each wait and the whole body; `time_limit` limits the sum
 _CHAT = "https://discord.com"
 
 
 def session() -> requests.Session:
-    """A session that obeys the rules above. Its failures are `requests.RequestException`."""
+    """A session that obeys the rules above. Its errors are `requests.RequestException`."""
     return _Session([each.base_url for each in settings.SIGN_IN_SOURCES.values() if each.base_url], TIMEOUT)
 
 
 def session_of_bot(base_url: str) -> requests.Session:
-    """The same for the bot, whose `base_url` may be anywhere unless it is the platform's own.
+    """The same for the bot, whose `base_url` may have any address unless it is the platform's own.
 
-    Threads may share it: it keeps no cookies, and its connections are safe to share.
+    Threads may share it: it stores no cookies, and its connections are safe to share.
     """
     anywhere = [] if _origin(base_url) == _CHAT else [base_url]
     session = _Session(anywhere, BOT_TIMEOUT, pool_size=BOT_CONNECTIONS)
@@ -54,7 +54,8 @@ def session_of_bot(base_url: str) -> requests.Session:
 
 
 def session_of_pictures() -> requests.Session:
-    """A session for files that anybody may name: they are public, or private where the settings allow it.
+    """A session for files whose address anybody may choose: public hosts, and private ones if the settings
+    allow them.
 
     Raises TooLong for a file of more than PICTURE_BYTES. Use it within a `time_limit`.
     """
@@ -65,14 +66,14 @@ def session_of_pictures() -> requests.Session:
 
 
 class TooLong(requests.ConnectionError):
-    """The body of a response is longer than its session takes."""
+    """The body of a response is longer than its session allows."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Close the connections that this thread makes here after a time, and raise TimeoutError then.
+    """Close the connections that this thread makes here after a time, and then raise TimeoutError.
 
-    A timeout alone is not enough against a host that sends a byte now and then.
+    A timeout alone is not enough, because a host may send a byte now and then.
     """
     limit = _TimeLimit(seconds)
     token = _time_limit.set(limit)
@@ -85,7 +86,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         _time_limit.reset(token)
         limit.close()
-    if limit.is_over:  # what was read may be cut short
+    if limit.is_over:  # the data may be cut short
         raise TimeoutError
 
 
@@ -104,7 +105,7 @@ class _TimeLimit:
         return max(0.001, self._ends_at - time.monotonic())
 
     def watch(self, connected: socket.socket) -> None:
-        """Shut this connection down once the time is over, also after TLS has taken over its socket."""
+        """Shut this connection down when the time is over, also after TLS has taken over its socket."""
         with self._lock:
             if self.is_over:
                 raise TimeoutError
@@ -163,7 +164,7 @@ class _Adapter(HTTPAdapter):
         self.poolmanager = self._pools(num_pools=2, maxsize=self._pool_size, ssl_context=_tls())
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
-        """The TLS context knows whom to trust."""
+        """Do nothing: the TLS context decides whom to trust."""
         conn.cert_reqs = "CERT_REQUIRED"
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
@@ -193,7 +194,7 @@ def _body(raw: Any, *, max_bytes: int) -> bytes:
 
 
 class _Checked:
-    """Connects to an address that was checked before: to a public one, unless private ones are allowed."""
+    """Connects to an address that was checked before: a public one, unless private ones are allowed."""
 
     allows_private: bool
 
@@ -203,7 +204,7 @@ class _Checked:
             plain = connect(self._dns_host, self.port, allow_private=self.allows_private, seconds=seconds)
         except OSError as failure:
             raise NewConnectionError(self, str(failure)) from failure
-        plain.settimeout(_seconds_to_connect(self))  # for TLS; what is left has the timeout of one address
+        plain.settimeout(_seconds_to_connect(self))  # for TLS; the rest has the timeout of one address
         if limit := _time_limit.get():
             limit.watch(plain)
         return plain
@@ -263,7 +264,7 @@ def _origin(url: str) -> str:
 
 
 def _origins_of_chat() -> set[str]:
-    """Where the chat platform is, which demands a user agent of its own form."""
+    """The origins of the chat platform, which requires a user agent in a certain format."""
     source = settings.SIGN_IN_SOURCES.get("chat")
     own = {_origin(source.base_url)} if source and source.base_url else set()
     return {_CHAT, *own}

@@ -1,4 +1,4 @@
-"""Who sees who answered what: the one set of words for it, on all pages, in messages and forms."""
+"""The words for who sees who answered: one set for all pages, messages and forms."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ ANONYMOUS = PrivacyWords("Anonymous", "Nobody can see who answered what.")
 ANONYMOUS_BY_DAY = PrivacyWords(
     "Anonymous, without times", "Nobody can see who answered what, and of each answer only the day is stored."
 )
-# Of a community's setting for new projects, by the interface's values.
+# The modes for a community's setting for new projects, by the interface's values.
 OF_NEW = {"no": TRANSPARENT, "yes": ANONYMOUS, "more_anonymous": ANONYMOUS_BY_DAY}

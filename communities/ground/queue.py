@@ -1,8 +1,8 @@
-"""Waking workers: sending a Celery task by its name once the rows that it works on are committed.
+"""Waking workers: sending a Celery task by its name after the commit of the rows that it needs.
 
-The rows say what is to be done, and a sweep finds rows that no worker was woken for. So a wake may get lost,
-and no request waits for one: a separate thread talks to the broker. Equal wakes are merged while that thread
-is busy. It pauses after each round, so that a busy process wakes workers four times a second and not a
+The rows describe the work, and a sweep finds rows for which no worker was woken. So a wake may be lost, and
+no request waits for one: a separate thread talks to the broker. Equal wakes are merged while that thread is
+busy. The thread pauses after each round, so that a busy process wakes workers four times a second and not a
 thousand times.
 """
 
@@ -28,7 +28,7 @@ Wake = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 def wake(task: str, **kwargs: object) -> None:
-    """Have a worker run a task soon after the transaction commits, or at once if there is no transaction.
+    """Make a worker run a task soon after the transaction commits, or at once if there is no transaction.
 
     `kwargs` are plain values.
     """
@@ -36,7 +36,7 @@ def wake(task: str, **kwargs: object) -> None:
 
 
 def wake_at_once(task: str, **kwargs: object) -> None:
-    """Have a worker run a task at once. For threads that have no database connection."""
+    """Make a worker run a task at once. For threads without a database connection."""
     _waker.add((task, tuple(sorted(kwargs.items()))))
 
 
@@ -71,13 +71,13 @@ class Waker:
             pause.wait(seconds)
 
     def _send(self, waiting: Mapping[Wake, None]) -> bool:
-        """Send wakes, and return whether the broker accepted all of them. The others are left to the sweep.
+        """Send wakes, and return whether the broker accepted all of them. The sweep handles the others.
 
-        One failure says nothing of the broker, because the kept connection may have been idle for too long.
+        A single failure may only mean that the connection was idle for too long.
         """
         failure = _failure(waiting)
         if failure is not None and not self._broker_is_down:
-            failure = _failure(waiting)  # by a new connection
+            failure = _failure(waiting)  # with a new connection
         if failure is not None:
             if not self._broker_is_down:
                 log.error("queue.broker_is_down", cause=type(failure).__name__, detail=str(failure))
@@ -90,7 +90,7 @@ class Waker:
 
 
 def _failure(waiting: Mapping[Wake, None]) -> Exception | None:
-    """Send wakes, and return what prevented it. The thread must survive every exception."""
+    """Send wakes, and return the error if that failed. The thread must survive every exception."""
     try:
         crowded = {task for task in {task for task, _ in waiting} if _is_crowded(task)}
         for task, kwargs in waiting:
@@ -104,7 +104,7 @@ def _failure(waiting: Mapping[Wake, None]) -> Exception | None:
 def _is_crowded(task: str) -> bool:
     """Whether the queue of a task is so long that another message would not wake a worker any sooner.
 
-    Without this check the broker's memory would fill while the workers are down, as sweeps wake repeatedly.
+    Otherwise the broker's memory would fill while the workers are down, because sweeps wake repeatedly.
     """
     queue = current_app.amqp.router.route({}, task)["queue"].name
     with current_app.producer_pool.acquire(block=True) as producer:
@@ -118,9 +118,10 @@ _forking = threading.local()
 
 
 def _wait_before_fork() -> None:
-    """Let a round end first: Celery imports modules with its first message, and a fork keeps halves of them.
+    """Wait for the end of a round: Celery imports modules with its first message, and a fork would contain
+    half-loaded ones.
 
-    A broker that does not answer holds no fork up for longer than some seconds.
+    A broker that does not answer delays a fork by some seconds at most.
     """
     _forking.holds = _sending.acquire(timeout=SECONDS_TO_WAIT_BEFORE_A_FORK)
 

@@ -1,4 +1,4 @@
-"""The connection to Redis for what a request waits for: limits, and the versions of keys."""
+"""The Redis connection for data that a request waits for: limits, and the versions of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times rounded to the hour or the day, so that they point to nobody (rule 7.8)."""
+"""Times rounded to the hour or the day, so that they identify nobody (rule 7.8)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Encryption of what the database must keep but nobody may read there: tokens, mails, secrets of factors.
+"""Encryption of data that the database must store but nobody may read there: tokens, mails, secrets of
+factors.
 
-The keys are derived from SECRET_KEY, one for each purpose. What is sealed is bound to its row, so that a row
-that was copied elsewhere cannot be opened. What needs only to be found again is kept as a keyed hash.
+The keys are derived from SECRET_KEY, one for each purpose. Sealed data is bound to its row, so that a row
+that was copied elsewhere cannot be decrypted. Data that is only searched for is stored as a keyed hash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The text that was sent: the one form in which texts of people are stored and compared (rules 1.6 and 1.7).
+"""The form in which texts of people are stored and compared (rules 1.6 and 1.7).
 
-Plain Python, so that the engine of surveys uses it too. Tokens, secrets, passwords and web addresses are not
-texts: they stay as they were sent.
+Plain Python, because the engine of surveys uses it too. Tokens, secrets, passwords and web addresses are not
+texts in this sense: they stay unchanged.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from itertools import groupby
 
 import regex
 
-# White space, control and format characters, and the five fillers that fonts draw as nothing.
+# White space, control and format characters, and the five fillers that fonts draw as empty space.
 _INVISIBLE = regex.compile(r"[\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\u115F\u1160\u2800\u3164\uFFA0]*+")
 
-# More accents on one letter than any language writes: Unicode's format for streams has at most 30 (UAX 15).
+# More accents on one letter than any language uses: Unicode's format for streams has at most 30 (UAX 15).
 _LONG_RUN = regex.compile(r"\p{M}{31,}+")
 
-# What no font draws, such as U+200B, soft hyphens and control characters, with two exceptions: the signs that
-# make a black flag a country's, and joiners between pictures or between letters of scripts that join.
+# Characters that no font draws, such as U+200B, soft hyphens and control characters. There are two
+# exceptions: the tags that make a black flag a country's flag, and joiners between pictures or between
+# letters of scripts that join.
 _UNJOINED = r"\p{Latin}\p{Greek}\p{Cyrillic}\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}"
 _JOINED = rf"[[\p{{L}}\p{{M}}]--[{_UNJOINED}\uFE00-\uFE0F]]"
 _PICTURE = r"\p{Extended_Pictographic}"
@@ -28,13 +29,13 @@ _UNSEEN = regex.compile(
     rf"|(?<={_JOINED})[\u200C\u200D](?={_JOINED}))"
     r"|[[\p{Default_Ignorable_Code_Point}\p{Cc}\uFFF9-\uFFFB]--\s]"
 )
-_SELECTOR = regex.compile(r"\p{Variation_Selector}")  # says how the character before it is drawn
+_SELECTOR = regex.compile(r"\p{Variation_Selector}")  # selects how the character before it is drawn
 _BLANKS = regex.compile(r"[\s\p{Z}\u2800]+")
 _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
 
 
 def sent_text(text: str) -> str:
-    """Return the text in NFC without white space at its ends; empty if nothing of it is visible.
+    """Return the text in NFC without white space at its ends; empty if no character is visible.
 
     White space and line breaks inside stay, and so do the joiners of emoji and of words.
     """
@@ -43,10 +44,10 @@ def sent_text(text: str) -> str:
 
 
 def appearance(text: str) -> str:
-    """Return what can be seen of a text. Two texts look the same if this is equal for both.
+    """Return the visible form of a text. Two texts look the same if their visible forms are equal.
 
-    It is the text in NFC, without characters that no font draws, and with one space for all white space of
-    whichever kind and length. Case differs, and so do letters of other scripts that are drawn alike.
+    It is the text in NFC, without characters that no font draws, and with one space for any white space. Case
+    is preserved, and so are letters of other scripts that look alike.
     """
     if _IS_PLAIN(text):
         return text
@@ -56,7 +57,7 @@ def appearance(text: str) -> str:
 def first_unseen(text: str) -> str:
     """Return the first character that no font draws; empty if there is none.
 
-    Joiners of emoji and of words, and what says how a character is drawn, are parts of what can be seen.
+    Joiners of emoji and of words, and selectors of how a character is drawn, belong to the visible form.
     """
     if _IS_PLAIN(text):
         return ""
@@ -67,8 +68,8 @@ def first_unseen(text: str) -> str:
 def composed(text: str) -> str:
     """Return the text in Unicode form NFC, in which an accented letter is one code point.
 
-    The work grows with the length of the text alone: Python sorts the accents of a letter in a time that
-    grows with the square of their number, so that long runs of them are sorted before.
+    The work grows only with the length of the text. Long runs of accents are sorted first, because Python
+    sorts the accents of a letter in quadratic time.
     """
     if text.isascii():
         return text
@@ -76,9 +77,9 @@ def composed(text: str) -> str:
 
 
 def _sorted(run: str) -> str:
-    """Combining characters, taken apart and in canonical order: a text that is equivalent (UAX 15, 1.1).
+    """Combining characters in decomposed form and canonical order: an equivalent text (UAX 15, 1.1).
 
-    A character of class 0 stays in its place, and those before and after it are sorted apart.
+    A character of class 0 stays in its place, and the characters before and after it are sorted separately.
     """
     apart = [part for char in run for part in unicodedata.normalize("NFD", char)]
     groups = groupby(apart, key=lambda char: unicodedata.combining(char) == 0)

@@ -1,4 +1,4 @@
-"""The times and days that can be sent: from 1970 on, up to 9999 (rule 1.5)."""
+"""The times and days that clients may send: from 1970 to 9999 (rule 1.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 
 FIRST_YEAR = 1970
 FIRST_DAY = date(FIRST_YEAR, 1, 1)
-LAST_DAY = date(2999, 12, 31)  # of a form: a day later than any of ours, and no zone moves it past 9999
+LAST_DAY = date(2999, 12, 31)  # of a form: later than any day of ours, and no time zone moves it past 9999
 DAYS_REVERSED = "The last day must not be before the first day."
 
 

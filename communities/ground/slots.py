@@ -7,7 +7,7 @@ from threading import Condition
 
 
 class Slots:
-    """Slots for a number of jobs at a time. One owner holds at most `most_of_one` of them."""
+    """Slots for a number of jobs at a time. One owner has at most `most_of_one` of them."""
 
     def __init__(self, count: int, *, most_of_one: int = 1) -> None:
         self.free = count
@@ -38,8 +38,8 @@ class Slots:
             self._changed.notify_all()
 
 
-# Of a process. Imports and files take up to 120 MB of memory each, and a thread for seconds; pages and votes
-# need threads too. One community, or person with their own data, has one of them.
+# Limit of a process (rule 11.30). Imports and files take up to 120 MB of memory each, and a thread for
+# seconds; pages and votes need threads too. One community, or one person with their own data, may use one.
 LARGE_JOBS = 2
 large_jobs = Slots(LARGE_JOBS)
 

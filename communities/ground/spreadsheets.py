@@ -1,4 +1,4 @@
-"""Cells of text for spreadsheets, which must not read what people wrote as formulas."""
+"""Text cells for spreadsheets, which must not read texts of people as formulas."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 
 # Spreadsheets read a cell that begins with one of these as a formula. Some skip invisible characters before
-# it, and some accept the wide forms of Asian scripts. These go inside the brackets of regular expressions.
+# it, and some accept the wide forms of Asian scripts. These strings are used inside the brackets of regular
+# expressions.
 EQUALS, PLUS, MINUS, AT = "=\uff1d\ufe66", "+\uff0b\ufe62", "\\-\uff0d\ufe63", "@\uff20\ufe6b"
 UNSEEN = (
     "\\s\\x00-\\x1f\\x7f-\\x9f\\xad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
 _FORMULA = re.compile(f"[{UNSEEN}]*[{EQUALS}{PLUS}{MINUS}{AT}]|[\\t\\r\\n]")
-# Semicolons and tabs too, because some programs accept them as separators beside commas.
+# Semicolons and tabs too, because some programs accept them as separators like commas.
 _NEEDS_QUOTES = re.compile('[",;\t\r\n]|^\\s|\\s$').search
 
 
@@ -23,9 +24,9 @@ def csv_line(cells: Sequence[str | None]) -> bytes:
 
 
 def neutralise(text: str) -> str:
-    """The text, with an apostrophe in front if a spreadsheet could read it as a formula.
+    """The text, with an apostrophe before it if a spreadsheet could read it as a formula.
 
-    Nothing after the beginning of a cell is changed (rule 6.65).
+    The rest of the cell is not changed (rule 6.65).
     """
     return f"'{text}" if _FORMULA.match(text) else text
 

@@ -1,4 +1,4 @@
-"""The field of a form that takes a text of people: a name, a message, a search term."""
+"""The form field for a text of people: a name, a message, a search term."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from communities.ground.sent_text import sent_text
 
 
 class TextField(forms.CharField):
-    """A text as `sent_text` returns it, which is also the text that is measured (rules 1.6 and 1.7)."""
+    """A text as `sent_text` returns it; the returned text is also the one whose length is checked (rules 1.6
+    and 1.7).
+    """
 
     def to_python(self, value: Any) -> Any:
         text = super().to_python(value)

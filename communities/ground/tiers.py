@@ -12,9 +12,9 @@ class Tier:
 
     @property
     def idempotency_bytes(self) -> int:
-        """Bytes of responses that are kept for the Idempotency-Keys of one API key in 24 hours.
+        """The bytes of responses that are stored for the Idempotency-Keys of one API key in 24 hours.
 
-        Enough for a day of requests without a pause, each with a response of `BYTES_OF_A_RESPONSE`.
+        They are enough for a day of requests without a pause, each with a response of `BYTES_OF_A_RESPONSE`.
         """
         return self.requests_per_minute * 24 * 60 * BYTES_OF_A_RESPONSE
 

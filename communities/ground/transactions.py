@@ -1,4 +1,4 @@
-"""Transactions of services, why they set no savepoints, and what runs again after a deadlock."""
+"""Transactions of services: why they set no savepoints, and how they run again after a deadlock."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def again_after_deadlock(service: Callable[P, R]) -> Callable[P, R]:
     """Decorator for a service that locks rows: it runs again if a deadlock has ended its transaction.
 
     Such a transaction has changed nothing. The third deadlock in a row is raised. Inside the caller's
-    transaction nothing runs again, because that one is lost as a whole.
+    transaction nothing runs again, because that transaction is lost as a whole.
     """
 
     @functools.wraps(service)

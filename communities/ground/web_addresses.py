@@ -1,6 +1,7 @@
-"""Which URLs others may give us to connect to, webhooks and pictures: checked as text when they are saved.
+"""The URLs that others may give us to connect to, for webhooks and pictures: checked as text when they are
+saved.
 
-Their IP addresses are checked when they are connected to (`communities.ground.addresses`).
+Their IP addresses are checked at the time of connecting (`communities.ground.addresses`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Searching a long list by words: looking the matches up, or reading the list until a page is full.
 
-An index of words reads every row that has a word before it gives the first: 150 ms of CPU for a million. So
-only rare words are looked up there, and rows with frequent ones are found on the way through the list in its
-order. PostgreSQL cannot choose between the two: it cannot guess how many rows have the beginning of a word.
+An index of words reads every row with a word before it returns the first: 150 ms of CPU for a million. So
+only rare words are looked up there; for frequent words the list is read in its order. PostgreSQL cannot
+choose between the two, because it cannot estimate how many rows contain the beginning of a word.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ MAX_LOOKED_UP = 5_000
 
 
 def narrow(rows: Rows, *, has_words: Q, newest: Sequence[str]) -> Rows:
-    """Those of the rows that have the words. Looks at once whether they are few.
+    """The rows that contain the words. Counts at once whether they are few.
 
-    `newest` is an order of all rows that an index has, and `has_words` what the index of words answers.
+    `newest` is an order of all rows that an index has, and `has_words` the condition for the index of words.
     """
-    # In this form no index answers it, and PostgreSQL takes it for true of every other row.
+    # No index matches a condition in this form, and PostgreSQL estimates it as true for every second row.
     row_by_row = Case(When(has_words, then=Value(True)), default=Value(False), output_field=BooleanField())
     sample = rows.order_by(*newest).values("pk").annotate(is_match=row_by_row)[:SAMPLE]
     if sample.aggregate(found=Count("pk", filter=Q(is_match=True)))["found"] < FREQUENT:

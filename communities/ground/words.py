@@ -28,8 +28,8 @@ def percent(percentage: float) -> str:
 def percents(counts: Sequence[int]) -> list[str]:
     """Format the shares of counts in their sum, without decimals, adding up to 100 (rule 6.56).
 
-    Each is rounded down, and those with the largest remainders get one more: of equal ones, the first. Only
-    exactly none is 0%, and only exactly all is 100%, as in `percent`.
+    Each is rounded down, and the shares with the largest remainders get one more; of equal ones, the first.
+    Only exactly none is 0%, and only exactly all is 100%, as in `percent`.
     """
     total = sum(counts)
     if not total:

@@ -13,14 +13,22 @@ from communities.models.user import User
 
 
 class ApiKey(models.Model):
-    """A community's API key. Only SHA-256 digests are stored; a rotated key keeps its old one for a day."""
+    """A community's API key.
+
+    Only SHA-256 digests are stored; a rotated key keeps its old digest for a day.
+    """
 
     class Restriction(models.TextChoices):
         CREATOR = "creator"
 
+    class Scope(models.TextChoices):
+        ALL = "all"
+        READ = "read"
+        CONVERSATIONS = "conversations"
+
     decides_access: ClassVar = frozenset(
         {
-            *("community", "user", "restricted_to", "digest", "expires_at", "revoked_at"),
+            *("community", "user", "restricted_to", "scope", "digest", "expires_at", "revoked_at"),
             *("previous_digest", "previous_expires_at"),
         }
     )
@@ -33,6 +41,7 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=200)
     description = models.CharField(max_length=1000, null=True, blank=True)  # noqa: DJ001
     restricted_to = models.CharField(max_length=8, choices=Restriction, null=True, blank=True)  # noqa: DJ001
+    scope = models.CharField(max_length=13, choices=Scope, default=Scope.ALL, db_default=Scope.ALL)
     key_prefix = models.CharField(max_length=14)
     digest = models.CharField(max_length=64, unique=True)
     previous_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)

@@ -13,11 +13,11 @@ from communities.models.community import Community
 class AuditEntry(models.Model):
     """One change by an admin, an API key or the service itself, written in the transaction of the change.
 
-    A database trigger refuses updates and deletes, with two exceptions: erasing a person removes their name
-    and what refers to them, and entries are deleted when they are old enough. The entries of erased staff get
-    a pseudonym in the same update, or the trigger refuses it (rule 7.20). `before` and `after` hold the
-    fields that changed, never an answer or a secret. Users, keys and objects are referred to without foreign
-    keys, since entries outlive them.
+    A database trigger refuses updates and deletes, with two exceptions. Erasing a person removes their name
+    and the references to them, and entries are deleted when they are old enough. The entries of erased staff
+    get a pseudonym in the same update; otherwise the trigger refuses it (rule 7.20). `before` and `after`
+    contain the changed fields, never an answer or a secret. Users, keys and objects are referred to without
+    foreign keys, because entries outlive them.
     """
 
     class Source(models.TextChoices):

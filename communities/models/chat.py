@@ -1,4 +1,4 @@
-"""A community's server on the chat platform, and what has to be done there."""
+"""A community's server on the chat platform, and the tasks there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ChatInstallation(models.Model):
     """Our bot in the server of one community. The server's id is the community's.
 
     `snapshot` is the server as the platform last described it: name, roles, channels and the bot's own roles
-    (`services.chat.guilds`). `looked_up` are channels that were asked for one by one: the platform lists no
-    threads with the server. `problems` are codes of what the bot lacks.
+    (`services.chat.guilds`). `looked_up` are channels that were looked up one by one, because the platform
+    does not list threads with the server. `problems` are codes for what the bot lacks.
     """
 
     class Status(models.TextChoices):
@@ -53,12 +53,12 @@ class ChatInstallation(models.Model):
 
 
 class ChatTask(models.Model):
-    """One thing on the chat platform that has to be brought to its wanted state: the outbox.
+    """A task that brings one object on the chat platform to its wanted state: the outbox.
 
-    `kind` is the Celery task that does it, `subject` says about what. Asking again for the same raises
-    `wanted`; `done` is the number that the last success has seen. A worker holds a row by moving `due_at`
-    into the future, so that a row whose worker died is due again then. A blocked row waits without a time,
-    until the bot has the access that it lacked (`services.chat.access`).
+    `kind` is the Celery task that does it, and `subject` identifies the object. A second request for the same
+    task raises `wanted`; `done` is the value of `wanted` at the last success. A worker leases a row by moving
+    `due_at` into the future, so that a row whose worker died is due again then. A blocked row waits without a
+    due time, until the bot has the missing access (`services.chat.access`).
     """
 
     class Status(models.TextChoices):

@@ -33,6 +33,9 @@ class Community(models.Model):
     platform = models.CharField(max_length=8, choices=Platform, default=Platform.CHAT)
     tier = models.CharField(max_length=8, choices=TierName, default=TierName.BASIC)
     bot_credits = models.PositiveIntegerField(default=0, help_text="Credits left for AI features.")
+    follow_ups_of_ten = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Further questions that were asked of the ten that are paid."
+    )
     locale = models.CharField(max_length=35, null=True, blank=True)  # noqa: DJ001 (null is part of the interface)
     icon_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
     created_date = models.DateTimeField(null=True, blank=True)

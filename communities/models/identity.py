@@ -1,4 +1,4 @@
-"""Accounts on other platforms, and the rules that projects ask of them."""
+"""Accounts on other platforms, and the rules that projects apply to them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from communities.models.user import User
 
 
 class Identity(models.Model):
-    """An account that a platform knows a user by. Its id is unique within the platform only.
+    """An account by which a platform knows a user. Its id is unique within the platform only.
 
-    Without a `community` the user has signed in with the account. With one, the identity holds in that
-    community alone (rule 7.22): the `external_id` of a respondent (provider `web`), or an account that
-    the community wrote down or that acted in its chat. Of the latter, no user has a way to sign in: triggers
-    refuse it.
+    Without a `community` the user has signed in with the account. With one, the identity is valid only in
+    that community (rule 7.22). It is the `external_id` of a respondent (provider `web`), or an account that
+    the community wrote down or that acted in its chat. Users of the latter kind have no way to sign in:
+    triggers refuse it.
     """
 
     class Provider(models.TextChoices):
@@ -56,7 +56,7 @@ class Identity(models.Model):
 
 
 class SourceToken(models.Model):
-    """What lets us ask a platform about one identity, encrypted (`services.source_tokens`)."""
+    """An encrypted token for questions to a platform about one identity (`services.source_tokens`)."""
 
     identity = models.OneToOneField(Identity, models.CASCADE, primary_key=True, related_name="token")
     sealed = models.BinaryField()
@@ -70,10 +70,10 @@ class SourceToken(models.Model):
 
 
 class VerifiedSource(models.Model):
-    """A rule about accounts on other platforms, which projects may ask their respondents to meet.
+    """A rule about accounts on other platforms, which projects may require of their respondents.
 
-    `target` is the platform's id of the channel, game, server, campaign or tier that the rule is about; empty
-    where having an account is enough. A removed one keeps its id, and nobody meets it.
+    `target` is the platform's id of the channel, game, server, campaign or tier in the rule; empty if having
+    an account is enough. A removed rule keeps its id, and nobody meets it.
     """
 
     class Rule(models.TextChoices):
@@ -108,7 +108,7 @@ class VerifiedSource(models.Model):
 
 
 class SourceCheck(models.Model):
-    """What a platform last said about one identity and one rule."""
+    """The platform's last answer about one identity and one rule."""
 
     pk = models.CompositePrimaryKey("source_id", "identity_id")
     source = models.ForeignKey(VerifiedSource, models.CASCADE, related_name="+", db_index=False)

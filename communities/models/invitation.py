@@ -10,15 +10,16 @@ from communities.models.community import Community
 from communities.models.member import Member
 from communities.models.user import User
 
-VALID_FOR = timedelta(days=14)  # from when it was last sent
+VALID_FOR = timedelta(days=14)  # after it was last sent
 
 
 class Invitation(models.Model):
-    """A mail that lets its reader make an account, or use theirs, and be a member. Only its digest is stored.
+    """An invitation by mail: its reader may create an account, or use theirs, and become a member.
 
-    `member` is an existing member without an account, whom the reader turns out to be. A trigger refuses to
-    accept it for anybody else once the member has an account. Whoever signs up
-    freely has a row too: with `accepted_by`, but without `accepted_at` until they confirm their address.
+    Only the digest of its token is stored. `member` is an existing member without an account; the reader is
+    this member. A trigger refuses that any other user accepts it once the member has an account. A person who
+    signs up freely has a row too: with `accepted_by`, but without `accepted_at` until they confirm their
+    address.
     """
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
@@ -42,5 +43,5 @@ class Invitation(models.Model):
 
     @property
     def sent_at(self) -> datetime:
-        """When it was last sent."""
+        """When the invitation was last sent."""
         return self.expires_at - VALID_FOR

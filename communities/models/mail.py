@@ -1,4 +1,6 @@
-"""Mails that wait to be sent, those that were, who wants none, and how many went to strangers."""
+"""Mails that wait or were sent, addresses that refuse mails, and the number of mails to unconfirmed
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from communities.models.user import User
 
 
 class Mail(models.Model):
-    """A mail to send: a row that the worker sends after the commit, and tries again if that fails.
+    """A mail to send: a row that the worker sends after the commit, and retries after a failure.
 
     `sealed` is the whole message, encrypted, because mails carry secret links; it is erased once the mail is
     sent or given up.
@@ -69,7 +71,7 @@ class Mail(models.Model):
 class MailRefusal(models.Model):
     """An address that gets no more mails of a community, also if another member has it later (rule 7.32).
 
-    The address itself is not kept, and the refusal outlives the erasure of the member whose address it was.
+    The address itself is not stored, and the refusal outlives the erasure of the member who had the address.
     """
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
@@ -86,7 +88,7 @@ class MailRefusal(models.Model):
 
 
 class MailSum(models.Model):
-    """How many mails a community has written to unconfirmed addresses on one day of UTC."""
+    """The number of mails that a community has written to unconfirmed addresses on one day of UTC."""
 
     community = models.ForeignKey(Community, models.CASCADE, related_name="+", db_index=False)
     day = models.DateField()

@@ -1,4 +1,4 @@
-"""Members whose change has not been announced yet."""
+"""Members with a change that has not been announced yet."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class MemberChange(models.Model):
-    """A member who has changed, until the event of it is written (`services.member_changes`).
+    """A member who has changed, until the event of the change is written (`services.member_changes`).
 
-    The database writes it in the transaction of the change, whoever makes it. There is no foreign key: it
-    would lock the member once more.
+    The database writes the row in the transaction of the change, whoever makes the change. There is no
+    foreign key, because it would lock the member once more.
     """
 
     member_id = models.BigIntegerField(primary_key=True)

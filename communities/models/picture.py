@@ -1,4 +1,4 @@
-"""Our copy of a picture that somebody gave the address of."""
+"""Our copy of a picture whose address a user entered."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Picture(models.Model):
     """The picture at one address, for one community. Pages show our copy and never the address (rule 7.15).
 
     The row is written with the address; a worker fetches the copy (`services.pictures`). `name` is random and
-    stands in the address of the copy. Another copy gets another name, so browsers may keep each for ever.
-    `due_at` is when a worker tries next: null if nothing is left to do. `leased_until` says that a worker is
-    at it; if that worker dies, another takes over then.
+    part of the address of the copy. Another copy gets another name, so browsers may cache each for ever.
+    `due_at` is the time of the worker's next attempt: null if nothing is left to do. `leased_until` is the
+    end of a worker's lease; if that worker dies, another takes over then.
     """
 
     path_to_community: ClassVar = "community_id"

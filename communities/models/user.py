@@ -20,7 +20,7 @@ _UNNAMED = re.compile("u-[0-9a-f]{32}")
 
 
 def unnamed() -> str:
-    """Return a user name for somebody who never signs in with it."""
+    """Return a user name for a person who never signs in with it."""
     return f"u-{uuid.uuid4().hex}"
 
 
@@ -72,11 +72,14 @@ class User(AbstractUser):
 
     @property
     def has_chosen_username(self) -> bool:
-        """Whether somebody chose the user name. The others are made up, and nobody signs in with them."""
+        """Whether a person chose the user name.
+
+        Other user names are generated, and nobody signs in with them.
+        """
         return not _UNNAMED.fullmatch(self.username)
 
     def get_full_name(self) -> str:
-        """A name to show: their own, else the user name that somebody chose for them, else the id."""
+        """A name to show: the person's own, else the chosen user name, else the id."""
         return self.name or (self.username if self.has_chosen_username else f"User {self.pk}")
 
     def get_short_name(self) -> str:
@@ -84,14 +87,19 @@ class User(AbstractUser):
 
     @cached_property
     def may_enter_admin(self) -> bool:
-        """Whether the admin lets them in: staff of the site, and creators and admins of any community.
+        """Whether the person may enter the admin: staff of the site, and creators and admins of any
+        community.
 
-        What they find there follows from their access in each community. Read once for each object.
+        The content of the admin depends on their access in each community. The value is read once for each
+        object.
         """
         if not self.is_active:
             return False
         return self.is_staff or self.memberships.filter(left_at=None).exclude(access="member").exists()
 
     def has_usable_password(self) -> bool:
-        """Whether a password can sign in. Django counts a blank one, which nobody can type, as usable."""
+        """Whether a password can be used to sign in.
+
+        Django counts a blank one, which nobody can type, as usable.
+        """
         return bool(self.password) and super().has_usable_password()

@@ -1,6 +1,18 @@
 """Services of this app. The names below are those that other apps need most."""
 
-from communities.services.tenants.credits import return_credits, spend_credits
+from communities.services.tenants.credits import (
+    can_pay_follow_up,
+    return_credits,
+    spend_credits,
+    spend_for_follow_up,
+)
 from communities.services.tenants.settings import count_projects, get_settings
 
-__all__ = ["count_projects", "get_settings", "return_credits", "spend_credits"]
+__all__ = [
+    "can_pay_follow_up",
+    "count_projects",
+    "get_settings",
+    "return_credits",
+    "spend_credits",
+    "spend_for_follow_up",
+]

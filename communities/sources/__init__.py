@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SignInSource:
-    """What an identity source needs. `base_url` replaces the platform's own addresses; mostly blank."""
+    """The credentials of an identity source.
+
+    `base_url` replaces the platform's own addresses; it is usually blank.
+    """
 
     provider: str
     client_id: str
@@ -20,5 +23,5 @@ class SignInSource:
 
     @property
     def needs_client_id(self) -> bool:
-        """The game store knows us by a key alone."""
+        """Whether the source needs a client id; the game store needs only a key."""
         return self.provider != "game_store"

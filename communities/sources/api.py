@@ -1,4 +1,4 @@
-"""One request to a platform, and what its status means everywhere."""
+"""One request to a platform, and the meaning of its status for all platforms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A platform's answer. `content` is parsed JSON, None if the body is something else."""
+    """A platform's answer. `content` is parsed JSON, or None if the body is no JSON."""
 
     status: int
     content: Any
@@ -35,7 +35,10 @@ def get(
     params: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """Ask a platform. Raises SourceUnavailable and TokenRefused; other errors are the caller's to read."""
+    """Send a GET request to a platform.
+
+    Raises SourceUnavailable and TokenRefused; callers handle other errors.
+    """
     authorization = {"Authorization": f"Bearer {token}"} if token else {}
     reply = _send("GET", provider, url, params=params, headers={**(headers or {}), **authorization})
     if token and reply.status == 401:
@@ -49,7 +52,7 @@ def post(provider: str, url: str, *, form: Mapping[str, str]) -> Reply:
 
 
 def unexpected(provider: str, reply: Reply) -> SourceUnavailable:
-    """The failure for an answer that a client does not know."""
+    """The error for an answer that a client does not know."""
     return SourceUnavailable(f"{platforms.NAMES[provider]} answered {reply.status} unexpectedly.")
 
 
@@ -69,7 +72,9 @@ def _send(method: str, provider: str, url: str, **kwargs: Any) -> Reply:
 
 
 def _wait(header: str) -> timedelta:
-    """How long to wait: whole or broken seconds, at most an hour; a minute if the platform does not say."""
+    """The time to wait: whole or fractional seconds, at most an hour; a minute if the platform does not
+    say.
+    """
     if not _SECONDS.fullmatch(header.strip()):
         return timedelta(minutes=1)
     return timedelta(seconds=min(math.ceil(float(header)), 3600))

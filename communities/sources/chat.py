@@ -1,4 +1,4 @@
-"""The chat platform: who somebody is, which servers they are in, and as what."""
+"""The chat platform: the profile of a person, their servers, and their roles there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_PAGES = 5
 
 @dataclass(frozen=True, slots=True)
 class GuildMember:
-    """A person in one server. `role_ids` are without @everyone, which all have."""
+    """A person in one server. `role_ids` does not contain @everyone, which all members have."""
 
     role_ids: tuple[str, ...]
     nick: str
@@ -28,7 +28,7 @@ class GuildMember:
 
 
 def profile(token: str) -> Profile:
-    """Whose token it is. Raises SourceUnavailable, TokenRefused."""
+    """The profile of the token's owner. Raises SourceUnavailable, TokenRefused."""
     reply = api.get("chat", f"{API}/users/@me", token=token)
     content = reply.content if isinstance(reply.content, dict) else {}
     platform_id = content.get("id")
@@ -57,7 +57,7 @@ def guild_ids(token: str) -> set[int]:
 
 
 def guild_member(token: str, guild_id: str) -> GuildMember | None:
-    """The person in a server; None if they are not in it. Raises SourceUnavailable, TokenRefused."""
+    """The person in a server; None if they are not in the server. Raises SourceUnavailable, TokenRefused."""
     if not guild_id.isdigit():
         return None
     reply = api.get("chat", f"{API}/users/@me/guilds/{guild_id}/member", token=token)
@@ -71,7 +71,7 @@ def guild_member(token: str, guild_id: str) -> GuildMember | None:
 
 
 def guild_member_of(content: Mapping[str, Any], *, guild_id: str) -> GuildMember:
-    """A member as the platform describes one, in its API as in interactions."""
+    """A member from the platform's description, which is the same in its API and in interactions."""
     user = content.get("user")
     user = user if isinstance(user, dict) else {}
     roles = content.get("roles")

@@ -1,4 +1,4 @@
-"""Why a platform gave no answer."""
+"""The reasons why a platform gave no answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 
 class SourceUnavailable(Exception):
-    """The platform cannot be asked now. `retry_after` is set if it says how long to wait."""
+    """The platform cannot be asked now. `retry_after` is set if the platform says how long to wait."""
 
     def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
         super().__init__(message)
@@ -16,7 +16,7 @@ class SourceUnavailable(Exception):
 class TokenRefused(Exception):
     """The platform does not accept the token: it was revoked, or lacks a permission.
 
-    The person has to sign in with this source again. `content` is what the platform answered.
+    The person has to sign in with this source again. `content` is the platform's answer.
     """
 
     def __init__(self, message: str, *, content: object = None) -> None:
@@ -25,4 +25,4 @@ class TokenRefused(Exception):
 
 
 class BadProof(Exception):
-    """What a browser brought back from a platform proves nothing. The message is for the log."""
+    """The data with which a browser returned from a platform proves nothing. The message is for the log."""

@@ -1,4 +1,4 @@
-"""The game store. Its web API knows us by a key; nobody's token is needed."""
+"""The game store. Its web API identifies us by a key; no token of a person is needed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def profile(platform_id: str) -> Profile:
 
 
 def owns(platform_id: str, game_id: str) -> bool:
-    """Whether an account owns a game, as far as its profile shows it. Raises SourceUnavailable.
+    """Whether an account owns a game, as far as its profile shows that. Raises SourceUnavailable.
 
-    False where the list of games is private: the platform then tells us nothing.
+    False if the list of games is private, because the platform then returns nothing.
     """
     reply = _get(
         "IPlayerService/GetOwnedGames/v1",

@@ -12,7 +12,7 @@ _ACTIVE = "active_patron"
 
 
 def profile(token: str) -> Profile:
-    """Whose token it is. Raises SourceUnavailable, TokenRefused."""
+    """The profile of the token's owner. Raises SourceUnavailable, TokenRefused."""
     content = _identity(token, {"fields[user]": "full_name,vanity"})
     attributes = content["data"].get("attributes")
     attributes = attributes if isinstance(attributes, dict) else {}

@@ -1,4 +1,4 @@
-"""OAuth 2 (RFC 6749) with PKCE (RFC 7636): where the browser goes, codes, and new tokens."""
+"""OAuth 2 (RFC 6749) with PKCE (RFC 7636): the address for the browser, codes, and new tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from communities.sources.failures import BadProof, TokenRefused
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What the token endpoint gave. `refresh` may be empty, `id_token` too; None: it does not expire."""
+    """The answer of the token endpoint.
+
+    `refresh` and `id_token` may be empty; `expires_at` None means no expiry.
+    """
 
     access: str = field(repr=False)
     refresh: str = field(repr=False)
@@ -31,7 +34,10 @@ def new_verifier() -> str:
 def authorize_address(
     provider: str, *, redirect_uri: str, state: str, verifier: str, nonce: str, asks_again: bool
 ) -> str:
-    """Where the browser goes. `asks_again` has the platform ask for consent anew, for a new refresh token."""
+    """The address for the browser.
+
+    `asks_again` makes the platform ask for consent again, to get a new refresh token.
+    """
     platform = platforms.OAUTH2[provider]
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     parameters = {
@@ -52,7 +58,7 @@ def authorize_address(
 
 
 def exchange(provider: str, *, code: str, redirect_uri: str, verifier: str, at: datetime) -> Tokens:
-    """Tokens for a code. Raises BadProof if the platform refuses it, SourceUnavailable."""
+    """Tokens for a code. Raises BadProof if the platform refuses the code, and SourceUnavailable."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -66,7 +72,7 @@ def exchange(provider: str, *, code: str, redirect_uri: str, verifier: str, at: 
 
 
 def refresh(provider: str, *, refresh_token: str, at: datetime) -> Tokens:
-    """New tokens. Raises TokenRefused if the grant is over, SourceUnavailable."""
+    """New tokens. Raises TokenRefused if the grant has ended, and SourceUnavailable."""
     reply = _ask(provider, {"grant_type": "refresh_token", "refresh_token": refresh_token})
     if reply.status in (400, 401):
         raise TokenRefused(f"{platforms.NAMES[provider]} gives no new token: {_error(reply.content)}.")

@@ -1,4 +1,4 @@
-"""OpenID 2.0 of the game store, in stateless mode: the platform itself confirms what the browser brought.
+"""OpenID 2.0 of the game store, in stateless mode: the platform itself confirms the browser's data.
 
 Written here because python3-openid, which django-allauth would use, has had no release since 2020.
 """
@@ -24,7 +24,7 @@ _SIGNED = {"op_endpoint", "claimed_id", "identity", "return_to", "response_nonce
 
 
 def authorize_address(*, return_to: str, realm: str) -> str:
-    """Where the browser goes. It comes back to `return_to`, an address below `realm`."""
+    """The address for the browser. The browser returns to `return_to`, an address below `realm`."""
     parameters = {
         "openid.ns": NAMESPACE,
         "openid.mode": "checkid_setup",
@@ -37,9 +37,9 @@ def authorize_address(*, return_to: str, realm: str) -> str:
 
 
 def read_assertion(answer: Mapping[str, str], *, return_to: str, at: datetime) -> str:
-    """The platform's id that an assertion claims, and nothing more: `confirm` asks the platform.
+    """The platform's id that an assertion claims, unconfirmed: `confirm` asks the platform.
 
-    Raises BadProof if the assertion is not one of the game store, for us, made just now.
+    Raises BadProof unless the assertion is from the game store, for us, and fresh.
     """
     endpoint = platforms.address("game_store", ENDPOINT)
     identifier = platforms.address("game_store", IDENTIFIER)

@@ -1,6 +1,7 @@
-"""The addresses of the platforms, and what we ask for there.
+"""The addresses of the platforms, and the requested permissions.
 
-BASE_URL of a source replaces scheme and host of all its addresses; the paths stay (config/README.md).
+BASE_URL of a source replaces scheme and host of all its addresses; the paths stay the same
+(config/README.md).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ OAUTH2 = {
         authorize="https://accounts.google.com/o/oauth2/v2/auth",
         token="https://oauth2.googleapis.com/token",
         scopes=("openid", "profile", "https://www.googleapis.com/auth/youtube.readonly"),
-        extra={"access_type": "offline"},  # gives a refresh token, at the first consent alone
+        extra={"access_type": "offline"},  # gives a refresh token, only at the first consent
     ),
     "streaming": OAuth2(
         authorize="https://id.twitch.tv/oauth2/authorize",
@@ -69,6 +70,6 @@ def is_offered(provider: str) -> bool:
 
 
 def address(provider: str, url: str) -> str:
-    """An address of a platform, on the host that stands in for it where BASE_URL is set."""
+    """An address of a platform; if BASE_URL is set, on the host that replaces it."""
     base: str = source(provider).base_url
     return f"{base}{urlsplit(url).path}" if base else url

@@ -1,4 +1,7 @@
-"""Who somebody is on a platform. No e-mail address: one of another site proves nothing here."""
+"""The profile of a person on a platform.
+
+It contains no e-mail address, because an address of another site proves nothing here.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ class Profile:
 
 
 def clean(value: Any) -> str:
-    """A name that the database takes: printable, on one line, not too long. Empty if it is no text."""
+    """A name that the database accepts: printable, on one line, not too long.
+
+    Empty if the value is no text.
+    """
     if not isinstance(value, str):
         return ""
     printable = "".join(each if each.isprintable() else " " for each in value)

@@ -1,4 +1,4 @@
-"""Which rules a platform can answer, and one call for all of them."""
+"""The rules that each platform can answer, and one call for all of them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def needs_token(provider: str, rule: str) -> bool:
 
 
 def answer(*, rule: str, target: str, provider: str, platform_id: str, token: str | None) -> bool:
-    """Whether an account that was proven meets a rule. Asks the platform, unless having it is enough.
+    """Whether a proven account meets a rule. Asks the platform, unless having the account is enough.
 
-    Never call it in a transaction. Raises SourceUnavailable if the platform cannot be asked now,
-    TokenRefused if the person has to sign in with this source again (also for a `token` of None),
-    ValueError for a rule that the provider does not know.
+    Never call this in a transaction. Raises SourceUnavailable if the platform cannot be asked now, and
+    ValueError for a rule that the provider does not know. Raises TokenRefused if the person has to sign in
+    with this source again (also for a `token` of None).
     """
     if rule not in RULES.get(provider, ()):
         raise ValueError(f"{provider} does not know the rule {rule}.")

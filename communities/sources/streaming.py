@@ -10,7 +10,7 @@ API = "https://api.twitch.tv/helix"
 
 
 def profile(token: str) -> Profile:
-    """Whose token it is. Raises SourceUnavailable, TokenRefused."""
+    """The profile of the token's owner. Raises SourceUnavailable, TokenRefused."""
     reply = _get("users", token)
     people = reply.content.get("data") if isinstance(reply.content, dict) else None
     if reply.status != 200 or not isinstance(people, list) or not people:
@@ -33,7 +33,7 @@ def subscribes_to(token: str, platform_id: str, channel_id: str) -> bool:
 
 def _is_listed(path: str, token: str, platform_id: str, channel_id: str) -> bool:
     reply = _get(path, token, user_id=platform_id, broadcaster_id=channel_id)
-    if reply.status == 404:  # of subscriptions: there is none
+    if reply.status == 404:  # for subscriptions: there is none
         return False
     if reply.status == 403:
         raise TokenRefused("The token does not let us see this.")

@@ -1,4 +1,4 @@
-"""What staff type as the id of a channel, game, server, campaign or tier, and where they find it.
+"""Reads the id of a channel, game, server, campaign or tier that staff type, and describes where to find it.
 
 read("game_store", "owns", "https://store.steampowered.com/app/1234/Chess/")   "1234"
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 
 class BadTarget(ValueError):
-    """What was typed cannot be such an id. Its text says what one looks like and where it is found."""
+    """The typed text cannot be such an id. The message describes the id and where to find it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an id looks like, in words for staff; `in_address` finds it in an address that they paste."""
+    """The form of an id, in words for staff; `in_address` finds the id in a pasted address."""
 
     pattern: re.Pattern[str]
     looks: str
@@ -70,7 +70,10 @@ SHAPES: Mapping[tuple[str, str], Shape] = {
 
 
 def read(provider: str, rule: str, text: str) -> str:
-    """The id in what staff typed or pasted. Raises BadTarget. Rules without an id keep the text as it is."""
+    """The id in the text that staff typed or pasted.
+
+    Raises BadTarget. For rules without an id, the text is returned unchanged.
+    """
     shape, text = SHAPES.get((provider, rule)), text.strip()
     if shape is None or not text:
         return text

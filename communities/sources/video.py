@@ -17,7 +17,7 @@ _LONGEST_ID = 128
 
 
 def profile(id_token: str, *, nonce: str, at: datetime) -> Profile:
-    """Whose ID token it is. Raises BadProof, SourceUnavailable."""
+    """The profile of the ID token's owner. Raises BadProof, SourceUnavailable."""
     claims = read_id_token(id_token, nonce=nonce, at=at)
     platform_id = claims["sub"]
     if not isinstance(platform_id, str) or not 0 < len(platform_id) <= _LONGEST_ID:
@@ -28,7 +28,7 @@ def profile(id_token: str, *, nonce: str, at: datetime) -> Profile:
 def subscribes_to(token: str, channel_id: str) -> bool:
     """Whether the person subscribes to a channel. Raises SourceUnavailable, TokenRefused.
 
-    False for an account that has never used the platform, whose tokens it refuses for that reason.
+    False for an account that has never used the platform, because the platform refuses its tokens.
     """
     params = {"part": "id", "mine": "true", "forChannelId": channel_id, "maxResults": "1"}
     try:

@@ -1,6 +1,6 @@
-"""Who acts in the admin, and in which community.
+"""The acting user of the admin, and the community in which they act.
 
-A staff user acts in a community as the member they are there, by rules 1.26 to 1.31, as API keys do.
+A staff user acts in a community with their role as a member there, by rules 1.26 to 1.31, as API keys do.
 Superusers act as admins of every community. Lists show the *current* community, which the switcher chooses;
 the page of an object makes its community the current one.
 """
@@ -25,7 +25,7 @@ _FIELDS = ("tier", "settings__time_zone", "settings__require_second_factor")
 
 @dataclass(frozen=True, slots=True)
 class StaffCommunity:
-    """A community in which somebody acts, with the role they have there and its time zone."""
+    """A community in which a user acts, with their role there and its time zone."""
 
     id: int
     name: str
@@ -36,14 +36,14 @@ class StaffCommunity:
 
 
 def user_of(request: HttpRequest) -> User:
-    """Who is signed in to the admin."""
+    """The user who is signed in to the admin."""
     return cast(User, request.user)
 
 
 def communities_of(request: HttpRequest) -> list[StaffCommunity]:
     """The communities in which the user acts, by name: their own, and for superusers some of the others.
 
-    At most MAX_IN_SWITCHER for superusers, who find the rest in the list of communities.
+    At most MAX_IN_SWITCHER for superusers, who find the others in the list of communities.
     """
     return list(_acting(request).values())
 
@@ -72,7 +72,7 @@ def require_actor(request: HttpRequest, community_id: int, *, least: Role = Role
 
 
 def current_community(request: HttpRequest) -> StaffCommunity | None:
-    """The community whose lists the user sees; None if they belong to none."""
+    """The community whose lists the user sees; None if they are in none."""
     chosen = request.session.get(chosen_community.SESSION_KEY)
     community = _find(request, chosen) if isinstance(chosen, int) else None
     return community or next(iter(_acting(request).values()), None)
@@ -87,7 +87,7 @@ def current_actor(request: HttpRequest) -> Actor | None:
 def may_act(request: HttpRequest, *, least: Role) -> bool:
     """Whether the user has at least this role in the current community.
 
-    For what a page offers, not for what it shows: no second factor is asked for.
+    Use this for parts that a page offers, not for data that it shows: no second factor is required.
     """
     community = current_community(request)
     return community is not None and Role[community.role.upper()] >= least
@@ -96,7 +96,7 @@ def may_act(request: HttpRequest, *, least: Role) -> bool:
 def make_current(request: HttpRequest, community_id: int) -> None:
     """Make a community the current one, from this request on. The caller has checked the user's role.
 
-    From here on the request reads and shows times in the community's zone.
+    From here on the request shows and reads times in the community's zone.
     """
     chosen_community.remember(request, community_id)
     if community := _find(request, community_id):
@@ -121,7 +121,7 @@ def _read(user: User) -> dict[int, StaffCommunity]:
     if not user.is_superuser:
         return {row[0]: _staff_community(*row) for row in rows}
     own = [_staff_community(row[0], row[1], "admin", *row[3:]) for row in rows]
-    # By id, which has an index: a million names would be sorted for each page.
+    # By id, which has an index: sorting by name would sort a million names for each page.
     others = Community.objects.exclude(pk__in=[each.id for each in own]).order_by("pk")
     fields = others.values_list("pk", "name", *_FIELDS)[: max(0, MAX_IN_SWITCHER - len(own))]
     more = [_staff_community(row[0], row[1], "admin", *row[2:]) for row in fields]
@@ -132,7 +132,7 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
     acting = _acting(request)
     if community_id in acting or not user_of(request).is_superuser:
         return acting.get(community_id)
-    # The switcher holds only some of the communities that a superuser may enter.
+    # The switcher contains only some of the communities that a superuser may enter.
     row = Community.objects.filter(pk=community_id).values_list("pk", "name", *_FIELDS).first()
     if row is None:
         return None
@@ -143,6 +143,8 @@ def _find(request: HttpRequest, community_id: int) -> StaffCommunity | None:
 def _staff_community(
     pk: int, name: str, role: str, tier: str, time_zone: str | None, requires_second_factor: bool | None
 ) -> StaffCommunity:
-    """A community without saved settings has no zone and no rule yet."""
+    """A community for the admin; without saved settings it has no time zone and no rule about second
+    factors.
+    """
     zone = time_zone or CommunitySettings.DEFAULT_TIME_ZONE
     return StaffCommunity(pk, name, role, tier, zone, bool(requires_second_factor))

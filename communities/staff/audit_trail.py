@@ -1,4 +1,4 @@
-"""How the admin shows the audit trail: as a list, one entry with before and after, and as a file."""
+"""The audit trail in the admin: a list, one entry with before and after, and a file."""
 
 from __future__ import annotations
 
@@ -52,15 +52,16 @@ COLUMNS = (
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
-MAX_BYTES = 800_000  # of the differences of one entry in a page, which has less than 1 MB (rule 3.38)
-_ROW = 500  # bytes of a difference beside its texts
-# Changes of a few fields each. Those of scripts are large, and their fields say little without their block.
+MAX_BYTES = 800_000  # of the differences of one entry on a page, which has less than 1 MB (rule 3.38)
+_ROW = 500  # bytes of a difference in addition to its texts
+# Changes of a few fields each. Changes of scripts are large, and their fields are not informative without
+# their block.
 SHORT = frozenset(value for value in Action.values if value.endswith(".updated")) - {Action.SCRIPT_UPDATED}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that an entry changed, in words. `part` is what it belongs to, such as a block."""
+    """One field that an entry changed, in words. `part` is the part that it belongs to, such as a block."""
 
     field: str
     before: str
@@ -81,9 +82,9 @@ _sources: list[DifferenceSource] = []
 
 
 def add_differences(source: DifferenceSource) -> DifferenceSource:
-    """Register a function that puts one kind of entry in words, and returns None for others. A decorator.
+    """Register a function that converts one kind of entry to words, and returns None for others. A decorator.
 
-    What it returns is read as far as a page shows it.
+    Its result is read only as far as a page shows it.
     """
     _sources.append(source)
     return source
@@ -94,18 +95,20 @@ _projects: list[ProjectAddresses] = []
 
 
 def add_project_addresses(source: ProjectAddresses) -> ProjectAddresses:
-    """Register a function that gives the addresses of those projects that an actor may see. A decorator."""
+    """Register a function that returns the addresses of those projects that an actor may see. A decorator."""
     _projects.append(source)
     return source
 
 
 def project_addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
-    """The addresses of these projects by id, without those that are gone or that the actor may not see."""
+    """The addresses of these projects by id, without deleted projects and projects that the actor may not
+    see.
+    """
     return {key: address for source in _projects for key, address in source(actor, ids).items()}
 
 
 def rows(*, actor: Actor, project_id: int | None = None) -> QuerySet[AuditEntry]:
-    """The entries of the actor's community, or of one project of it that they may edit."""
+    """The entries of the actor's community, or of one project in it that they may edit."""
     entries = AuditEntry.objects.filter(community_id=actor.community_id).defer("words", "before", "after")
     return entries if project_id is None else entries.filter(project_id=project_id)
 
@@ -119,7 +122,7 @@ def listing(
 ) -> Listing[AuditEntry]:
     """A list of entries, newest first, with filters for these kinds of objects.
 
-    The names of projects that `links_for` may see lead to them.
+    Names of projects that `links_for` may see link to these projects.
     """
     whats = dict[UUID, str]()
     projects = dict[int, str]()
@@ -160,7 +163,7 @@ def listing(
 
 
 def what_changed(entry: AuditEntry) -> str:
-    """What was done, with the field if only one changed: `Project renamed`."""
+    """The action of an entry, with the field if only one changed: `Project renamed`."""
     found = plain_differences(entry.before, entry.after) if entry.action in SHORT else ()
     if len(found) != 1:
         return what(entry)
@@ -169,7 +172,7 @@ def what_changed(entry: AuditEntry) -> str:
 
 
 def what(entry: AuditEntry) -> str:
-    """What was done, in words."""
+    """The action of an entry, in words."""
     try:
         return str(Action(entry.action).label)
     except ValueError:  # written by a newer version
@@ -177,7 +180,7 @@ def what(entry: AuditEntry) -> str:
 
 
 def who(entry: AuditEntry) -> str:
-    """Who acted, and through what."""
+    """The author of an entry, and the key or page they used."""
     if entry.source == AuditEntry.Source.SYSTEM:
         return "Colloquy itself"
     if entry.actor_pseudonym:
@@ -187,9 +190,9 @@ def who(entry: AuditEntry) -> str:
 
 
 def differences(entry: AuditEntry) -> Differences:
-    """The fields that changed, in at most MAX_BYTES of a page. Those after them are not put in words.
+    """The fields that changed, in at most MAX_BYTES of a page. Later fields are left out.
 
-    The fields of kinds that no app puts in words are listed by their path.
+    Fields of kinds that no app converts to words are listed by their path.
     """
     rows: list[Difference] = []
     size = 0
@@ -215,7 +218,7 @@ def _bytes_in_page(text: str) -> int:
 
 
 def plain_differences(before: Any, after: Any, *, part: str = "") -> list[Difference]:
-    """The fields that differ between two JSON values, by the words of their paths and in their order."""
+    """The fields that differ between two JSON values, in the words of their paths and in their order."""
     was, now = dict(_flat(before)), dict(_flat(after))
     return [
         Difference(field_words(path), was.get(path, ""), now.get(path, ""), part)
@@ -239,7 +242,7 @@ def value_words(value: object) -> str:
 
 
 def facts(entry: AuditEntry) -> list[tuple[str, object]]:
-    """What is known about an entry besides the change."""
+    """The known facts about an entry besides the change."""
     known: list[tuple[str, object]] = [
         ("Who", who(entry)),
         ("When", moment(entry.happened_at)),
@@ -253,7 +256,7 @@ def facts(entry: AuditEntry) -> list[tuple[str, object]]:
 def export(
     request: HttpRequest, *, actor: Actor, project_id: int | None, format: str, file_name: str
 ) -> HttpResponseBase:
-    """Stream the entries that the filters of the address choose, and record that. Raises Unavailable."""
+    """Stream the entries that match the filters of the address, and record that. Raises Unavailable."""
     filters = _filters(request, project_id)
     batches = audit_listing.batches(community_id=actor.community_id, filters=filters)
     write = _as_csv if format == "csv" else _as_ndjson
@@ -282,7 +285,7 @@ def _as_ndjson(batches: Iterator[Sequence[AuditEntry]]) -> Chunks:
 
 
 def _cell(value: object) -> str:
-    """A cell as text, which no spreadsheet takes for a formula."""
+    """A cell as text that no spreadsheet reads as a formula."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else orjson.dumps(value).decode().strip('"')
@@ -290,7 +293,10 @@ def _cell(value: object) -> str:
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The leaves of nested JSON, each by its path. Elements of lists go by their name, else their place."""
+    """The leaves of nested JSON, each by its path.
+
+    Elements of lists are identified by their name, else by their index.
+    """
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _flat(inner, f"{path}.{key}" if path else str(key))

@@ -1,4 +1,4 @@
-"""The base classes of all model admins. Our admin site registers no other.
+"""The base classes of all model admins. Our admin site accepts no other.
 
 CommunityModelAdmin    rows of one community, for its staff by their role there
 OperationsModelAdmin   rows of the whole installation, for superusers
@@ -22,22 +22,22 @@ from communities.ground.actors import Actor, Role
 from communities.ground.text_field import TextField
 from communities.staff import acting, listing
 from communities.staff.listing import Listing
-from communities.staff.nav import Nav as Nav
+from communities.staff.pages import Nav as Nav
 
 M = TypeVar("M", bound=models.Model)
 
 FORM_FIELDS: Mapping[type[models.Field[Any, Any]], Mapping[str, Any]] = {
     models.CharField: {"form_class": TextField},
     models.TextField: {"form_class": TextField},
-    models.EmailField: {},  # else it would have the form field of a CharField
+    models.EmailField: {},  # otherwise it would have the form field of a CharField
     models.URLField: {"assume_scheme": "https"},
 }
 
 
 class SiteModelAdmin(admin.ModelAdmin[M]):
-    """What all model admins share: rows can be read by those with `has_view_permission`, and nothing else.
+    """The rules of all model admins: people with `has_view_permission` may read rows, and nothing else.
 
-    `nav` is None for rows that only other pages lead to.
+    `nav` is None for rows without a list in the side bar.
     """
 
     nav: ClassVar[Nav | None] = None
@@ -58,7 +58,9 @@ class SiteModelAdmin(admin.ModelAdmin[M]):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Leaves out Django's short address of a row, which redirects without looking at whose row it is."""
+        """Leaves out Django's short address of a row, which redirects without checking the row's
+        community.
+        """
         return [each for each in super().get_urls() if each.name is not None]
 
     def address(self, page: str, *args: object) -> str:
@@ -110,19 +112,19 @@ class OwnPages(SiteModelAdmin[M]):
 
 
 class CommunityModelAdmin(OwnPages[M]):
-    """Rows of one community. Nothing can be added, changed or deleted unless a subclass builds a page for it.
+    """Rows of one community. Nothing can be added, changed or deleted unless a subclass adds a page for it.
 
-    The list shows the current community; the page of a row makes the row's community the current one. To
-    people without a role there, or with a lower one than `least_role`, a row looks like one that is absent.
+    The list shows the current community; the page of a row makes the row's community the current one. For
+    people without a role there, or with a lower role than `least_role`, a row looks absent.
     """
 
     community_path: ClassVar[str] = "community_id"
     least_role: ClassVar[Role] = Role.ADMIN
 
-    # --- Who sees what --------------------------------------------------------------------------------
+    # --- Permissions ------------------------------------------------------------------------------------
 
     def rows(self, actor: Actor) -> QuerySet[M]:
-        """The rows that the actor may see, of their community."""
+        """The rows of the actor's community that the actor may see."""
         return self.model._default_manager.filter(**{self.community_path: actor.community_id})
 
     def actor(self, request: HttpRequest) -> Actor:
@@ -144,12 +146,12 @@ class CommunityModelAdmin(OwnPages[M]):
     def actor_of(self, request: HttpRequest, object_id: str) -> Actor:
         """The user as an actor in the community of a row, which may be a deleted one.
 
-        Raises Http404 where the user has no role, or too low a one (rule 1.36).
+        Raises Http404 if the user has no role there, or too low a role (rule 1.36).
         """
         return acting.require_actor(request, self._community_of(object_id), least=self.least_role)
 
     def row_path(self, name: str, view: Callable[[HttpRequest, Actor, M], HttpResponse]) -> URLPattern:
-        """The address of one more page of each row, named `<app>_<model>_<name>`, for `get_urls`."""
+        """The address of a further page of each row, named `<app>_<model>_<name>`, for `get_urls`."""
 
         def opened(request: HttpRequest, object_id: str) -> HttpResponse:
             return view(request, *self.open_row(request, object_id))
@@ -177,11 +179,11 @@ class CommunityModelAdmin(OwnPages[M]):
     # --- The list -------------------------------------------------------------------------------------
 
     def listing(self, request: HttpRequest, actor: Actor) -> Listing[M]:
-        """What the list shows to this actor."""
+        """The content of the list for this actor."""
         raise NotImplementedError
 
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
-        """Buttons above the list: labels and addresses. The first is the main one."""
+        """Buttons above the list: labels and addresses. The first button is the main one."""
         return []
 
     def changelist_view(
@@ -208,17 +210,17 @@ class CommunityModelAdmin(OwnPages[M]):
 
 
 class OperationsModelAdmin(SiteModelAdmin[M]):
-    """Rows of the whole installation, for superusers alone and read-only, unless a subclass says otherwise.
+    """Rows of the whole installation, read-only and only for superusers, unless a subclass changes that.
 
-    The list is one of ours if `listing` describes one, else Django's; the page of a row is Django's form.
+    The list is ours if `listing` describes one, else Django's; the page of a row is Django's form.
     """
 
     def listing(self, request: HttpRequest) -> Listing[M] | None:
-        """What the list shows; None for Django's own list."""
+        """The content of the list; None for Django's own list."""
         return None
 
     def tools(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Buttons above a list of ours: labels and addresses. The first is the main one."""
+        """Buttons above our list: labels and addresses. The first button is the main one."""
         return []
 
     def changelist_view(
@@ -234,7 +236,9 @@ class OperationsModelAdmin(SiteModelAdmin[M]):
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Django's page would look for the row before the permission, and tell others which ids there are."""
+        """Refuse first: Django's page would look for the row before it checks the permission, and so reveal
+        which ids exist.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)

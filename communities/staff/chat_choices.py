@@ -1,7 +1,7 @@
-"""Roles and channels of the chat platform to choose by name, in forms whose fields hold their ids.
+"""Menus of the chat platform's roles and channels by name, in forms whose fields contain their ids.
 
-Where a community's server is not known, the fields stay as they are: for ids. The services check all ids
-anyway, so what a browser sends is trusted no more than before.
+If a community's server is not known, the fields stay text fields for ids. The services check all ids anyway,
+so that the form need not be trusted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from communities.services.chat.guilds import Channel, Guild
 
 
 class ReasonedSelect(forms.Select):
-    """A menu in which some choices cannot be chosen. `faults` says why, by value."""
+    """A menu in which some choices are disabled. `faults` contains the reasons, by value."""
 
     def __init__(self, choices: Iterable[tuple[str, str]], faults: dict[str, str], **kwargs: Any) -> None:
         super().__init__(choices=list(choices), **kwargs)
@@ -34,7 +34,9 @@ class ReasonedSelect(forms.Select):
 
 
 class ChannelSelect(ReasonedSelect):
-    """A menu of channels, and a line for the link of a thread, which no menu has: there may be thousands."""
+    """A menu of channels, and a field for the link of a thread: threads are not in the menu, because there
+    may be thousands.
+    """
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         menu = super().render(name, value, attrs, renderer)
@@ -46,7 +48,10 @@ class ChannelSelect(ReasonedSelect):
         )
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
-        """What was pasted counts. Of a link it is the channel, else it is sent on as it is and refused."""
+        """A pasted link has priority.
+
+        The channel is taken from the link; any other text is returned unchanged, and refused.
+        """
         pasted = str(data.get(_thread_name(name)) or "").strip()
         if link := _LINK.fullmatch(pasted):
             return link[1]
@@ -61,9 +66,9 @@ def _thread_name(name: str) -> str:
 
 
 def offer_reward_role(form: forms.Form, name: str, guild: Guild | None, *, nothing: str) -> None:
-    """Make a field a menu of the server's roles. Those that must not or cannot be given say why.
+    """Make a field a menu of the server's roles. Roles that must not or cannot be given show the reason.
 
-    `nothing` is the choice of none.
+    `nothing` is the label of the empty choice.
     """
     if guild is None:
         return
@@ -75,9 +80,9 @@ def offer_reward_role(form: forms.Form, name: str, guild: Guild | None, *, nothi
 
 
 def offer_channel(form: forms.Form, name: str, guild: Guild | None, *, nothing: str) -> None:
-    """Make a field a menu of the server's channels in which the bot can post; others say why not.
+    """Make a field a menu of the server's channels; those in which the bot cannot post show the reason.
 
-    The thread that was chosen before is in the menu, and another is chosen by its link.
+    The menu contains the thread that was chosen before; another thread is chosen by its link.
     """
     if guild is None:
         return
@@ -100,7 +105,7 @@ def _name_of(channel: Channel, guild: Guild) -> str:
 
 
 def role_choices(guild: Guild, chosen: Collection[str]) -> list[tuple[str, str]]:
-    """The server's roles to tick, with those that were chosen and are gone."""
+    """The server's roles as checkboxes, including chosen roles that no longer exist."""
     known = [(role.id, role.name) for role in guild.roles_in_order]
     gone = [each for each in chosen if each not in guild.roles or each == guild.id]
     return known + [(each, f"{each}, which is no role of your server any more") for each in gone]

@@ -1,4 +1,4 @@
-"""A range of days by which a list is narrowed: `from` and `to` of the address, both inclusive."""
+"""A range of days that filters a list: `from` and `to` of the address, both inclusive."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class DayRange:
-    """Rows whose `field` is on these days of the zone; None for no bound. `label` says what the field is."""
+    """Rows whose `field` is in these days of the zone; None means no bound. `label` describes the field."""
 
     label: str
     field: str
     zone: ZoneInfo
     first: date | None
     last: date | None
-    zone_reason: str = ""  # why the zone is not the community's
+    zone_reason: str = ""  # the reason why the zone is not the community's
 
     @property
     def since(self) -> datetime | None:
@@ -33,7 +33,7 @@ class DayRange:
 
     @property
     def until(self) -> datetime | None:
-        """The moment at which the last day is over."""
+        """The moment at which the last day ends."""
         return datetime.combine(self.last + timedelta(days=1), time(), self.zone) if self.last else None
 
     @property
@@ -42,7 +42,7 @@ class DayRange:
 
     @property
     def fault(self) -> str:
-        """What is wrong with the range, at the field of its last day; empty if nothing is."""
+        """The fault of the range, for the field of its last day; empty if there is none."""
         return DAYS_REVERSED if self.first and self.last and self.last < self.first else ""
 
     def narrow(self, rows: QuerySet[M]) -> QuerySet[M]:
@@ -52,7 +52,7 @@ class DayRange:
 
 
 def of_address(request: HttpRequest, *, label: str, field: str, zone: ZoneInfo, reason: str = "") -> DayRange:
-    """The range of the address. What is no day counts as absent."""
+    """The range of the address. A text that is no day counts as absent."""
     return DayRange(label, field, zone, _day(request, "from"), _day(request, "to"), reason)
 
 

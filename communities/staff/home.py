@@ -1,4 +1,4 @@
-"""The cards of the home page. Each app adds its own, so that this one need not know them."""
+"""The cards of the home page. Each app adds its own cards, so that this app need not know them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from communities.ground.actors import Actor
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card of the home page: a template of its own with what it shows. They are sorted by `order`."""
+    """A card of the home page: a template of its own with its context. Cards are sorted by `order`."""
 
     order: int
     template: str
@@ -31,7 +31,7 @@ def add_cards(source: CardSource) -> CardSource:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """One thing that somebody should look at, and where."""
+    """One matter that needs attention, and its page."""
 
     text: str
     address: str
@@ -39,7 +39,7 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """A step of the list for a new community. It is ticked off once it is done."""
+    """A step of the list for a new community. It is ticked once it is done."""
 
     order: int
     text: str
@@ -54,7 +54,7 @@ _steps: list[StepSource] = []
 
 
 def add_attention(source: AttentionSource) -> AttentionSource:
-    """Register a function that returns what needs attention in the current community. A decorator."""
+    """Register a function that returns matters that need attention in the current community. A decorator."""
     _attention.append(source)
     return source
 
@@ -66,7 +66,7 @@ def add_first_steps(source: StepSource) -> StepSource:
 
 
 def attention(request: HttpRequest, actor: Actor) -> list[Attention]:
-    """Everything that needs the actor's attention; nothing that their role may not see."""
+    """All matters that need the actor's attention, except those that their role may not see."""
     return [each for source in _attention for each in source(request, actor)]
 
 
@@ -79,7 +79,7 @@ def first_steps(request: HttpRequest, actor: Actor) -> list[FirstStep]:
 
 
 def cards(request: HttpRequest, actor: Actor) -> list[Card]:
-    """The cards that the actor sees, in order. A source gives none that the actor's role may not see."""
+    """The cards that the actor sees, in order. A source returns no card that the actor's role may not see."""
     return sorted(
         (card for source in _sources for card in source(request, actor)), key=lambda card: card.order
     )

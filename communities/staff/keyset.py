@@ -1,7 +1,7 @@
-"""Keyset paging for the admin's lists: the millionth row costs what the first does, and nothing is counted.
+"""Keyset paging for the admin's lists: the millionth row costs as much as the first, and nothing is counted.
 
-An order is a tuple of field names, each with `-` to descend; the last must be unique. No field may be null.
-A cursor holds the values of the row at which a page ended.
+An order is a tuple of field names, each with `-` to descend; the last must be unique. No field may be null. A
+cursor contains the values of the last row of a page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Order = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[M]):
-    """Rows of one page, and the cursors of the pages around it; None where there is none."""
+    """Rows of one page, and the cursors of the pages before and after it; None if there is none."""
 
     rows: Sequence[M]
     next: str | None
@@ -46,7 +46,7 @@ def read_page(
     conditions of the groups, and each row must meet exactly one. The page then reads only the first rows of
     each group, instead of sorting all rows.
 
-    With `keys_first` the keys of the page are read by themselves, where an index has all that is asked.
+    With `keys_first` the keys of the page are read in a separate query, if an index contains all its columns.
     """
     cursor = _decode(after or before, order)
     is_backward = cursor is not None and not after
@@ -82,9 +82,11 @@ def look_through(
     before: str,
     length: int,
 ) -> tuple[Page[M], bool]:
-    """The page of the rows that are among the next `most` of others, and whether it ended with those.
+    """The page of the matching rows among the next `most` of other rows, and whether the page ended at that
+    limit.
 
-    For rows that no index finds: they may be few among very many. What ended so goes on from its end.
+    Use this for rows that no index finds, which may be few among very many. A page that ended at the limit
+    continues from there.
     """
     cursor = _decode(after or before, order)
     is_backward = cursor is not None and not after
@@ -121,14 +123,14 @@ def _turned(name: str) -> str:
 
 
 def _beyond(order: Order, values: Sequence[Any]) -> Q:
-    """Rows that stand after these values in the order."""
+    """Rows after these values in the order."""
     beyond, equal = Q(), Q()
     for name, value in zip(order, values, strict=True):
         field, lookup = (name[1:], "lt") if name.startswith("-") else (name, "gt")
         beyond |= equal & Q(**{f"{field}__{lookup}": value})
         equal &= Q(**{field: value})
     first, lookup = (order[0][1:], "lte") if order[0].startswith("-") else (order[0], "gte")
-    # Implied by the rest, but PostgreSQL starts reading an index only at a plain condition.
+    # The other condition implies it, but PostgreSQL starts reading an index only at a plain condition.
     return Q(**{f"{first}__{lookup}": values[0]}) & beyond
 
 
@@ -163,5 +165,5 @@ def _decode(cursor: str, order: Order) -> list[Any] | None:
 
 
 def _is_plain(value: object) -> bool:
-    """PostgreSQL has no text with a null character."""
+    """Whether PostgreSQL can store the value: it has no text with a null character."""
     return isinstance(value, int) or (isinstance(value, str) and "\x00" not in value)

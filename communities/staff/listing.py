@@ -21,7 +21,7 @@ LOOKED_THROUGH = 10_000  # rows of a Walk
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `cell` gives its text, or safe HTML, for a row."""
+    """One column. `cell` returns its text, or safe HTML, for a row."""
 
     label: str
     cell: Callable[[Any], object]
@@ -49,7 +49,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """Something to do with the ticked rows. It leads to a page that asks first, at this address."""
+    """An action on the selected rows. It links to a page that asks for confirmation, at this address."""
 
     label: str
     address: str
@@ -58,7 +58,7 @@ class BulkAction:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """What an empty list says: what the thing is, and the first step if the user may take it."""
+    """The text of an empty list: a description of the objects, and the first step if the user may take it."""
 
     text: str
     step: str = ""
@@ -67,9 +67,9 @@ class Empty:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The rows, in the orders of the list, among which a page looks for matches that no index finds.
+    """The rows, in the orders of the list, in which a page searches for matches that no index finds.
 
-    A page looks through LOOKED_THROUGH of them, and offers to look through the next. `noun` names them.
+    A page searches LOOKED_THROUGH of them, and offers to search the next. `noun` is the word for them.
     """
 
     rows: QuerySet[Any]
@@ -111,7 +111,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Listing(Generic[M]):
-    """What a list can show. `searches` says what the search box looks into; without it there is none."""
+    """The description of a list. `searches` names the searched fields; without it there is no search box."""
 
     columns: Sequence[Column]
     orders: Mapping[str, Order]
@@ -121,12 +121,14 @@ class Listing(Generic[M]):
     search: Callable[[QuerySet[Any], str], QuerySet[Any]] | None = None
     actions: Sequence[BulkAction] = ()
     address_of: Callable[[Any], str] = lambda row: ""
-    load: Callable[[Sequence[Any]], None] | None = None  # what the cells need of other tables, for all rows
+    # Loads the data of other tables that the cells need, for all rows
+    load: Callable[[Sequence[Any]], None] | None = None
     parts: Sequence[Q] = ()  # see keyset.read_page
     keys_first: bool = False  # the same, for searches
     walk: Walk | None = None
     rows_template: str = "admin/table.html"
-    keeps: Mapping[str, str] = field(default_factory=dict)  # parameters by which the caller narrowed the rows
+    # Parameters by which the caller has filtered the rows
+    keeps: Mapping[str, str] = field(default_factory=dict)
     days: DayRange | None = None
 
 
@@ -142,20 +144,20 @@ class ListPage:
     next: str
     previous: str
     is_narrowed: bool
-    hidden: Sequence[tuple[str, str]]  # what the search form keeps of the address
-    looked_through: int  # rows of the list's walk, if the page ended with them; else 0
+    hidden: Sequence[tuple[str, str]]  # the parameters of the address that the search form keeps
+    looked_through: int  # rows of the list's walk, if the page ended at its limit; else 0
     first: str
     is_beyond_first: bool
 
     @property
     def hidden_beside_days(self) -> Sequence[tuple[str, str]]:
-        """What the form of the days keeps of the address."""
+        """The parameters of the address that the form for days keeps."""
         others = [(name, value) for name, value in self.hidden if name not in ("from", "to")]
         return [*others, ("q", self.term)] if self.term else others
 
 
 def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPage:
-    """Read the page that the address asks for. Parameters that the list does not know are ignored."""
+    """Read the page in the address. Parameters that the list does not know are ignored."""
     query = request.GET
     term, chosen = _asked(query, listing)
     rows = narrowed(request, listing, rows)
@@ -187,7 +189,7 @@ def draw(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> ListPa
 def _read(
     query: QueryDict, listing: Listing[M], rows: QuerySet[M], order: keyset.Order, *, is_search: bool
 ) -> tuple[keyset.Page[M], bool]:
-    """The page, and whether it ended with the rows that one page looks through."""
+    """The page, and whether it ended at the limit of rows that one page searches."""
     after, before = query.get("after", ""), query.get("before", "")
     if listing.walk:
         return keyset.look_through(
@@ -212,7 +214,7 @@ def _read(
 
 
 def narrowed(request: HttpRequest, listing: Listing[M], rows: QuerySet[M]) -> QuerySet[M]:
-    """The rows that the search and the filters of the address leave: those of the list, on all its pages."""
+    """The rows that match the search and the filters of the address: those of the list, on all its pages."""
     term, chosen = _asked(request.GET, listing)
     if term and listing.search:
         rows = listing.search(rows, term)

@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from typing import NamedTuple
 
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 
 from communities.staff import acting
-from communities.staff.nav import Nav
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
 
+class Nav(NamedTuple):
+    """An entry of the side bar. `icon` is a symbol of `admin/icons.svg`; entries are sorted by `order`."""
+
+    label: str
+    icon: str
+    order: int
+    is_operations: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A page at `/admin/<name>/`, for superusers alone."""
+    """A page at `/admin/<name>/`, only for superusers."""
 
     name: str
     nav: Nav
@@ -32,7 +41,7 @@ site_pages: list[SitePage] = []
 
 
 def superusers_page(name: str, nav: Nav) -> Callable[[View], View]:
-    """Add a page for superusers to the site. To others it looks absent. A decorator."""
+    """Add a page for superusers to the site. For other users it looks absent. A decorator."""
 
     def added(view: View) -> View:
         @wraps(view)

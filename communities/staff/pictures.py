@@ -1,4 +1,4 @@
-"""How far a picture is: for forms in which staff write its address, which show our copy beside it."""
+"""The state of a picture: for forms in which staff write its address, which show our copy beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from communities.staff import acting
 
 @require_safe
 def state(request: HttpRequest) -> JsonResponse:
-    """The current community's copy of the picture at `address`, or a note that says why there is none."""
+    """The current community's copy of the picture at `address`, or a note that explains why there is none."""
     actor = acting.current_actor(request)
     if actor is None or actor.is_member:
         raise Http404

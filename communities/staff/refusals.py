@@ -1,4 +1,4 @@
-"""What services refuse, shown at the fields of a form."""
+"""Refusals of services, shown at the fields of a form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from communities.ground.errors import Refusal
 
 
 def add_to_form(form: BaseForm, refusal: Refusal, *, fields: dict[str, str] | None = None) -> None:
-    """Add what a service refused to a form. `fields` maps names of the interface to those of the form."""
+    """Add a refusal of a service to a form. `fields` maps names of the interface to names of the form."""
     form_fields: dict[str, Any] = fields or {}
     for each in refusal.violations:
         field = form_fields.get(each["field"], each["field"])

@@ -1,4 +1,4 @@
-"""The admin site: the way to sign in, the side bar, the switcher between communities, the home page."""
+"""The admin site: the sign-in, the side bar, the switcher between communities, the home page."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ View = Callable[..., HttpResponseBase]
 
 
 class Site(AdminSite):
-    """Django's admin site in our look. It registers only admins that know who may see their rows."""
+    """Django's admin site in our design. It accepts only admin classes that check who may see their rows."""
 
     site_header = site_title = "Colloquy"
     index_title = "Home"
     enable_nav_sidebar = False  # ours is in `admin/base.html`
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Register an admin class. Raises ImproperlyConfigured for one that checks no community.
+        """Register an admin class. Raises ImproperlyConfigured for a class that checks no community.
 
-        Django's own admin of groups is left out, as `communities.admin.users` has ours; and so are those of
-        django-allauth, whose rows belong to the people in the account area.
+        Two kinds of admin classes are left out. Django's own class of groups is replaced by
+        `communities.admin.users`, and the rows of django-allauth's classes belong to the people in the
+        account area.
         """
         if getattr(admin_class, "__module__", "").startswith(("django.contrib.auth.", "allauth.")):
             return
@@ -52,7 +53,7 @@ class Site(AdminSite):
         super().register(model_or_iterable, admin_class, **options)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Staff sign in in the account area (rule 12.10), which leads back to where they wanted to go."""
+        """Staff sign in in the account area (rule 12.10), which redirects to the page that they wanted."""
         wanted = request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
         if self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
@@ -83,8 +84,8 @@ class Site(AdminSite):
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # type: ignore[override]
         """Read and show times in the time zone of the community that the page belongs to.
 
-        What a service refuses and the view did not expect, such as a change of something that a colleague
-        has just deleted, becomes a page that says why.
+        An unexpected refusal of a service, for example because a colleague has just deleted the object,
+        becomes a page with the reason.
         """
 
         def zoned(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -127,7 +128,7 @@ class Site(AdminSite):
         return self.get_urls(), "admin", self.name
 
     def switch_community(self, request: HttpRequest, community_id: int) -> HttpResponseBase:
-        """Make another community the current one, and go home."""
+        """Make another community the current one, and redirect to the home page."""
         acting.require_actor(request, community_id)
         return _switch(request, community_id)
 
@@ -148,11 +149,11 @@ class Site(AdminSite):
     def app_index(
         self, request: HttpRequest, app_label: str, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """Redirects Django's page of one app to the home page, because the side bar leads everywhere."""
+        """Redirects Django's page of one app to the home page, because the side bar links to every page."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """What the frame of every page shows: who acts where, and the side bar."""
+        """The frame of every page: the user, the community, and the side bar."""
         if not self.has_permission(request):
             return {**super().each_context(request), "nav": [], "nav_operations": []}
         entries = self._nav(request)

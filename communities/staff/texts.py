@@ -1,4 +1,4 @@
-"""How the admin prints moments, numbers and states."""
+"""The format of moments, numbers and states in the admin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def moment(value: datetime | None) -> SafeString | str:
         return "–"
     try:
         local = timezone.localtime(value)
-    except OverflowError:  # the last hours of the year 9999, by which some mean “never”, in the east
+    except OverflowError:  # the last hours of the year 9999, which some use for “never”, in the east
         local = value.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{}">{} {}</time>',
@@ -46,5 +46,5 @@ def number(value: float | None) -> str:
 
 
 def state(word: str, sign: str = "") -> SafeString:
-    """A state in words after its sign: `good`, `pending`, `bad`, `done`, or a plain one."""
+    """A state in words after its symbol: `good`, `pending`, `bad`, `done`, or a plain one."""
     return format_html('<span class="state {}">{}</span>', sign, word)

@@ -1,4 +1,4 @@
-"""Messages that say what was deleted, with a button that brings it back."""
+"""Messages about deletions, with a button that restores the objects."""
 
 from __future__ import annotations
 

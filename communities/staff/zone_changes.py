@@ -20,5 +20,5 @@ def add_notes(source: NoteSource) -> NoteSource:
 
 
 def notes(actor: Actor, *, before: ZoneInfo, after: ZoneInfo) -> list[SafeString]:
-    """What is shown at another time of day after the change."""
+    """Notes about everything that is at another time of day after the change."""
     return [note for source in _sources for note in source(actor, before, after)]

@@ -19,9 +19,9 @@ TRIES = 10
 def keeps_prepared_statements() -> bool:
     """Whether clients that share a server connection may each prepare statements of their own.
 
-    In transaction mode an old pooler hands the next client a server connection with the statements of the
-    last one, whose names are taken. The clients come one after another, so that a small pool is no obstacle.
-    True also if none of TRIES clients met the server connection of another.
+    In transaction mode an old pooler gives the next client a server connection with the prepared statements
+    of the last client. Then their names are taken. The clients connect one after another, so that a small
+    pool is enough. Returns True also if none of TRIES clients got the server connection of another.
     """
     seen: set[int] = set()
     for _ in range(TRIES):

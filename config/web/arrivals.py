@@ -1,7 +1,8 @@
-"""When a request has arrived as a whole. Only that: gunicorn's parser reads it, and decides what it says.
+"""Decides when a request has arrived completely.
 
-A header ends with an empty line. A body has its length in the header, or comes in chunks that have theirs.
-A malformed request counts as complete, so that the parser refuses it at once.
+Nothing else: gunicorn's parser reads the request and interprets it. A header ends with an empty line. A body
+has its length in the header, or is sent in chunks with their lengths. A malformed request counts as complete,
+so that the parser refuses it at once.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ _HEX = re.compile(rb"(?=[0-9a-fA-F])0*+[0-9a-fA-F]{0,12}")
 
 @dataclass(slots=True)
 class Arrival:
-    """What the header of one request says about how much follows."""
+    """The header's information about the length of one request."""
 
     header_size: int
     path: bytes
-    length: int | None  # of the body; None if it comes in chunks
+    length: int | None  # of the body; None if it is sent in chunks
     waits_to_continue: bool  # with Expect: 100-continue; the client sends the body after `100 Continue`
     chunks: Chunks | None = None
 
     def end(self, received: bytearray, limit: int) -> int:
-        """Where the request ends; 0 while something is missing.
+        """The end of the request; 0 while a part is missing.
 
-        A body over the limit is not waited for: `is_over(limit)` tells it.
+        A body over the limit is not waited for: `is_over(limit)` reports it.
         """
         if self.chunks is not None:
             return self.chunks.end(received, limit)
@@ -47,7 +48,7 @@ class Arrival:
 
 @dataclass(slots=True)
 class Chunks:
-    """How far a chunked body has arrived. Each byte is looked at once."""
+    """The part of a chunked body that has arrived. Each byte is read once."""
 
     start: int
     size: int = 0  # of the content so far
@@ -59,7 +60,10 @@ class Chunks:
         self._position = self.start
 
     def end(self, received: bytearray, limit: int) -> int:
-        """Where the body ends; 0 while something is missing. Too much or malformed: the end of what came."""
+        """The end of the body; 0 while a part is missing.
+
+        If the body is too large or malformed, the end of the received bytes.
+        """
         while self.size <= limit:
             skipped = min(self._to_skip, len(received) - self._position)
             self._position += skipped
@@ -92,7 +96,7 @@ class Chunks:
 
 
 def arrival(received: bytearray) -> Arrival | None:
-    """What the header says, once it has arrived; None before."""
+    """The information in the header; None before it has arrived."""
     end = received.find(HEADER_END)
     if end < 0:
         return None
@@ -111,7 +115,7 @@ def arrival(received: bytearray) -> Arrival | None:
 
 
 def _path(request_line: bytes) -> bytes:
-    """The address that the request line names, without its query, as the application will see it."""
+    """The path in the request line, without its query, as the application will see it."""
     target = request_line.partition(b" ")[2].partition(b" ")[0].decode("latin-1")
     try:
         return unquote_to_bytes(split_request_uri(target).path.encode("latin-1"))

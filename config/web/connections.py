@@ -1,4 +1,4 @@
-"""The connections of a web process: what a client has sent of a request, and has yet to read of an answer."""
+"""The connections of a web process: the received part of each request, and the unsent part of each answer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Any
 
 from config.web.arrivals import Arrival
 
-BYTES_A_SECOND = 16_384  # the least that bodies and answers move at, once their first seconds are over
-HIGH_WATER = 262_144  # bytes; while more waits for the client, what is produced goes to a file
-MAX_ON_DISK = 2**30  # bytes of an answer that wait there; a client that is further behind is cut off
-KEPT_TOGETHER = 65_536  # bytes of an answer; they are freed together, too
+BYTES_A_SECOND = 16_384  # the minimum speed of bodies and answers after their first seconds
+HIGH_WATER = 262_144  # bytes; while more wait for the client, further output is written to a file
+MAX_ON_DISK = 2**30  # bytes of an answer in the file; a slower client is cut off
+KEPT_TOGETHER = 65_536  # bytes of an answer in one buffer; they are freed together, too
 LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
 
@@ -31,11 +31,11 @@ class State(Enum):
     READING = auto()  # the rest of a request
     SERVED = auto()  # the application
     WRITING = auto()  # the client, to read the rest of an answer
-    LINGERING = auto()  # the client, to notice that we have hung up
+    LINGERING = auto()  # the client, to notice the end of the connection
 
 
 class Connection:
-    """One client. All attributes belong to the thread that polls; other threads use `sock` alone."""
+    """One client. All attributes belong to the polling thread; other threads use only `sock`."""
 
     __slots__ = (
         "arrival",
@@ -67,22 +67,23 @@ class Connection:
         self.held = 0  # bytes of that request
         self.is_cut = False  # its body was not read to the end
         self.keeps = False  # whether the next request may come over this connection
-        self.discarded = 0  # bytes since we hung up
+        self.discarded = 0  # bytes since the end was sent
         self.watched = 0  # events that the poller waits for
 
 
 class Outbox:
     """A client's socket, which takes an answer without waiting for its reader.
 
-    What the client does not read at once is kept here, and the polling thread sends it on. Of what is
-    produced piece by piece, like an export, most waits in a temporary file: no reader slows its production.
+    Bytes that the client does not read at once are stored here, and the polling thread sends them. Most of an
+    answer that is produced in pieces, such as an export, waits in a temporary file, so that no slow reader
+    delays its production.
     """
 
     def __init__(self, sock: socket.socket, *, seconds: float, on_unsent: Callable[[], None]) -> None:
         sock.setblocking(False)
         self._socket = sock
         self._seconds = seconds
-        self.on_unsent = on_unsent  # called when something has to be sent on
+        self.on_unsent = on_unsent  # called when there is something to send
         self._unsent: deque[memoryview] = deque()
         self._lock = threading.Lock()
         self._file: io.FileIO | None = None
@@ -98,7 +99,10 @@ class Outbox:
     # For threads that answer
 
     def sendall(self, data: bytes) -> None:
-        """Send, or keep for later. Raises OSError once the client is gone, or too far behind."""
+        """Send the data, or store it for later.
+
+        Raises OSError once the client has closed the connection, or is too slow.
+        """
         rest = memoryview(data)
         with self._lock:
             if self.is_closed:
@@ -113,7 +117,7 @@ class Outbox:
             if self._file is not None or self.size > HIGH_WATER:
                 self._keep_on_disk(rest)
                 return
-            # In copies: what is kept of an answer must not keep all of it.
+            # Copies, because a stored part of an answer must not keep the whole answer in memory.
             self._unsent.extend(
                 memoryview(bytes(rest[start : start + KEPT_TOGETHER]))
                 for start in range(0, len(rest), KEPT_TOGETHER)
@@ -138,7 +142,9 @@ class Outbox:
         """Part of a socket's interface; nothing here waits for the network."""
 
     def recv(self, size: int) -> bytes:
-        """Nothing: gunicorn reads on after it has shut the connection down, which the polling thread does."""
+        """Return nothing: gunicorn reads on after it has shut the connection down, but the polling thread
+        does that.
+        """
         return b""
 
     shutdown = setblocking = settimeout
@@ -149,13 +155,16 @@ class Outbox:
     # For the thread that polls
 
     def flush(self) -> bool:
-        """Send what the client takes; whether all is sent. Raises OSError if the client is gone."""
+        """Send as much as the client accepts; return whether everything was sent.
+
+        Raises OSError if the client has closed the connection.
+        """
         with self._lock:
             while self._unsent or self._take_from_disk():
                 first = self._unsent[0]
                 sent = self._send(first)
                 self.size -= sent
-                # Who reads fast for a while must not be able to stop for as long.
+                # A reader that was fast for a while must not be able to stop for an equally long time.
                 most = time.monotonic() + self._seconds + self.size / BYTES_A_SECOND
                 self.deadline = min(self.deadline + sent / BYTES_A_SECOND, most)
                 if sent < len(first):
@@ -177,7 +186,10 @@ class Outbox:
             data = data[written:]
 
     def _take_from_disk(self) -> bool:
-        """Take a part of the file into memory. False if there is none; then the file is deleted."""
+        """Read a part of the file into memory.
+
+        Returns False at the end of the file; then the file is deleted.
+        """
         if self._file is None:
             return False
         part = os.pread(self._file.fileno(), KEPT_TOGETHER, self._read)
@@ -208,7 +220,10 @@ class Outbox:
             return None
 
     def hang_up(self) -> None:
-        """Tell the client that nothing more comes. Raises OSError if it is gone."""
+        """Signal the end of the data to the client.
+
+        Raises OSError if the client has closed the connection.
+        """
         self._socket.shutdown(socket.SHUT_WR)
 
     def drop(self) -> None:

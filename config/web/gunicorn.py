@@ -1,6 +1,7 @@
-"""gunicorn's configuration: two processes of four threads, on this machine alone unless BIND is set.
+"""gunicorn's configuration: two processes of four threads, reachable only from this machine unless BIND is
+set.
 
-`config.web.worker` keeps slow clients from occupying the threads; README.md here says what that buys.
+`config.web.worker` prevents slow clients from occupying the threads; README.md here describes its benefit.
 """
 
 import gc
@@ -22,12 +23,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 OTHER_FILES = 150  # of a process: the program, the log, the databases, static files
 LONGEST_WARNING = 500  # characters
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # read by prometheus-client
-# Which of the processes this one is; the next process takes the number of one that has ended.
+# The number of this process; the next process takes the number of one that has ended.
 SLOT_VARIABLE = "COLLOQUY_WEB_SLOT"
 
 
 class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
-    """Logs what gunicorn says in the form of our other lines."""
+    """Logs gunicorn's messages in the format of our other lines."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
@@ -35,7 +36,10 @@ class Logger(glogging.Logger):  # type: ignore[misc] # gunicorn has no types
         self.error_log.propagate = True
 
     def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
-        """Log the beginning of a warning. It may quote a line of a request's header, which may be long."""
+        """Log the beginning of a warning.
+
+        A warning may quote a line of a request's header, which may be long.
+        """
         super().warning(msg[:LONGEST_WARNING], *args, **kwargs)
 
 
@@ -60,14 +64,14 @@ threads = 4
 max_requests = settings.WEB_MAX_REQUESTS
 max_requests_jitter = max_requests // 4  # so that the processes do not end at the same time
 worker_connections = _possible_connections()
-limit_request_line = 8190  # the most: an address may fill in answers
+limit_request_line = 8190  # the highest value, because an address may fill in answers
 timeout = 60
 graceful_timeout = 30
 preload_app = True
 logger_class = Logger
 loglevel = "warning"
 control_socket_disable = True
-forwarder_headers = ""  # no proxy's SCRIPT_NAME: one on this machine might pass on that of a client
+forwarder_headers = ""  # no SCRIPT_NAME of a proxy: a proxy on this machine might forward the client's
 
 
 def on_starting(server: Any) -> None:
@@ -87,7 +91,7 @@ def pre_fork(server: Any, worker: Any) -> None:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    """End a worker process when its master is killed; it would keep the port from the next one."""
+    """End a worker process when its master is killed; otherwise the port would stay in use."""
     servers.die_with_parent(signal.SIGTERM)
     os.environ[SLOT_VARIABLE] = str(worker.slot)
 

@@ -1,8 +1,8 @@
 """gunicorn's worker with threads, which serves only requests that have arrived as a whole.
 
-One thread of each process polls all connections: it collects requests, each with a deadline, and sends on
-answers that are not read at once. The other threads parse and answer. So neither who sends slowly nor who
-reads slowly occupies a thread, and none of them lasts for ever.
+One thread of each process polls all connections. It collects requests, each with a deadline, and sends the
+rest of answers that are not read at once. The other threads parse and answer. So slow senders and slow
+readers do not occupy a thread, and all of them have a deadline.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from config.web import arrivals
 from config.web.connections import BYTES_A_SECOND, MAX_ON_DISK, Connection, Outbox, State
 
 READ_SIZE = 65_536
-PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies all that it was given at once
-MAX_HEADER = 65_536  # bytes; gunicorn limits each line and their number besides
+PARSED_AT_ONCE = 8_192  # bytes; for each chunk of a body, gunicorn copies the whole input that it got at once
+MAX_HEADER = 65_536  # bytes; gunicorn also limits each line and their number
 SECONDS_TO_LINGER = 5
-MAX_DISCARDED = 16_777_216  # bytes that nobody reads; a client that sends more of them is cut off
-MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK  # bytes of answers; beyond it, the largest of them is given up
-SECONDS_TO_STOP = 2  # to receive the rest of requests that were arriving when SIGTERM came
+MAX_DISCARDED = 16_777_216  # bytes that are discarded; a client that sends more is cut off
+MAX_ON_DISK_OF_ALL = 2 * MAX_ON_DISK  # bytes of answers; beyond this limit, the largest answer is given up
+SECONDS_TO_STOP = 2  # to receive the rest of requests that were arriving at the SIGTERM
 MOST_IN_BACKLOG = 2_048  # connections that the system has accepted for us: gunicorn's default
 SECONDS_BETWEEN_CHECKS = 0.5
 SECONDS_BETWEEN_LOGS = 60
@@ -73,13 +73,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         _give_large_buffers_back()
         super().init_process()  # runs until the process is to stop
 
-    # Coming and going
+    # Start and stop
 
     def _recycle_if_quiet(self) -> None:
-        """Have another process take over after `most_requests`, when no request is arriving or answered.
+        """Let another process take over after `most_requests`, when no request is arriving or being answered.
 
-        On a site that is never quiet, that is after twice as many. What is under way then is completed too,
-        if it takes no more than gunicorn's `graceful_timeout`.
+        On a site that is always busy, this happens after twice as many. Running requests are completed then
+        too, if they take no longer than gunicorn's `graceful_timeout`.
         """
         if not self.alive or self.nr < self.most_requests:
             return
@@ -95,7 +95,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         super().handle_exit(sig, frame)
 
     def set_accept_enabled(self, enabled: bool) -> None:
-        # If the site is to stop, those who have connected are still served; else other processes serve them.
+        # If the site is stopping, connected clients are still served; otherwise other processes serve them.
         if not (enabled or self.alive or self.is_recycled):
             for listener in self.sockets:
                 for _ in range(MOST_IN_BACKLOG):
@@ -124,7 +124,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         return True
 
     def _make_room(self) -> None:
-        """End a twentieth of all connections, those that have waited longest for their clients."""
+        """End a twentieth of all connections: those that have waited longest for their clients."""
         waiting = [each for each in self.connections if each.state != State.SERVED]
         waiting.sort(key=lambda each: each.since)
         for connection in waiting[: self.worker_connections // 20 + 1]:
@@ -137,7 +137,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.deadline = connection.since + seconds
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Have the poller wait for these events of a connection, or for none."""
+        """Register these events of a connection with the poller, or none."""
         if events == connection.watched:
             return
         if not events:
@@ -163,7 +163,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         connection.sock.drop()
 
     def _hang_up(self, connection: Connection) -> None:
-        """Close so that the client can read what it was sent: it may not have noticed, and send still."""
+        """Close so that the client can still read its answer: the client may be sending still."""
         try:
             connection.sock.hang_up()
         except OSError:
@@ -186,7 +186,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             if connection.watched == EVENT_WRITE:
                 self._write_on(connection)
             elif connection.state == State.SERVED:
-                self._watch(connection, 0)  # what comes now has to wait
+                self._watch(connection, 0)  # new bytes have to wait
             else:
                 self._read(connection)
         except OSError:
@@ -210,7 +210,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                 self._refuse_largest()
 
     def _look(self, connection: Connection) -> None:
-        """Serve a request that is complete; else wait for the rest of it."""
+        """Serve a complete request; else wait for the rest of it."""
         received = connection.received
         if connection.state == State.IDLE:
             while received.startswith(b"\r\n"):  # allowed between requests
@@ -248,13 +248,13 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self.enqueue_req(connection)
 
     def _take_up_answer(self, connection: Connection) -> None:
-        """Send on an answer after a thread has added to it."""
+        """Send an answer to which a thread has added data."""
         self._write_on(connection)
         if connection in self.unread:
             self._keep_answers_small()
 
     def _write_on(self, connection: Connection) -> None:
-        """Send the rest of an answer, as far as the client takes it."""
+        """Send the rest of an answer, as much as the client accepts."""
         if connection not in self.connections:
             return
         try:
@@ -272,7 +272,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     # Limits
 
     def _refuse(self, connection: Connection, status: int) -> None:
-        """Answer a request that has not arrived, and hang up."""
+        """Answer a request that has not arrived completely, and close the connection."""
         self.ended[str(status)] += 1
         refused = envelope.status_response(status)
         refused["Content-Length"] = str(len(refused.content))
@@ -285,7 +285,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._write_on(connection)
 
     def _send(self, connection: Connection, data: bytes) -> bool:
-        """Send a few bytes from the polling thread; whether the client is still there."""
+        """Send a few bytes from the polling thread; return whether the client is still connected."""
         try:
             connection.sock.sendall(data)
         except OSError:
@@ -294,7 +294,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         return True
 
     def _refuse_largest(self) -> None:
-        """Give up the largest request that is arriving: those of most callers are small."""
+        """Give up the largest request that is arriving, because most requests are small."""
         arriving = [each for each in self.connections if each.state == State.READING]
         if arriving:
             self._refuse(max(arriving, key=lambda each: len(each.received)), 503)
@@ -306,7 +306,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._end(max(self.unread, key=lambda each: each.sock.on_disk), "unread")
 
     def murder_keepalived(self, force: bool = False) -> None:
-        """End connections that are beyond a deadline; all of them by `force`."""
+        """End connections that are past a deadline; with `force`, all of them."""
         now = time.monotonic()
         if now < self._next_check and not force:
             return
@@ -321,7 +321,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
                     self._refuse(connection, 408)
                 else:
                     self._drop(connection)
-        if self.nr_conns >= self.worker_connections:  # nothing is accepted
+        if self.nr_conns >= self.worker_connections:  # no connection is accepted
             self._make_room()
         if self.ended and now >= self._next_log:
             log.warning("web.clients_ended", **self.ended)
@@ -329,10 +329,10 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
             self._next_log = now + SECONDS_BETWEEN_LOGS
 
     def murder_pending(self) -> None:
-        """Nothing: `murder_keepalived` knows all connections."""
+        """Do nothing: `murder_keepalived` handles all connections."""
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Wait no longer than this for clients; for idle ones alone if another process takes over."""
+        """Limit the wait for clients to this; only for idle ones if another process takes over."""
         kept = (State.SERVED, State.WRITING, *((State.READING,) if self.is_recycled else ()))
         for connection in self.connections:
             if connection.state not in kept:
@@ -341,12 +341,12 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     # Serving, in threads
 
     def handle(self, conn: Connection) -> bool:
-        """Answer a request; whether its connection can be kept."""
+        """Answer a request; return whether its connection can be kept."""
         request = None
         unreader = IterUnreader(_pieces(conn.request))
         try:
             request = Request(self.cfg, unreader, conn.client)
-            request._expected_100_continue = False  # its body is here already
+            request._expected_100_continue = False  # its body has arrived already
             if conn.is_cut:
                 _declare_length(request, conn)
             if conn.is_cut or not _agrees(request, conn):
@@ -372,22 +372,23 @@ class WebWorker(ThreadWorker):  # type: ignore[misc] # gunicorn has no types
         self._take_up_answer(conn)
 
     def _after_answer(self, connection: Connection) -> None:
-        # At the limit of connections no client is accepted, so a client that has its answer must go.
+        # At the limit of connections no client is accepted, so a client with a complete answer is
+        # disconnected.
         if not connection.keeps or self.nr_conns >= self.worker_connections:
             self._hang_up(connection)
             self._recycle_if_quiet()
             return
         self._wait(connection, State.IDLE, settings.SECONDS_BETWEEN_REQUESTS)
         self._watch(connection, EVENT_READ)
-        if connection.received:  # the next request came early
+        if connection.received:  # the next request has arrived already
             self._look(connection)
         self._recycle_if_quiet()
 
 
 def _give_large_buffers_back() -> None:
-    """Have the C library return a large buffer to the system when it is freed, where it is glibc.
+    """Make glibc return a large buffer to the system when it is freed; other C libraries are left alone.
 
-    It would begin to keep them, in pieces: a thousand bodies of 1 MiB took 850 MB instead of 140.
+    Otherwise glibc keeps such buffers, in pieces: a thousand bodies of 1 MiB took 850 MB instead of 140.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
@@ -395,14 +396,16 @@ def _give_large_buffers_back() -> None:
 
 
 def _agrees(request: Request, connection: Connection) -> bool:
-    """Whether gunicorn's parser finds the body as long as we did; the next request may begin elsewhere."""
+    """Whether gunicorn's parser finds the same length of the body; otherwise the next request may begin
+    elsewhere.
+    """
     reader, arrival = request.body.reader, connection.arrival
     assert arrival is not None
     return arrival.length == reader.length if isinstance(reader, LengthReader) else arrival.length is None
 
 
 def _declare_length(request: Request, connection: Connection) -> None:
-    """Tell the application how long a body is that was not read, also if it comes in chunks."""
+    """Give the application the length of a body that was not read, also if it is sent in chunks."""
     arrival = connection.arrival
     if arrival is not None and arrival.chunks is not None:
         others = [header for header in request.headers if header[0] != "TRANSFER-ENCODING"]
@@ -410,7 +413,7 @@ def _declare_length(request: Request, connection: Connection) -> None:
 
 
 def _is_used_up(request: Request, unreader: IterUnreader) -> bool:
-    """Whether the request ended where we thought, read by the application or not."""
+    """Whether the request ended at the expected byte, read by the application or not."""
     try:
         while request.body.read(READ_SIZE):
             pass

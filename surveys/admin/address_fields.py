@@ -1,4 +1,5 @@
-"""The names that a page takes from its address, as the tab Delivery has them: one a line, some with values.
+"""Reads the names that a page takes from its address, as the tab Delivery shows them: one on each line, some
+with values.
 
 campaign                 any value
 campaign: mail, poster   these values, which anonymous projects need
@@ -13,11 +14,11 @@ from surveys.engine.script import Script
 from surveys.services.ground.metadata import MAX_FIELDS, MAX_KEY, MAX_VALUE, MAX_VALUES, is_key
 
 Declared = list[str] | dict[str, list[str]]
-MAX_SHOWN = 60  # characters of a name that is none
+MAX_SHOWN = 60  # characters of an invalid name
 
 
 def read(text: str) -> Declared:
-    """The names, one a line; with their allowed values if any line has some after a colon."""
+    """The names, one on each line; with their allowed values if any line has values after a colon."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not any(":" in line for line in lines):
         return list(dict.fromkeys(lines))
@@ -29,7 +30,7 @@ def read(text: str) -> Declared:
 
 
 def faults(declared: Declared, *, is_anonymous: bool) -> Iterator[str]:
-    """What is wrong with the names and their values, in the words of the form."""
+    """The faults of the names and their values, in the words of the form."""
     if len(declared) > MAX_FIELDS:
         yield f"There can be at most {MAX_FIELDS} names; here are {len(declared)}."
         return
@@ -74,7 +75,7 @@ def _listed(words: Sequence[object]) -> str:
 
 
 def missed_in(script: Script, removed: Collection[str]) -> str:
-    """What to tell about names that were removed, but that the script still uses; empty if it uses none."""
+    """A message about names that were removed, but that the script still uses; empty if it uses none."""
     places: Mapping[str, list[int]] = {name: [] for name in removed}
     for number, block in enumerate(script.blocks, start=1):
         for name in references.fields_in(block).intersection(removed):

@@ -1,4 +1,4 @@
-"""Addresses with values: what the page takes from its address, and what becomes of one that staff try."""
+"""Addresses with values: the parameters that the page takes, and the effect of an address that staff try."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from surveys.services.scripts import editing as scripts
 MOST_IN_EXAMPLE = 2
 MAX_ADDRESS = 8_000  # characters
 MAX_PROMPT = 80
-ANY_VALUE = "example"  # of a field; for some names there is a more telling one
+ANY_VALUE = "example"  # of a field; some names have a better one
 EXAMPLES = {
     "utm_source": "newsletter",
     "utm_medium": "email",
@@ -49,7 +49,7 @@ _NO_SKIP = "Skips nothing: only skip=1 skips, never in polls, and never on anony
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One parameter that the page takes: what it does, and an example as it stands in an address."""
+    """One parameter of the page: its effect, and an example in the spelling of an address."""
 
     name: str
     meaning: str
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What becomes of one parameter of an address."""
+    """The effect of one parameter of an address."""
 
     name: str
     text: str
@@ -69,7 +69,7 @@ class Tried:
 @project_tab("share")
 @require_safe
 def values(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """The parameters that the page takes, an example, and a field to try an address."""
+    """The parameters of the page, an example, and a field to try an address."""
     project = page.project
     script = scripts.load(project_id=project.pk, revision=project.revision)
     rows = [*_fields(project), *_questions(project, script)]
@@ -92,7 +92,9 @@ def values(request: HttpRequest, page: ProjectPage) -> HttpResponse:
 
 
 def example_address(project: Project) -> str:
-    """The page's address with the first declared field and the first questions; empty if it takes nothing."""
+    """The page's address with the first declared field and the first questions; empty if it takes no
+    parameters.
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     parts = [row.example for row in [*list(_fields(project))[:1], *list(_questions(project, script))]]
     chosen = parts[:MOST_IN_EXAMPLE]
@@ -118,14 +120,16 @@ def _questions(project: Project, script: Script) -> Iterator[Row]:
 
 
 def _written(name: str, texts: Sequence[str]) -> str:
-    """A parameter as an address has it; several options in one where no comma is in them."""
+    """A parameter in the spelling of an address; several options are one parameter if none contains a
+    comma.
+    """
     if any("," in text for text in texts):
         return urlencode([(name, text) for text in texts])
     return f"{quote(name)}={','.join(map(quote, texts))}"
 
 
 def _without(project: Project, script: Script) -> Iterator[str]:
-    """The questions that no address can fill in, and why."""
+    """The questions that no address can fill in, and the reasons."""
     taken = {block.id for block in prefill.questions(project, script).values()}
     for block in script.blocks:
         if block.asks and block.id not in taken:
@@ -143,7 +147,7 @@ def _prompt(block: Block, script: Script) -> str:
 
 
 def _tried(project: Project, script: Script, address: str) -> tuple[list[Tried], str]:
-    """What becomes of each parameter of an address, or why it cannot be tried."""
+    """The effect of each parameter of an address, or the reason why it cannot be tried."""
     if len(address) > MAX_ADDRESS:
         return [], TOO_LONG
     page, text = _parts(address)
@@ -163,7 +167,7 @@ def _tried(project: Project, script: Script, address: str) -> tuple[list[Tried],
 
 
 def _parts(address: str) -> tuple[str, str]:
-    """The address of a page, which is empty if only values were typed, and the values behind it."""
+    """The address of a page, which is empty if only values were typed, and the values after it."""
     address = address.partition("#")[0]
     page, mark, query = address.partition("?")
     if "=" in page or not (mark or "/" in page):

@@ -1,4 +1,4 @@
-"""Starting an analysis on the Results tab, after asking if it costs credits, and its progress."""
+"""Starting an analysis on the Results tab, after a question if it costs credits, and its progress."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access
 
 CONFIRM = "admin/surveys/project/analyse.html"
-MOST_DIGITS = 18  # of the credits agreed to
+MOST_DIGITS = 18  # of the agreed credits
 
 
 @project_tab("results")
 @require_http_methods(["GET", "HEAD", "POST"])
 def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """GET asks whether to spend the credits; POST starts the analysis, for no more than was agreed to."""
+    """GET asks whether to spend the credits; POST starts the analysis, for no more than the agreed
+    credits.
+    """
     covers = (request.POST if request.method == "POST" else request.GET).get("covers", "all")
     if covers not in COVERS:
         raise Http404
@@ -42,7 +44,7 @@ def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
             at=page.at,
             at_most=int(agreed) if agreed.isdecimal() and len(agreed) <= MOST_DIGITS else 0,
         )
-    except analysis.CostsMore:  # answers have come since
+    except analysis.CostsMore:  # new answers were given meanwhile
         return _ask(request, page, covers, status=409)
     except Refusal as refusal:
         return _draw(request, page, refusal, covers)
@@ -52,7 +54,9 @@ def analyse(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @project_tab("results")
 @require_GET
 def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The newest analysis's progress, polled by the tab; tells htmx to load the page when it is finished."""
+    """The progress of the newest analysis, polled by the tab; makes htmx reload the page when it is
+    finished.
+    """
     page.require_responses_reader()
     covers = request.GET.get("covers", "all")
     if covers not in COVERS:
@@ -67,12 +71,12 @@ def progress(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 def _draw(request: HttpRequest, page: ProjectPage, refusal: Refusal, covers: str) -> HttpResponseBase:
     try:
         return results.draw(request, page, refusal=refusal, overrides={"status": covers})
-    except Unavailable:  # other results are being counted: what was refused is said alone
+    except Unavailable:  # other results are being counted: only the refusal is shown
         return results.refused(request, page, refusal)
 
 
 def _ask(request: HttpRequest, page: ProjectPage, covers: str, *, status: int = 200) -> HttpResponseBase:
-    """Ask whether to spend the credits. Leads back to the tab if there is nothing to pay or to analyse."""
+    """Ask whether to spend the credits. Redirects to the tab if there is nothing to pay or to analyse."""
     offer = overview.analysis_status(page.project, covers=covers).offer
     if offer is None or not offer.cost:
         return HttpResponseRedirect(f"{page.address()}?status={covers}#analysis")

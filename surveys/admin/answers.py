@@ -1,6 +1,6 @@
-"""The page below a project's results with all that people wrote in answer to one question.
+"""The page below a project's results with all answers to one open question.
 
-For those who may read single responses, and nobody else. The filters are those of the results.
+Only people who may read single responses see it. The filters are those of the results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DAYS = ("submitted_after", "submitted_before")
 @project_tab("results")
 @require_safe
 def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpResponseBase:
-    """The answers to an open question, newest first. A filter that cannot be read is left out."""
+    """The answers to an open question, newest first. An invalid filter is left out."""
     try:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
@@ -146,5 +146,5 @@ def _listing(
 
 
 def _as_selected(rows: Any, value: str) -> Any:
-    """The rows, which are selected by the filter already."""
+    """The rows, which the filter has selected already."""
     return rows

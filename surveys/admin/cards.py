@@ -1,4 +1,4 @@
-"""A choice among cards with pictures: each says in a sentence what it does."""
+"""A choice among cards with pictures; each card describes its choice in a sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from communities.ground.privacy_words import ANONYMOUS, SEMI_PRIVATE, TRANSPAREN
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One choice. `picture` is a symbol of `pictures.svg` without its `pic-`."""
+    """One choice. `picture` is the name of a symbol of `pictures.svg` without the prefix `pic-`."""
 
     label: str
     text: str = ""
@@ -48,7 +48,10 @@ class CardSelect(forms.RadioSelect):
 
 
 class CardField(forms.ChoiceField):
-    """A choice among these cards, by value. With `is_required` false, the value of the first may be empty."""
+    """A choice among these cards, by value.
+
+    If `is_required` is false, the value of the first card may be empty.
+    """
 
     def __init__(
         self, *, label: str, cards: Mapping[str, Card], help_text: str = "", is_small: bool = False

@@ -1,4 +1,4 @@
-"""The page on which a project is made. It leads into the script editor."""
+"""The page on which staff create a project. It redirects to the script editor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STARTS = {
 
 
 class NewProjectForm(once.CreationForm):
-    """Name, type and privacy, and how the script begins."""
+    """Name, type and privacy, and the starting point of the script."""
 
     name = TextField(
         label="Name",
@@ -53,12 +53,15 @@ class NewProjectForm(once.CreationForm):
 
 
 def may_create(request: HttpRequest) -> bool:
-    """Whether the user may make projects in the current community."""
+    """Whether the user may create projects in the current community."""
     return acting.may_act(request, least=Role.CREATOR)
 
 
 def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResponse:
-    """Show the form, or make the project and go to its script editor. Raises Http404 for non-creators."""
+    """Show the form, or create the project and redirect to its script editor.
+
+    Raises Http404 for non-creators.
+    """
     actor = acting.current_actor(request)
     if actor is None or not actor.has_role(Role.CREATOR):
         raise Http404
@@ -86,7 +89,7 @@ def new_project(page: SiteModelAdmin[Project], request: HttpRequest) -> HttpResp
 
 
 def _say_that_no_ai_writes(form: NewProjectForm) -> None:
-    """Say on the card of sentences that a template comes of them, where no AI is connected."""
+    """If no AI is connected, write on the card for descriptions that a template is made from them."""
     widget = form.fields["start"].widget
     assert isinstance(widget, CardSelect)
     text = "Say what you want to know; you get the template that suits it best. No AI is connected here."
@@ -94,13 +97,13 @@ def _say_that_no_ai_writes(form: NewProjectForm) -> None:
 
 
 def _say_the_default(form: NewProjectForm, words: PrivacyWords) -> None:
-    """Name the community's default as its setting does, which may say more than the card."""
+    """Name the community's default as its setting does, which may contain more detail than the card."""
     field = form.fields["privacy_mode"]
     field.help_text = f"{field.help_text} The community’s default is chosen: {words.in_a_line}"
 
 
 def _create(form: NewProjectForm, actor: Actor, default: str) -> str:
-    """Make the project, and return the address where its script begins."""
+    """Create the project, and return the address where its script begins."""
     data = form.cleaned_data
     fields: dict[str, Any] = {"name": data["name"], "type": data["type"]}
     if data["privacy_mode"] != default:  # the default may also round times to the day

@@ -37,7 +37,7 @@ BUTTONS = {
     "3": Card("Green"),
     "4": Card("Red"),
 }
-# What the fields of roles say where the server's roles are known by name.
+# The help texts of the fields of roles if the names of the server's roles are known.
 _ROLES = {
     "required_role_ids": "People need one of these roles of your server. None chosen: none is needed.",
     "ping_role_ids": "The first post notifies everybody with one of these roles. None chosen: nobody is "
@@ -51,7 +51,9 @@ DISPLAYS = {
 
 
 class DeliveryForm(ScheduleForm):
-    """Everything of the delivery group, with privacy and limits, which decide who answers what too."""
+    """All fields of the delivery group, and the fields for privacy and limits, which also decide who may
+    answer what.
+    """
 
     paths: ClassVar[Mapping[str, str]] = {
         **SCHEDULE_PATHS,
@@ -215,7 +217,7 @@ class DeliveryForm(ScheduleForm):
             premium(self, name)
 
     def _offer_sources(self) -> None:
-        """Let people choose from the community's sources, and keep those that are chosen but were removed."""
+        """Offer the community's sources, and keep chosen sources that were removed."""
         field = self.fields["verified_source_ids"]
         assert isinstance(field, forms.MultipleChoiceField)
         known = verified_sources.in_community(community_id=self.project.community_id)
@@ -236,7 +238,7 @@ class DeliveryForm(ScheduleForm):
         )
 
     def _offer_server(self) -> None:
-        """Let people choose roles by name, if the community's server is known."""
+        """Offer roles by name, if the community's server is known."""
         if (guild := self.guild) is None:
             return
         self.knows_server = True
@@ -262,7 +264,7 @@ class DeliveryForm(ScheduleForm):
         return super().shown(name, value)
 
     def clean_address_fields(self) -> str:
-        """The names, if they keep the rules that the form can tell better than the API does."""
+        """The names, if they follow the rules that the form can explain better than the API."""
         text: str = self.cleaned_data["address_fields"]
         is_anonymous = self.cleaned_data.get("privacy_mode") == Project.PrivacyMode.ANONYMOUS
         if found := list(address_fields.faults(address_fields.read(text), is_anonymous=is_anonymous)):
@@ -270,7 +272,7 @@ class DeliveryForm(ScheduleForm):
         return text
 
     def after_saving(self) -> Sequence[str]:
-        """Names that were removed, but that the script still uses."""
+        """A message about names that were removed, but that the script still uses."""
         if "address_fields" not in self.changed_data:
             return ()
         before = set(address_fields.read(self.initial["address_fields"] or ""))
@@ -285,7 +287,7 @@ class DeliveryForm(ScheduleForm):
         return [(replace(schedule, text=_when_times_apply(self.page)), fields), *others]
 
     def delivery_as_typed(self) -> dict[str, Any]:
-        """The changes of the delivery group that are valid each by itself: for the preview of the post."""
+        """The changes of the delivery group that are individually valid: for the preview of the post."""
         if not self.is_bound:
             return {}
         self.is_valid()
@@ -322,13 +324,13 @@ def _when_times_apply(page: ProjectPage) -> str:
 
 @project_tab("delivery")
 def delivery(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """The tab: draw it, or save what was changed."""
+    """The tab: draw it, or save the changes."""
     return project_forms.show(request, page, DeliveryForm, context=lambda form: _post(page, form))
 
 
 @project_tab("delivery")
 def preview(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """The post in the chat with what is typed in the form, and saved nowhere."""
+    """The post in the chat with the typed values of the form; nothing is saved."""
     if not page.may_edit:
         raise PermissionDenied
     if request.method != "POST":

@@ -1,4 +1,6 @@
-"""Files of responses in the admin: which are offered, how many rows they have, and how far one has come."""
+"""Files of responses in the admin: the offered formats, the number of rows, and the progress of a
+download.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ FORMATS = {
     "json": "JSON",
     "ndjson": "NDJSON",
 }
-# How each is offered at one press: sheets that people read mark missing answers (rules 6.63 to 6.65).
+# The options of each format at one press: sheets for people mark missing answers (rules 6.63 to 6.65).
 AS_OFFERED = {"csv": "&missing=marked&bom=1", "xlsx": "&missing=marked"}
-TABLES = ("csv", "xlsx", "parquet", "sav")  # which may have codes, and all but SPSS a row for each answer
+TABLES = ("csv", "xlsx", "parquet", "sav")  # these may have codes, and all but SPSS a row for each answer
 _LONG_SPSS = "An SPSS file has one response in a row. Choose another file for one answer in a row."
 _LONG_MARKED = (
     "With one answer in a row there are no rows for missing answers. Choose one response in a row to mark "
@@ -46,9 +48,9 @@ _WATCH = re.compile(r"[0-9a-f-]{36}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The files of what is selected. `watch` is the address of their progress; empty for small files.
+    """The files of the selected responses. `watch` is the address of their progress; empty for small files.
 
-    `address` with `filters` takes the choices of a form: the kind of file, codes, a row for each answer.
+    `address` with `filters` accepts the choices of a form: the kind of file, codes, a row for each answer.
     """
 
     count: int
@@ -62,7 +64,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class FileChoice:
-    """What a file is to be, as the address of a download says it."""
+    """The kind of file that the address of a download requests."""
 
     format: str
     codes: bool
@@ -73,10 +75,10 @@ class FileChoice:
 
 
 def choice_of(query: QueryDict) -> FileChoice | None:
-    """The file that is asked for; None for one that no page offers.
+    """The requested file; None for a file that no page offers.
 
-    Raises InvalidRequest for what the form lets one choose together, but no file has: a row for each answer
-    in an SPSS file, or with marks of missing answers.
+    Raises InvalidRequest for two combinations that the form allows but no file supports: an SPSS file with a
+    row for each answer, and marks of missing answers with a row for each answer.
     """
     choice = FileChoice(
         format=query.get("format", "csv"),
@@ -97,7 +99,7 @@ def choice_of(query: QueryDict) -> FileChoice | None:
 
 
 def in_words(refusal: Refusal, choice: FileChoice | None) -> Refusal:
-    """A refusal as the tab tells it: the interface's own names are no help there."""
+    """A refusal in the words of the tab, because the interface's names would not help there."""
     is_too_large = isinstance(refusal, InvalidRequest) and any(
         each["field"] == "format" and each["code"] == "too_many" for each in refusal.violations
     )
@@ -128,7 +130,7 @@ def offered(page: ProjectPage, *, query: str, count: int) -> Offer:
 
 
 def noter(request: HttpRequest, project: Project) -> Callable[[int], None] | None:
-    """A function that notes how many rows are in the file so far, if the page watches this download."""
+    """A function that stores the number of rows in the file, if the page watches this download."""
     watch = request.GET.get("watch", "")
     if not _WATCH(watch):
         return None
@@ -144,7 +146,7 @@ def noter(request: HttpRequest, project: Project) -> Callable[[int], None] | Non
 @project_tab("results")
 @require_GET
 def exported(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """How many rows a watched download has written so far: `{"rows": number}`, null before the first."""
+    """The number of rows that a watched download has written: `{"rows": number}`, null before the first."""
     page.require_responses_reader()
     return JsonResponse({"rows": cache.get(_key(page.project.pk, request.GET.get("watch", "")[:36]))})
 

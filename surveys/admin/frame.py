@@ -1,4 +1,4 @@
-"""The frame of a project's tabs: who may open one, what stands above it, and how it is drawn.
+"""The frame of a project's tabs: who may open one, the header above it, and how it is drawn.
 
 A tab is a function `(request, page) -> response`, decorated with `project_tab`.
 """
@@ -28,7 +28,7 @@ from surveys.models import Project
 from surveys.services.ground import access, lookup
 from surveys.services.ground.anonymity import rounding_of
 
-# In the order in which they stand above a project (rule 12.15).
+# In the order of the tabs above a project (rule 12.15).
 TABS = ("script", "delivery", "look", "rewards", "results", "responses", "share", "history")
 
 
@@ -43,31 +43,31 @@ class ProjectPage:
 
     @property
     def may_edit(self) -> bool:
-        """Whether the actor may change it: creators their own, admins any."""
+        """Whether the actor may change it: creators may change their own, admins any."""
         return access.may_edit(actor=self.actor, project=self.project)
 
     def require_responses_reader(self) -> None:
-        """Raise Http404 for those who may not read single responses."""
+        """Raise Http404 for actors who may not read single responses."""
         try:
             access.require_responses_reader(actor=self.actor, project=self.project, at=self.at)
         except Refusal:
             raise Http404 from None
 
     def zone_of_days(self, request: HttpRequest) -> ZoneInfo:
-        """The zone of days by which responses are chosen: the community's, as of all other times on the page.
+        """The time zone for filters by day: the community's, like all other times on the page.
 
-        It is UTC where times beside responses are rounded to days of UTC.
+        It is UTC if times beside responses are rounded to days of UTC.
         """
         return ZoneInfo("UTC") if self.zone_reason else time_zone_of(request)
 
     @property
     def zone_reason(self) -> str:
-        """Says why the zone of days is not the community's; empty if it is."""
+        """The reason why that zone is not the community's; empty if it is."""
         is_rounded = rounding_of(self.project) == Rounding.DAY
         return ", because the times of answers are rounded to days of UTC here" if is_rounded else ""
 
     def address(self, tab: str = "") -> str:
-        """The address of one of the project's tabs; of this one without a name."""
+        """The address of one of the project's tabs; without a name, of this tab."""
         return address_of(self.project.pk, tab or self.tab)
 
     def render(
@@ -113,7 +113,10 @@ def open_project(request: HttpRequest, project_id: int, *, tab: str) -> ProjectP
 
 
 def project_tab(tab: str) -> Callable[[Tab], Callable[..., HttpResponseBase]]:
-    """Open the project of the address before the view. Raises Http404 for who may not see it."""
+    """Open the project of the address before the view is called.
+
+    Raises Http404 for users who may not see it.
+    """
 
     def opened(view: Tab) -> Callable[..., HttpResponseBase]:
         @wraps(view)

@@ -1,4 +1,4 @@
-"""What stands above the tabs of a project, and beside it in the list: state, figures and tools."""
+"""The header above the tabs of a project, and its parts in the list: state, figures and tools."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from surveys.services.results import steps
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The counts of a project that a member of staff may see; None for those that they may not.
+    """The counts of a project that a staff member may see; None for other counts.
 
-    On anonymous projects of others `completed` changes in steps (rule 7.12), and is all they see.
+    On anonymous projects of others, `completed` changes in steps (rule 7.12), and is the only count they see.
     """
 
     responses: int | None
@@ -34,13 +34,13 @@ class Figures:
 
     @property
     def completion_rate(self) -> str:
-        """The share of responses that reached the end, written as in the results; empty without any."""
+        """The share of completed responses, written as in the results; empty without responses."""
         return percent(self.completed / self.responses * 100) if self.responses else ""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A project's state in a word, with the class of its sign."""
+    """A project's state in a word, with the CSS class of its symbol."""
 
     word: str
     sign: str
@@ -88,7 +88,7 @@ def header_of(project: Project, actor: Actor, at: datetime) -> Header:
 
 
 def state_of(project: Project, at: datetime) -> State:
-    """Whether a project is open, waits to open, is closed, or has never been open."""
+    """Whether a project is open, waits for its opening, is closed, or has never been open."""
     if project.is_live_at(at):
         return State("Open", "open")
     if project.is_pending_at(at):
@@ -98,7 +98,7 @@ def state_of(project: Project, at: datetime) -> State:
 
 
 def state_cell(project: Project, at: datetime) -> SafeString:
-    """The state with its sign, and the times at which it will change."""
+    """The state with its symbol, and the times at which it will change."""
     state = state_of(project, at)
     word = format_html('<span class="state {}">{}</span>', state.sign, state.word)
     changes = format_html_join(
@@ -110,7 +110,7 @@ def state_cell(project: Project, at: datetime) -> SafeString:
 
 
 def count_in_words(project: Project, figures: Figures, at: datetime) -> str:
-    """How many responses or votes there are. Empty for a draft, which nobody can have answered."""
+    """The number of responses or votes. Empty for a draft, which has no answers."""
     if state_of(project, at).sign == "draft":
         return ""
     noun = "vote" if project.is_poll else "response"
@@ -131,10 +131,10 @@ def _since(project: Project, at: datetime) -> str:
 
 
 def next_times(project: Project, at: datetime) -> list[tuple[str, datetime]]:
-    """When a project opens and closes by itself, in order.
+    """The scheduled opening and closing of a project, in order.
 
-    The closing time of a draft applies once it is opened. A draft has no opening time here, also where one is
-    stored: it opens only after somebody has asked for that.
+    The closing time of a draft applies after it is opened. A draft has no opening time here, even if one is
+    stored, because it opens only after an explicit request.
     """
     if project.is_live_at(at):
         times = [("closes", project.closes_at)]
@@ -164,12 +164,12 @@ def _tools(project: Project, actor: Actor, at: datetime) -> tuple[Tool | None, l
 
 
 def asks(act: str, project: Project) -> str:
-    """The address of the page that asks before it acts on this project."""
+    """The address of the page that asks for confirmation before it acts on this project."""
     return f"{reverse(f'admin:surveys_project_{act}_selected')}?id={project.pk}&from=project"
 
 
 def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figures]:
-    """The figures of these projects by id, in two queries, and one more if some change in steps.
+    """The figures of these projects by id, in two queries, and one more query if some change in steps.
 
     Sets the counts of `ProjectQuerySet.with_counts` on each project too.
     """
@@ -200,7 +200,7 @@ def figures_of(projects: Sequence[Project], actor: Actor) -> Mapping[int, Figure
 
 
 def _last_answers(ids: Sequence[int]) -> dict[int, datetime | None]:
-    """When each project's latest response changed last; an index has it for each project."""
+    """When each project's most recently changed response changed; an index contains that for each project."""
     if not ids:
         return {}
     latest = Conversation.objects.filter(project=OuterRef("pk"), is_listed=True).order_by("-updated_at")

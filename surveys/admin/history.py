@@ -1,4 +1,4 @@
-"""The tab of a project's history: every change to it, for those who may change it."""
+"""The tab with a project's history: every change to it, for people who may change the project."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def export(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponse
 
 @audit_trail.add_project_addresses
 def addresses(actor: Actor, ids: Collection[int]) -> dict[int, str]:
-    """The addresses of those of these projects that exist and that the actor may see."""
+    """The addresses of those projects that exist and that the actor may see."""
     visible = lookup.visible(actor=actor, at=timezone.now()).filter(pk__in=ids)
     return {pk: address_of(pk, "script") for pk in visible.values_list("pk", flat=True)}
 

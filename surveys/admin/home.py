@@ -1,4 +1,6 @@
-"""What the home page shows of projects: which close today, recent ones, low credits, first steps."""
+"""The parts of the home page about projects: projects that close today, recent ones, low credits, first
+steps.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ MOST_PROJECTS_OF_BEGINNERS = 10
 
 @add_attention
 def closing_today(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
-    """Projects whose scheduled closing comes today, in the community's time zone."""
+    """Projects that are scheduled to close today, in the community's time zone."""
     if actor.is_member:
         return []
     at = timezone.now()
@@ -51,7 +53,7 @@ def closing_today(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
 
 @add_attention
 def low_credits(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
-    """Credits that are nearly used up, where AI costs any."""
+    """A warning if the credits are nearly used up and AI costs credits."""
     if not actor.is_admin or provider_is_free():
         return []
     credits = Community.objects.values_list("bot_credits", flat=True).get(pk=actor.community_id)
@@ -82,7 +84,7 @@ def recent_projects(request: HttpRequest, actor: Actor) -> Sequence[Card]:
 
 @add_first_steps
 def first_steps(request: HttpRequest, actor: Actor) -> Sequence[FirstStep]:
-    """From an empty community to the first response."""
+    """The first steps from an empty community to the first response."""
     if not actor.sees_drafts:
         return []
     own = Project.objects.in_community(actor.community_id).order_by("-created_at", "-pk")

@@ -1,4 +1,4 @@
-"""AI jobs: analyses with their state, cost and error. Each leads to the project's results."""
+"""AI jobs: analyses with their state, cost and error. Each links to the project's results."""
 
 from __future__ import annotations
 

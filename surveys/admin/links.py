@@ -1,6 +1,6 @@
 """Personal links in the admin, below the tab Share: the list, one link, sending them by mail, and the file.
 
-On anonymous projects nothing is shown of who opened a link or answered, since nothing of it is stored.
+Pages of anonymous projects do not show who opened a link or answered, because that is not stored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ HOME = "share_links"
 
 
 def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
-    """A page of the tab Share for those who may edit the project. Raises PermissionDenied for others."""
+    """A page of the tab Share for people who may edit the project. Raises PermissionDenied for others."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, page: ProjectPage, **parts: object) -> HttpResponseBase:
@@ -65,7 +65,7 @@ def _editors_page(view: Tab) -> Callable[..., HttpResponseBase]:
 @_editors_page
 @require_safe
 def all_links(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The links of a project, newest first, and how far the mails are."""
+    """The links of a project, newest first, and the state of the mails."""
     rows = links.with_names(links.of_project(project=page.project))
     context = {
         "page": listing.draw(request, _listing(page), rows),
@@ -120,7 +120,7 @@ def _name(link: PersonalLink) -> str:
 
 
 def _state(link: PersonalLink, page: ProjectPage, progress: Mapping[int, bool]) -> SafeString:
-    """How far the member is, by what they did on the project, with this link or without."""
+    """The progress of the member on the project, with this link or without."""
     if link.revoked_at is not None:
         return state("Revoked", "bad")
     if not link.is_valid_at(page.at):
@@ -150,7 +150,7 @@ def _mail_state(link: PersonalLink, mails: Mapping[int, str], *, has_refused: bo
 @_editors_page
 @require_safe
 def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBase:
-    """The valid links as a file with names, mail addresses and the addresses to hand out."""
+    """The valid links as a file with names, mail addresses and the links' addresses."""
     if format not in files.FORMATS:
         raise Http404
     made = files.export(project=page.project, format=format, at=page.at, with_bom=True)
@@ -172,7 +172,7 @@ def file(request: HttpRequest, page: ProjectPage, format: str) -> HttpResponseBa
 @_editors_page
 @require_safe
 def one(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpResponseBase:
-    """One link: its address, how far its member is, and what can be done."""
+    """One link: its address, the progress of its member, and the possible actions."""
     link = _link(page, link_id)
     person = recipients.recipients(community_id=page.project.community_id, member_ids=[link.member_id]).get(
         link.member_id
@@ -228,7 +228,7 @@ def revoke(request: HttpRequest, page: ProjectPage, link_id: uuid.UUID) -> HttpR
 
 
 class SendForm(once.TicketForm):
-    """Whom to write to, and what."""
+    """The recipients and the text of a mail."""
 
     who = forms.ChoiceField(label="To", choices=Who.choices, widget=forms.RadioSelect)
     term = TextField(
@@ -268,7 +268,7 @@ class SendForm(once.TicketForm):
 @_editors_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def send(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """Choose and write; look at the mail and the counts; send."""
+    """Choose and write; check the mail and the counts; send."""
     if request.method != "POST":
         return _form(request, page, _new_form(request, page))
     form = SendForm(request.POST, is_for_one=bool(request.POST.get("member")))
@@ -363,7 +363,10 @@ def _send(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRespon
 
 
 def _make(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpResponseBase:
-    """Make the links and mail nothing. Those who have one keep it, so that a second time makes no more."""
+    """Make the links, and send no mail.
+
+    Members who have a link keep it, so a second time makes no more links.
+    """
     count = mailing.make_links(actor=page.actor, project_id=page.project.pk, choice=form.choice, at=page.at)
     made = f"{plural(count, 'link')} made. " if count else "Everybody has a link already. "
     messages.success(request, f"{made}Copy them one by one, or download them as a file below.")
@@ -371,7 +374,7 @@ def _make(request: HttpRequest, page: ProjectPage, form: SendForm) -> HttpRespon
 
 
 def _warnings(page: ProjectPage, reach: Reach) -> list[str]:
-    """What somebody may have overlooked before they send."""
+    """Possible oversights to check before sending."""
     warnings = [
         f"{each} A personal link does not stand for that, so they may have to sign in."
         for each in audience_in_words(page.project)
@@ -382,7 +385,7 @@ def _warnings(page: ProjectPage, reach: Reach) -> list[str]:
 
 
 def _reasons(reach: Reach) -> list[str]:
-    """Who gets no mail now, and why."""
+    """The members who get no mail now, and the reasons."""
     without, gone, full, tomorrow = reach.without_address, reach.unsubscribed, reach.at_limit, reach.over_sum
     later, a_day = reach.waiting, number(settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY)
     most, days, at_once = mailing.MOST_MAILS, mailing.PERIOD.days, number(links.MOST_AT_ONCE)
@@ -405,7 +408,7 @@ def _reasons(reach: Reach) -> list[str]:
 
 
 def _texts(reach: Reach) -> list[str]:
-    """Who gets another text than the one that was written."""
+    """The members who get another text than the written one."""
     if not reach.unproven:
         return []
     return [

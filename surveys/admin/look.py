@@ -30,7 +30,7 @@ INTERVIEWERS = {
     str(n): Card(each.name, picture=f"face-{n}") for n, each in enumerate(theme.INTERVIEWERS, start=1)
 }
 _NUMBERS = {"theme_id": len(THEMES), "interviewer_id": len(INTERVIEWERS)}
-# Shown while the script asks nothing yet.
+# Shown while the script contains no question.
 _SAMPLE = Script(
     (
         Block(
@@ -49,7 +49,7 @@ _SAMPLE = Script(
 
 
 class LookForm(ProjectForm):
-    """What people see of a project."""
+    """The appearance of a project."""
 
     paths: ClassVar[Mapping[str, str]] = {
         "name": "name",
@@ -72,7 +72,7 @@ class LookForm(ProjectForm):
     )
 
     def shown(self, name: str, value: Any) -> Any:
-        if name in _NUMBERS:  # after the last number the first follows, as on the page
+        if name in _NUMBERS:  # the first number follows the last, as on the page
             return str((value - 1) % _NUMBERS[name] + 1) if isinstance(value, int) else "1"
         return super().shown(name, value)
 
@@ -82,7 +82,7 @@ class LookForm(ProjectForm):
 
 @project_tab("look")
 def look(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """The tab: draw it, or save what was changed."""
+    """The tab: draw it, or save the changes."""
     return project_forms.show(
         request,
         page,

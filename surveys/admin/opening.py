@@ -1,4 +1,4 @@
-"""The page that opens a project: what is about to happen, what hinders it, when and for whom."""
+"""The page that opens a project: what will happen, what prevents it, when and for whom."""
 
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ _TURNS = (
     ("opening", "opens", "it opens at once, unless you set another below"),
     ("closing", "closes", "it stays open until somebody closes it, unless you set another below"),
 )
-_TABS = {"rewards": "Rewards", "delivery": "Delivery"}  # of groups of fields; else it is the script
+# Of groups of fields; for other fields it is the script
+_TABS = {"rewards": "Rewards", "delivery": "Delivery"}
 _DEFAULTS = {
     "delivery.opening.mode": "manual",
     "delivery.closing.mode": "manual",
@@ -135,7 +136,7 @@ _DEFAULTS = {
 
 
 class OpenForm(ScheduleForm):
-    """What is decided as a project opens. All of it is written, as it was confirmed."""
+    """The fields to confirm when a project opens. All of them are written as they were confirmed."""
 
     compares: ClassVar[bool] = False
     sections: ClassVar[Sequence[Section]] = (
@@ -155,12 +156,12 @@ class OpenForm(ScheduleForm):
 
     @property
     def has_channel(self) -> bool:
-        """Whether a channel is stored: its field is shown then, also if people answer on the web."""
+        """Whether a channel is stored: then its field is shown, even if people answer on the web."""
         return bool(self.initial.get("post_channel_id"))
 
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         fields = super().changes(among)
-        for turn in ("opening", "closing"):  # a time that does not count may be in the past
+        for turn in ("opening", "closing"):  # a time that is not used may be in the past
             if fields["delivery"][turn]["mode"] == "manual":
                 fields["delivery"][turn]["time"] = None
         is_offered = self.has_channel or self.cleaned_data["response_channel"] == "chat"
@@ -171,7 +172,10 @@ class OpenForm(ScheduleForm):
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """A reason why a project cannot open yet, or a warning. `address` leads to where it can be mended."""
+    """A reason why a project cannot open yet, or a warning.
+
+    `address` is the page where it can be corrected.
+    """
 
     text: str
     address: str
@@ -181,11 +185,11 @@ class Hindrance:
 
 @project_tab("open")
 def open_view(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """Ask, and open. Raises PermissionDenied for those who may not edit the project."""
+    """Ask for confirmation, and open. Raises PermissionDenied for those who may not edit the project."""
     if not page.may_edit:
         raise PermissionDenied
     data = request.POST if request.method == "POST" else None
-    if data is None:  # or a thread that nobody has looked up yet would seem to be a hindrance
+    if data is None:  # otherwise a thread that was never looked up would seem to prevent the opening
         server_rules.look_to_open(
             community_id=page.project.community_id, project_id=page.project.pk, fields={}, at=page.at
         )
@@ -229,7 +233,7 @@ def _open(request: HttpRequest, page: ProjectPage, form: OpenForm) -> bool:
 
 
 def hindrances_of(page: ProjectPage) -> list[Hindrance]:
-    """What keeps a project from opening, then what somebody may have overlooked."""
+    """The reasons that prevent a project from opening, then possible oversights."""
     project, script = page.project, page.address("script")
     hindrances = []
     if project.is_live_at(page.at) or project.is_pending_at(page.at):
@@ -259,7 +263,7 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
 
 
 def _faults(page: ProjectPage, refusal: Refusal) -> Iterator[Hindrance]:
-    """What has to be mended first, with the tab where it can be. The channel is chosen on this page."""
+    """The faults to correct first, with the tab for each. The channel is chosen on this page."""
     if not refusal.violations:
         yield Hindrance(refusal.message, page.address("script"), "Script")
     for each in refusal.violations:
@@ -273,7 +277,7 @@ def _faults(page: ProjectPage, refusal: Refusal) -> Iterator[Hindrance]:
 
 
 def facts_of(page: ProjectPage) -> list[str]:
-    """What follows from opening, in sentences."""
+    """The consequences of opening, in sentences."""
     project = page.project
     facts: list[str] = [
         f"{_questions_in_words(project)} While it is open, only wording can change.",
@@ -302,13 +306,13 @@ def facts_of(page: ProjectPage) -> list[str]:
 
 
 def _questions_in_words(project: Project) -> str:
-    """What the saved script asks: a draft is not part of what opens."""
+    """The number of questions in the saved script; the draft is not included, because it does not open."""
     count = project.question_count
     return f"It asks {plural(count, 'question')}." if count else "Its saved script has no question yet."
 
 
 def times_that_are_over(page: ProjectPage) -> str:
-    """Says which stored times do not apply any more; empty if all of them do."""
+    """A sentence about the stored times that no longer apply; empty if all of them apply."""
     planned = {turn: field_groups.time_of(page.project.delivery, turn) for turn, *_ in _TURNS}
     over = [turn for turn, time in planned.items() if time and time <= page.at]
     if not over:
@@ -318,7 +322,7 @@ def times_that_are_over(page: ProjectPage) -> str:
 
 
 def _results_in_words(project: Project) -> str:
-    """Who sees results that are shared, and those of a survey."""
+    """Who sees shared results, and the results of a survey."""
     if project.share_results:
         return "Its totals are shared: members, and everybody with the address of the results page, see them."
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
@@ -337,7 +341,7 @@ def _rewards_in_words(project: Project) -> str:
 
 
 def audience_in_words(project: Project) -> list[str]:
-    """What else than being let in a project asks of those who answer: roles and verified sources."""
+    """The further conditions of a project for its respondents: roles and verified sources."""
     audience = (project.delivery or {}).get("audience", {})
     roles, chosen = audience.get("required_role_ids") or (), audience.get("verified_source_ids") or ()
     asked = []

@@ -1,4 +1,6 @@
-"""What this app adds to a member's profile: their responses, and exporting and erasing a person's data."""
+"""The parts of a member's profile from this app: their responses, and exporting and erasing a person's
+data.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def responses(request: HttpRequest, actor: Actor, member: Member) -> list[profil
         project__deleted_at__isnull=True,
         is_listed=True,
     ).exclude(pk__in=ResponseDeletion.objects.values("response_id"))
-    if not actor.is_admin:  # so that those of projects that they may not read do not fill the list
+    if not actor.is_admin:  # otherwise responses that they may not read could fill the list
         is_open_to_all = Q(project__privacy_mode=Project.PrivacyMode.TRANSPARENT)
         conversations = conversations.filter(is_open_to_all | Q(project__author_id=actor.user_id))
     newest = conversations.exclude(project__privacy_mode=Project.PrivacyMode.ANONYMOUS).order_by(
@@ -86,7 +88,7 @@ def _may_read(actor: Actor, project: Project, voted_in: Set[int]) -> bool:
 
 @profile.member_page("data", label="Export their data", order=40, least_role=Role.ADMIN)
 def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponseBase:
-    """Say what is in the file, and give it."""
+    """Describe the file, and send it."""
     if request.method == "POST":
         data = people.data_of(actor=actor, member_id=member.pk, at=timezone.now())
         chunks = wire.render_in_pieces(data.facts, data.histories)
@@ -112,7 +114,7 @@ def export(request: HttpRequest, actor: Actor, member: Member) -> HttpResponseBa
 
 @profile.member_page("erase", label="Erase this person", order=50, least_role=Role.ADMIN)
 def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
-    """Say what follows, have the name typed, and erase the person for good."""
+    """Describe the consequences, ask for the name, and erase the person for good."""
     name = profile.name_of(member)
     refused = _why_not(actor, member)
     form = EraseForm(request.POST if request.method == "POST" else None, expected=name)
@@ -120,7 +122,8 @@ def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
         try:
             with transaction.atomic():
                 people.erase(actor=actor, member_id=member.pk, at=timezone.now())
-                transaction.on_commit(caller_cache.clear)  # so that it holds here even while Redis is down
+                # So that the erasure is effective here even while Redis is down
+                transaction.on_commit(caller_cache.clear)
         except Refusal as refusal:
             refusals.add_to_form(form, refusal)
         else:
@@ -147,7 +150,7 @@ def erase(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
 
 
 def _why_not(actor: Actor, member: Member) -> str:
-    """Why this person cannot be erased by this actor; empty if they can."""
+    """The reason why this person cannot be erased by this actor; empty if they can."""
     if member.user_id == actor.user_id:
         return "This is you. Ask another admin to erase your data."
     if memberships.is_only_admin(member):

@@ -1,4 +1,4 @@
-"""Planned openings and closings, which keep their moment when their community changes its time zone."""
+"""Planned openings and closings, which do not move when their community changes its time zone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ MOST_READ = 200
 
 @add_notes
 def after_a_change_of_zone(actor: Actor, before: ZoneInfo, after: ZoneInfo) -> Sequence[SafeString]:
-    """Names the openings and closings that are at another time of day now, with a link to change each."""
+    """A message about the openings and closings that are at another time of day now, with a link to change
+    each.
+    """
     at = timezone.now()
     projects = _planned(actor, at)[:MOST_READ]
     moved = [line for project in projects for line in _moved(project, at, before, after)]
@@ -43,7 +45,7 @@ def after_a_change_of_zone(actor: Actor, before: ZoneInfo, after: ZoneInfo) -> S
 
 
 def _planned(actor: Actor, at: datetime) -> QuerySet[Project]:
-    """The community's projects with an opening or closing ahead, those of drafts included."""
+    """The community's projects with a planned opening or closing, drafts included."""
     text, planned = field_groups.as_text(at), Q(opens_at__gt=at) | Q(closes_at__gt=at)
     for turn in ("opening", "closing"):
         planned |= Q(

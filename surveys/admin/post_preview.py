@@ -1,4 +1,4 @@
-"""The post of a project in the chat as it will look, drawn by the code that posts it (`surveys.chat`)."""
+"""A preview of a project's post in the chat, drawn by the code that posts it (`surveys.chat`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.models import Project
 from surveys.services.ground import field_groups
 from surveys.services.scripts import editing as scripts
 
-# What the platform's markup in our own texts becomes; a backslash keeps a character as it is.
+# The conversion of the platform's markup in our own texts; a backslash keeps a character unchanged.
 _MARKUP = re.compile(
     r"\\(?P<kept>[^\w\s])|\*\*(?P<strong>.+?)\*\*|(?<!\w)_(?P<em>[^_\n]+)_(?!\w)"
     r"|<t:(?P<time>\d+):f> \(<t:\d+:R>\)|<@&(?P<role>\d+)>|^-# ",
@@ -30,7 +30,7 @@ _MARKUP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ShownEmbed:
-    """One embed of a message. Pictures are our copies; an address without one is named."""
+    """One embed of a message. Pictures are our copies; for a picture without a copy its address is shown."""
 
     colour: str
     author: str
@@ -60,9 +60,9 @@ class ShownPost:
 
 
 def draw(project: Project, delivery: Mapping[str, Any], *, tier: str, at: datetime) -> ShownPost | None:
-    """The post of a project with these changes of its delivery group, while it is open.
+    """The post of a project with these changes of its delivery group, as if the project were open.
 
-    None for a poll that asks nothing yet.
+    None for a poll without a question.
     """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     if project.is_poll and not any(block.asks for block in script.blocks):

@@ -1,8 +1,9 @@
 """The base of the forms with which staff change a project.
 
-A form's fields are fields of the contract, by their paths (rule 1.37). What was sent is compared with
-what its sender saw, and only what they changed is written: two people who change different fields do not
-overwrite each other. Values have the API's own rules (`ProjectIn`), and the API's service writes them.
+A form's fields are fields of the contract, by their paths (rule 1.37). The submitted values are compared with
+the values that the sender saw, and only the sender's changes are written. So two people who change different
+fields do not overwrite each other. The API's rules apply to the values (`ProjectIn`), and the API's service
+writes them.
 """
 
 from __future__ import annotations
@@ -46,17 +47,17 @@ _OF_SCRIPT = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Fields that belong together, with a picture of what they do (a symbol of `pictures.svg`)."""
+    """Fields that belong together, with a picture of their effect (a symbol of `pictures.svg`)."""
 
     title: str
     text: str
     picture: str
     names: Sequence[str]
-    more: str = ""  # a template with more about them, drawn below the fields
+    more: str = ""  # a template with further text, drawn below the fields
 
 
 class IdsField(TextField):
-    """Ids, one a line."""
+    """Ids, one on each line."""
 
     def __init__(self, *, label: str, help_text: str = "") -> None:
         widget = forms.Textarea(attrs={"rows": 2, "inputmode": "numeric"})
@@ -68,7 +69,7 @@ class ProjectForm(forms.Form):
 
     paths: ClassVar[Mapping[str, str]] = {}
     sections: ClassVar[Sequence[Section]] = ()
-    compares: ClassVar[bool] = True  # with what the sender saw, so that only changes are written
+    compares: ClassVar[bool] = True  # with the values that the sender saw, so that only changes are written
 
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         self.page, self.project = page, page.project
@@ -78,12 +79,12 @@ class ProjectForm(forms.Form):
             field.disabled = field.disabled or not page.may_edit
 
     def values_of(self, project: Project) -> dict[str, Any]:
-        """What the form shows of the project."""
+        """The form's values of the project."""
         known = project_as_json(project, at=self.page.at)
         return {name: self.shown(name, _at(known, path)) for name, path in self.paths.items()}
 
     def shown(self, name: str, value: Any) -> Any:
-        """A value of the contract as the form's field shows it."""
+        """A value of the contract in the format of the form's field."""
         if isinstance(self.base_fields[name], MomentField):
             return datetime.fromisoformat(value) if value else None
         if isinstance(value, list):
@@ -91,7 +92,7 @@ class ProjectForm(forms.Form):
         return value
 
     def sent(self, name: str, value: Any) -> Any:
-        """A value of the form as the contract has it."""
+        """A value of the form in the format of the contract."""
         if isinstance(value, datetime):
             return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if isinstance(self.fields[name], IdsField):
@@ -101,7 +102,7 @@ class ProjectForm(forms.Form):
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         """The fields to write, as the API takes them: all, or those that the sender changed.
 
-        `among` are the only names that count.
+        Only the names `among` these are included.
         """
         changed = self.changed_data if self.compares else self.paths
         names = [name for name in changed if among is None or name in among]
@@ -122,14 +123,14 @@ class ProjectForm(forms.Form):
         return {**serializer.validated_data, **own}
 
     def refuse(self, refusal: Refusal) -> None:
-        """Show why it was refused: at the fields that are at fault, else above the form."""
+        """Show a refusal: at the faulty fields, else above the form."""
         if refusal.violations:
             self._add(refusal.violations)
         else:
             self.add_error(None, self._in_words(refusal.message))
 
     def after_saving(self) -> Sequence[str]:
-        """What the sender should know about what was just saved."""
+        """Messages for the sender about the values that were just saved."""
         return ()
 
     def _add(self, violations: Iterable[ViolationJson]) -> None:
@@ -141,7 +142,7 @@ class ProjectForm(forms.Form):
                 self.add_error(name, self._in_words(each["message"], name))
 
     def _of_the_script(self, number: int, message: str) -> SafeString:
-        """A fault of the script that hinders what this form changes, with the way there."""
+        """A fault of the script that prevents this change, with a link to the script."""
         words = _QUOTED.sub(lambda match: _OF_SCRIPT.get(match[1], self._choice(match[1])), message)
         return format_html(
             'Block {} of the script: {} <a href="{}">Script</a>',
@@ -151,14 +152,14 @@ class ProjectForm(forms.Form):
         )
 
     def _name_of(self, path: str) -> str | None:
-        """The form's field at a path, or at the one around it."""
+        """The form's field at a path, or at the path that contains it."""
         for name, own in self.paths.items():
             if path == own or path.startswith((f"{own}.", f"{own}[")):
                 return name
         return None
 
     def _in_words(self, message: str, name: str | None = None) -> str:
-        """A message of the API in the words of the form: labels in the place of its fields' names."""
+        """A message of the API in the words of the form: labels replace the names of fields."""
 
         own = self.paths[name] if name else ""
 
@@ -178,7 +179,7 @@ class ProjectForm(forms.Form):
 
     @property
     def drawn_sections(self) -> list[tuple[Section, list[BoundField]]]:
-        """The sections with those of their fields that this project has."""
+        """The sections with the fields that this project has."""
         sections = [
             (each, [self[name] for name in each.names if name in self.fields]) for each in self.sections
         ]
@@ -202,7 +203,7 @@ def show(
     *,
     context: Callable[[ProjectForm], Mapping[str, object]] = lambda form: {},
 ) -> HttpResponse:
-    """A tab with a form: draw it, or save what was changed. Raises PermissionDenied."""
+    """A tab with a form: draw it, or save the changes. Raises PermissionDenied."""
     data = request.POST if request.method == "POST" else None
     if data is not None and not page.may_edit:
         raise PermissionDenied

@@ -1,4 +1,4 @@
-"""The list of projects: what runs, whether anyone answers, and whether they finish."""
+"""The list of projects: their state, the number of answers, and the share of completed ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTHING = "–"
 
 @admin.register(Project)
 class ProjectAdmin(CommunityModelAdmin[Project]):
-    """The list, and what is done to the projects ticked there. A project's own pages are its tabs."""
+    """The list, and the actions on the selected projects. A project's own pages are its tabs."""
 
     nav = Nav("Projects", "project", 10)
     least_role = Role.MEMBER
@@ -63,7 +63,7 @@ class ProjectAdmin(CommunityModelAdmin[Project]):
 
     def rows(self, actor: Actor) -> QuerySet[Project]:
         projects = lookup.visible(actor=actor, at=timezone.now()).select_related("author")
-        return projects.annotate(name_in_lower_case=Lower("name"))  # an index has it in this order
+        return projects.annotate(name_in_lower_case=Lower("name"))  # an index contains the name in this form
 
     def tools(self, request: HttpRequest, actor: Actor) -> list[tuple[str, str]]:
         return [("New project", self.address("add"))] if actor.has_role(Role.CREATOR) else []
@@ -164,6 +164,6 @@ def _in_state(rows: QuerySet[Any], state: str, at: datetime) -> QuerySet[Any]:
     if state == "pending":
         return rows.filter(active, opens_at__gt=at)
     inactive = Q(status=Project.Status.INACTIVE, opens_at__isnull=True)
-    # Those whose time to close has come, and whose rows do not say so for two seconds yet.
+    # Projects whose closing time has passed in the last two seconds, before their rows are updated.
     ids = list(over[:MOST_CLOSED_JUST_NOW])
     return rows.filter(inactive | Q(pk__in=ids)) if ids else rows.filter(inactive)

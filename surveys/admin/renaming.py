@@ -1,4 +1,4 @@
-"""The page that renames a project. It is reached from the project's heading."""
+"""The page that renames a project. It is linked from the project's heading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surveys.admin.project_forms import ProjectForm, Section
 
 
 class RenameForm(ProjectForm):
-    """The name alone, which the tab Look has too."""
+    """Only the name, which the tab Look has too."""
 
     paths: ClassVar[Mapping[str, str]] = {"name": "name"}
     sections: ClassVar[Sequence[Section]] = (Section("", "", "", ("name",)),)

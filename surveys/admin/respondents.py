@@ -1,4 +1,4 @@
-"""Responses as pages for staff name them: by who answered, but never so on anonymous projects."""
+"""Titles of responses on pages for staff: the respondent's name, but never on anonymous projects."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ STATUSES = (("completed", "Complete"), ("partial", "So far"))
 
 
 def noun_of(project: Project) -> str:
-    """What a response is called."""
+    """The word for a response."""
     return "vote" if project.is_poll else "response"
 
 
 def names_of(project: Project, rows: Sequence[Conversation]) -> Mapping[int, str]:
-    """The names of those who gave these responses, by user id; empty on anonymous projects."""
+    """The names of the respondents of these responses, by user id; empty on anonymous projects."""
     if project.is_anonymous:
         return {}
     ids = {row.user_id for row in rows if row.user_id is not None}
@@ -24,7 +24,7 @@ def names_of(project: Project, rows: Sequence[Conversation]) -> Mapping[int, str
 
 
 def title_of(project: Project, row: Conversation, names: Mapping[int, str]) -> str:
-    """Who answered, or on anonymous projects the beginning of the response's id."""
+    """The respondent's name, or on anonymous projects the beginning of the response's id."""
     if project.is_anonymous:
         return f"{noun_of(project).capitalize()} {str(row.pk)[:8]}"
     if row.user_id is not None and row.user_id in names:

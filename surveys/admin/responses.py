@@ -1,7 +1,7 @@
 """The tab of a project's responses: the list, one response as it was answered, deleting one and undoing that.
 
-Everybody who may read the responses over the interface may read them here, and nobody else. On anonymous
-projects there is nothing about a person, so nobody can be searched for.
+People who may read the responses over the interface may read them here, and nobody else may. On anonymous
+projects the list contains nothing about a person, and people cannot be searched for.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from surveys.services.results import figures
 LIST = "admin/surveys/project/responses.html"
 ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
-MAX_ANSWER = 40  # characters that the list shows of one
+MAX_ANSWER = 40  # characters of one answer that the list shows
 MAX_BUCKETS = 3  # whose points the list shows
 GONE = "This response was deleted, or never existed."
 
@@ -69,7 +69,7 @@ def responses(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @project_tab("responses")
 @require_safe
 def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
-    """One response as it was answered; `part` is where a part of a long one starts."""
+    """One response as it was answered; `part` is the start of a part of a long one."""
     start = reading.place_in(request.GET.get("part", ""))
     try:
         details = reading.read(
@@ -108,7 +108,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
 
 
 def _next(page: ProjectPage, response_id: uuid.UUID, query: str, part: reading.Part) -> str:
-    """The address of the part that follows; empty after the last one."""
+    """The address of the following part; empty after the last part."""
     if part.next is None:
         return ""
     return f"{_address(page, 'response', response_id)}{query}{'&' if query else '?'}part={part.next}#way-head"
@@ -117,14 +117,17 @@ def _next(page: ProjectPage, response_id: uuid.UUID, query: str, part: reading.P
 @project_tab("responses")
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> HttpResponseBase:
-    """Ask, saying what follows; POST marks the response to be deleted, which the list offers to undo."""
+    """Ask for confirmation and describe the consequences; POST marks the response to be deleted, and the list
+    offers to undo that.
+    """
     project, noun = page.project, noun_of(page.project)
     try:
         access.require_editor(actor=page.actor, project=project)
         details = reading.read(response_id=response_id, project=project, actor=page.actor, at=page.at)
         if request.method == "POST":
             deletion.mark(response_id=response_id, project=project, actor=page.actor, at=page.at)
-            return HttpResponseRedirect(page.address(), status=303)  # the list says it, beside the button
+            # The list shows the message, beside the button
+            return HttpResponseRedirect(page.address(), status=303)
     except NotFound:
         raise Http404(GONE) from None
     except Forbidden as refusal:
@@ -157,7 +160,9 @@ def restore(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) -> 
 
 
 def _addresses(page: ProjectPage, query: str) -> Callable[[Conversation], str]:
-    """The pages of the responses, with the filters of the list, which lead through what these leave."""
+    """A function that returns the page of a response, with the filters of the list, so that its links lead
+    through the filtered responses.
+    """
     return lambda row: _address(page, "response", row.pk) + query
 
 
@@ -220,7 +225,7 @@ def _listing(request: HttpRequest, page: ProjectPage) -> Listing[Conversation]:
 
 
 def _tells_scores(page: ProjectPage) -> bool:
-    """Whether the list has a column of scores, for those who see them on the page of a response."""
+    """Whether the list has a column of scores, for people who see scores on the page of a response."""
     project = page.project
     return (
         project.scoring_enabled and project.script_is_scored and access.may_read_solutions(actor=page.actor)
@@ -228,7 +233,7 @@ def _tells_scores(page: ProjectPage) -> bool:
 
 
 def _score(score: ListedScore | None) -> SafeString | str:
-    """The points of how many, and below them those of the first buckets."""
+    """The total points and their maximum, and below them the points of the first buckets."""
     if score is None:
         return "–"
     text = format_html('<span class="total">{} of {}</span>', score.points, score.most)
@@ -246,7 +251,7 @@ def _in_short(answers: Sequence[str]) -> str:
 def _orders(project: Project, *, is_by_time: bool) -> Mapping[str, Order]:
     """Newest and oldest first: by id, as the interface lists them. A range of times reads the index by time.
 
-    Ids of anonymous projects are random, so neither end of their order is the newest.
+    Ids of anonymous projects are random, so the order of ids shows neither the newest nor the oldest.
     """
     if project.is_anonymous:
         return {"id": Order("By id", ("id",)), "back": Order("By id, descending", ("-id",))}
@@ -269,7 +274,7 @@ def _status(row: Conversation) -> SafeString:
 
 
 def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
-    """The responses that will be deleted, for those who may undo it."""
+    """The responses that will be deleted, for people who may undo that."""
     if not page.may_edit:
         return ()
     return [
@@ -286,7 +291,7 @@ def _leaving(page: ProjectPage) -> Sequence[Mapping[str, object]]:
 
 
 def _consequences(project: Project, row: Conversation) -> list[str]:
-    """What follows from deleting a response (rule 6.50)."""
+    """The consequences of deleting a response (rule 6.50)."""
     noun = noun_of(project)
     follows = [
         f"The {noun} leaves this list at once. Results, exports and the API count it until then.",

@@ -1,7 +1,7 @@
 """The tab of a project's results: charts, filters, segments, the analysis of texts, and exports.
 
-Who may read single responses (`access.may_read_people`) sees everything. Everybody else who may read the
-results at all sees what is shared: aggregates over all responses, in steps on anonymous projects.
+People who may read single responses (`access.may_read_people`) see everything. Other people who may read the
+results see the shared results: aggregates over all responses, which change in steps on anonymous projects.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SCORES_COUNTED = "Scores and calculated results are being counted:"
 @project_tab("results")
 @require_safe
 def results(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The tab. If the service refuses, the reason stands where the results would be."""
+    """The tab. If the service refuses, the reason is shown instead of the results."""
     try:
         access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
         if access.may_read_people(actor=page.actor, project=page.project):
@@ -75,7 +75,7 @@ def results(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @project_tab("results")
 @require_http_methods(["GET", "HEAD"])
 def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """Stream the responses that the filters select, as a file. What prevents it is said on the tab."""
+    """Stream the responses that the filters select, as a file. A refusal is shown on the tab."""
     form = results_form(request, page)
     if not form.is_valid():
         raise Http404
@@ -117,7 +117,7 @@ def export(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 @project_tab("results")
 @require_GET
 def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """How far a worker has counted what the filters select; tells htmx to load the page when it is done."""
+    """The progress of a worker that counts the filtered results; makes htmx reload the page at the end."""
     form = None
     if access.may_read_people(actor=page.actor, project=page.project):
         form = results_form(request, page)
@@ -144,7 +144,7 @@ def draw(
     refusal: Refusal | None = None,
     overrides: Mapping[str, str] | None = None,
 ) -> HttpResponseBase:
-    """The tab for who may read single responses. `overrides` replace filters of the address.
+    """The tab for people who may read single responses. `overrides` replace filters of the address.
 
     Raises Unavailable while the process counts other results of many responses.
     """
@@ -203,7 +203,7 @@ def draw(
 
 
 def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
-    """The tab for everybody else: what the interface gives them of shared results."""
+    """The tab for other people: the shared results as the interface returns them."""
     seen = aggregate.read(page.project, actor=page.actor, at=page.at)
     context = {
         **_frame_of(request, page),
@@ -228,7 +228,7 @@ def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 
 
 def refused(request: HttpRequest, page: ProjectPage, refusal: Refusal) -> HttpResponseBase:
-    """The tab with a sentence in place of what was refused."""
+    """The tab with a sentence instead of the refused results."""
     response = page.render(request, REFUSED, {"refusal": refusal.message}, status=STATUS[refusal.code])
     if isinstance(refusal, Unavailable):
         response["Retry-After"] = str(refusal.retry_after)
@@ -236,14 +236,14 @@ def refused(request: HttpRequest, page: ProjectPage, refusal: Refusal) -> HttpRe
 
 
 def fragment(template: str, context: Mapping[str, object]) -> partial[SafeString]:
-    """A part of the tab, from the templates of the public pages, drawn when the frame is.
+    """A part of the tab, from the templates of the public pages; it is drawn together with the frame.
 
-    Times are then shown in the zone in which the frame shows its own.
+    So its times are shown in the time zone of the frame.
     """
 
     def drawn() -> SafeString:
         html = loader.get_template(template, using="jinja2").render(dict(context))
-        return mark_safe(html)  # the template has escaped what it was given
+        return mark_safe(html)  # the template has escaped its values
 
     return partial(drawn)
 
@@ -268,7 +268,7 @@ def results_form(
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
-    """What every part needs."""
+    """The context that every part needs."""
     return {
         "project": page.project,
         "may_edit": page.may_edit,
@@ -282,7 +282,7 @@ def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:
 
 
 def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount | None]:
-    """Count what the form asks for, without the filters and segments that are refused: the form says why.
+    """Count the results for the form, without refused filters and segments: the form shows the reasons.
 
     While a worker counts, count everything, and return its job too.
     """
@@ -292,7 +292,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
         try:
             counted = _read(page, form)
         except InvalidRequest as refusal:
-            if not form.add_refusal(refusal):  # each time, one filter fewer is left to be refused
+            if not form.add_refusal(refusal):  # each time, fewer filters remain that can be refused
                 raise
     if isinstance(counted, ResultsCount):
         return figures.count(project=page.project, derives=False), counted
@@ -301,7 +301,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
 
 
 def _read(page: ProjectPage, form: ResultsForm | None) -> Figures | ResultsCount | SharedResults:
-    """What the form asks for; without a form, all that the reader may see."""
+    """The results for the form; without a form, all that the reader may see."""
     return readers.read(
         actor=page.actor,
         project=page.project,
@@ -322,7 +322,7 @@ def _progress_of(page: ProjectPage, form: ResultsForm | None, job: ResultsCount)
 
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
-    """What a question's card shows of written answers. `address` is that of all of them."""
+    """The written answers on a question's card. `address` is the page with all of them."""
 
     excerpts: Sequence[Excerpt]
     count: int
@@ -331,7 +331,7 @@ class WrittenPart:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The beginning of an answer, and its response: who gave it when, and its address."""
+    """The beginning of an answer, and its response: its respondent and time, and its address."""
 
     text: str
     title: str
@@ -365,7 +365,9 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
 
 @dataclass(frozen=True, slots=True)
 class ThemePages:
-    """Addresses of a question: where its themes are changed, if the reader may, and answers by title."""
+    """Addresses of a question: the page that changes its themes, if the reader may, and its answers by theme
+    title.
+    """
 
     edit: str
     answers: Mapping[str, str]
@@ -374,7 +376,7 @@ class ThemePages:
 def _theme_pages(
     page: ProjectPage, form: ResultsForm, cards: Sequence[StaffCard]
 ) -> Mapping[int, ThemePages]:
-    """The addresses of themes of each question whose answers are read, by block."""
+    """The addresses of themes for each question whose answers are read, by block."""
     project = page.project
     themes = codebook.ids_by_title(project_id=project.pk)
 

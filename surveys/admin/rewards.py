@@ -23,7 +23,7 @@ from surveys.services.scripts import editing as scripts
 
 
 class RewardsForm(ProjectForm):
-    """What people get for answering, and how answers are scored."""
+    """The rewards for answering, and the scoring of answers."""
 
     paths: ClassVar[Mapping[str, str]] = {
         **{
@@ -120,7 +120,7 @@ class RewardsForm(ProjectForm):
                 self.fields[name].disabled = True
 
     def shown(self, name: str, value: Any) -> Any:
-        if name == "buckets":  # as they are stored, also while scoring is off
+        if name == "buckets":  # in their stored form, also while scoring is off
             return "\n".join(bucket.name for bucket in buckets_in_order(self.project))
         return super().shown(name, value)
 
@@ -144,7 +144,9 @@ def _xp_in_words(page: ProjectPage) -> str:
 
 
 def _grades_stay_address(page: ProjectPage) -> str:
-    """Where the tab Delivery has `lock_graded_answers`; empty where it has not."""
+    """The address of the setting `lock_graded_answers` on the tab Delivery; empty if the tab does not show
+    it.
+    """
     has_it = page.project.scoring_enabled and not page.project.is_poll
     return f"{page.address('delivery')}#id_lock_graded_answers" if has_it else ""
 

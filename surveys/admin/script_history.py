@@ -21,7 +21,7 @@ from surveys.services.scripts.cache import Catalogue
 
 Json = Mapping[str, Any]
 
-# The words of the editor's form. `merging.js` has the same.
+# The words of the editor's form. `merging.js` contains the same words.
 FIELDS = {
     "prompt": "Text",
     "image_url": "Picture",
@@ -31,6 +31,7 @@ FIELDS = {
     "min": "Least",
     "max": "Greatest",
     "rank_top_n": "How many to rank",
+    "follow_ups": "Further questions",
     "precondition": "Condition",
     "calculated_formula": "Formula",
     "correct_answer_ids": "Right answer",
@@ -48,8 +49,10 @@ FIELDS = {
     "is_scored": "Scored",
     "scoring.buckets": "New scores",
 }
-_NEVER_SHOWN = frozenset({"id", "show_when", "hide_when", "revision"})  # the condition says both in words
-_TOLD_OF_WHOLE = _NEVER_SHOWN | {"name", "type", "section"}  # they stand beside it, or say little
+# The condition contains the two texts in words
+_NEVER_SHOWN = frozenset({"id", "show_when", "hide_when", "revision"})
+# These are shown beside the block, or are not informative
+_TOLD_OF_WHOLE = _NEVER_SHOWN | {"name", "type", "section"}
 _MISSING = Catalogue(Script(()), {}, {})
 
 
@@ -62,7 +65,7 @@ def differences(entry: AuditEntry) -> Iterator[Difference] | None:
 
 
 class _Words:
-    """An entry beside the project's script as it is now, in which most of its blocks still stand."""
+    """An entry, and the project's current script, which still contains most of its blocks."""
 
     def __init__(self, entry: AuditEntry) -> None:
         self.before: Json = entry.before or {}
@@ -134,9 +137,9 @@ class _Words:
         return ", ".join(map(value_words, value)) if isinstance(value, list) else value_words(value)
 
     def _condition(self, text: str) -> str:
-        """A condition as the flow of the script says it, with the names that blocks have now.
+        """A condition in the words of the script's flow, with the current names of blocks.
 
-        A long one ends after as many characters as the history shows of a value.
+        A long condition is cut to the number of characters that the history shows of a value.
         """
         try:
             tree = expressions.parse(text).tree
@@ -147,7 +150,7 @@ class _Words:
         return f"Hidden when {self.wording.words(tree, most=audit_trail.MAX_SHOWN)}"
 
     def _called(self, key: int, *sides: Json) -> str:
-        """A block by its name or text then, or else now, and its place now."""
+        """A block by its name or text at that time, or else its current one, and its current position."""
         known = self.known.blocks.get(key)
         number = self.numbers.get(key)
         names = [side.get("name") for side in sides]
@@ -157,7 +160,7 @@ class _Words:
         return " · ".join(filter(None, (words, f"Block {number}" if number else "no longer in the script")))
 
     def _named(self, name: str) -> str:
-        """A block of an order, which lists names, as people call it."""
+        """The title for people of a block in an order, which lists names."""
         at = self.script.index_by_title.get(title_case(name))
         return name if at is None else titles.of_block(self.script.blocks[at], at + 1)
 

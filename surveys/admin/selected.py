@@ -1,6 +1,7 @@
-"""What is done to selected projects: close, clone, delete, restore. Pages ask first, and say what follows.
+"""Actions on selected projects: close, clone, delete, restore.
 
-The list sends the ids of its ticked rows as `id`; the header of a project sends one, with `from=project`.
+Pages ask for confirmation first, and describe the consequences. The list sends the ids of its ticked rows as
+`id`; the header of a project sends one, with `from=project`.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning, opening, removal
 
 MOST_SELECTED = 200
-MOST_NAMED = 5  # refusals named in a message
+MOST_NAMED = 5  # refusals that a message lists
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something to do with projects. `hindrance` says why a project cannot be acted upon, or nothing."""
+    """An action on projects. `hindrance` returns the reason why a project is excluded, or an empty text."""
 
     title: str
     button: str
@@ -52,7 +53,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A selected project on the page that asks. `hindrance` is empty if it is one of those acted upon."""
+    """A selected project on the confirmation page. `hindrance` is empty if the action applies to it."""
 
     project: Project
     figures: header.Figures
@@ -68,7 +69,7 @@ class Deletion:
     until: datetime
 
 
-# --- What hinders, and what follows -----------------------------------------------------------------
+# --- Hindrances and consequences --------------------------------------------------------------------
 
 
 _CLOSE_FIRST = "It is open: close it first."
@@ -161,7 +162,7 @@ ACTS = {
         is_dangerous=True,
     ),
 }
-# How closing is called where every project waits to open.
+# The words for closing if every selected project waits for its opening.
 _CANCELLING = replace(
     ACTS["close"], title="Cancel the opening of", button="Cancel opening", done="no longer scheduled to open"
 )
@@ -199,7 +200,10 @@ def _act(request: HttpRequest, name: str, act: Act) -> HttpResponse:
 
 
 def _selected(request: HttpRequest, at: datetime) -> tuple[Actor, list[Project]]:
-    """The projects of the address, all of one community, which becomes the current one. Raises Http404."""
+    """The projects of the address, all of one community, which becomes the current community.
+
+    Raises Http404.
+    """
     ids = _sent_ids(request.GET)
     actor = _actor_of(request, Project.objects.filter(pk__in=ids))
     if actor is None:
@@ -255,16 +259,16 @@ def _ask(
 def _run(
     request: HttpRequest, name: str, act: Act, actor: Actor, chosen: Sequence[Project], at: datetime
 ) -> str:
-    """Act on each of the projects, and return the address to go on to."""
+    """Act on each of the projects, and return the address of the next page."""
     successes: list[Project] = []
     errors: list[str] = []
     for project in chosen:
         try:
-            with transaction.atomic():  # one that is refused takes back nothing of the others
+            with transaction.atomic():  # a refusal does not roll back the other projects
                 successes.append(act.run(actor, project, at))
-        except Refusal as refusal:  # somebody else was faster
+        except Refusal as refusal:  # another user was faster
             errors.append(f"“{project.name}”: {refusal.message}")
-    if successes and name != "delete":  # the list says what is deleted, beside the button that undoes it
+    if successes and name != "delete":  # the list shows what was deleted, beside the undo button
         subject = f"“{successes[0].name}” is" if len(successes) == 1 else f"{len(successes)} projects are"
         messages.success(request, f"{subject} {act.done}." if name != "clone" else _cloned(successes))
     if errors:
@@ -292,7 +296,10 @@ def _back(request: HttpRequest, project: Project) -> str:
 
 
 def restorable(actor: Actor, at: datetime) -> list[Deletion]:
-    """What the actor may restore, latest first. What was deleted together is restored together."""
+    """The deletions that the actor may undo, latest first.
+
+    Projects that were deleted together are restored together.
+    """
     deleted = removal.restorable(actor=actor, at=at)
     groups = groupby(deleted, key=lambda each: (each.deleted_at, each.deleted_by_id))
     return [Deletion(list(group), (when or at) + UNDO_PERIOD) for (when, _), group in groups]

@@ -24,7 +24,7 @@ from surveys.services.representations.project import results_url, web_url
 
 
 class ShareForm(ProjectForm):
-    """Who sees the results, and who may copy the project."""
+    """The form for who sees the results, and who may copy the project."""
 
     paths: ClassVar[Mapping[str, str]] = {
         "share_results": "settings.share_results",
@@ -68,7 +68,7 @@ class ShareForm(ProjectForm):
 
 @project_tab("share")
 def share(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """The tab: draw it, or save what was changed."""
+    """The tab: draw it, or save the changes."""
     project = page.project
     return project_forms.show(
         request,
@@ -112,7 +112,7 @@ def post_again(request: HttpRequest, page: ProjectPage) -> HttpResponse:
 
 
 def posted_to(project: Project) -> str:
-    """The channel of a project's invitation by its name; empty if it names none."""
+    """The name of the channel of a project's invitation; empty if it names none."""
     channel_id = public_messages.channel_of(project)
     guild = overview.snapshot(community_id=project.community_id)
     channel = guild.channels.get(channel_id) if guild else None
@@ -120,14 +120,14 @@ def posted_to(project: Project) -> str:
 
 
 def _embed(project: Project) -> str:
-    """The lines that show the page inside another site's page."""
+    """The HTML that embeds the page in a page of another site."""
     script = f"{settings.BASE_URL}{settings.STATIC_URL}surveys/embed.js"
     return f'<script src="{script}" data-survey="{project.slug}" async></script>'
 
 
 @project_tab("share")
 def new_address(request: HttpRequest, page: ProjectPage) -> HttpResponse:
-    """Ask, then give the shared results a new address."""
+    """Ask for confirmation, then give the shared results a new address."""
     if not page.may_edit:
         raise PermissionDenied
     if request.method == "POST":

@@ -1,6 +1,6 @@
-"""The themes of an open question as staff change them, and what was read in one answer, put right by staff.
+"""Pages on which staff change the themes of an open question, and correct the reading of one answer.
 
-Both pages stand below a project's results, and are for those who may edit the project.
+Both pages are below a project's results, for people who may edit the project.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from surveys.services.scripts import editing as scripts
 THEMES = "admin/surveys/project/themes.html"
 ANSWER = "admin/surveys/project/answer.html"
 KEEP, REMOVE, MERGE = "keep", "remove", "into-"
-MAX_NEW = 3  # themes that one sending of the form adds
+MAX_NEW = 3  # themes that one submission of the form adds
 INVALID, CHANGED = 422, 409
 CHANGED_MEANWHILE = (
     "The themes were changed while you had this form open, so nothing was saved. What you typed is still "
@@ -54,7 +54,7 @@ THEME_IS_GONE = "A theme that you chose was removed or merged meanwhile. Choose 
 
 
 class ThemesForm(CreationForm):
-    """All themes of a question, each with what becomes of it, and a few new ones."""
+    """All themes of a question, each with its planned change, and a few new ones."""
 
     version = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -89,7 +89,7 @@ class ThemesForm(CreationForm):
 
     @property
     def rows(self) -> list[tuple[str, list[BoundField]]]:
-        """Each theme that is there: its stored title, and its fields."""
+        """Each existing theme: its stored title, and its fields."""
         return [(theme.title, self._fields_of(f"{theme.pk}")) for theme in self.themes]
 
     @property
@@ -102,7 +102,7 @@ class ThemesForm(CreationForm):
         return [self[name] for name in names if name in self.fields]
 
     def clean(self) -> None:
-        """Refuse themes without a title, and merges into a theme that does not stay."""
+        """Refuse themes without a title, and merges into a theme that is removed."""
         ending = [f"{theme.pk}" for theme in self.themes if self._fate(theme) != KEEP]
         for theme in self.themes:
             fate = self._fate(theme)
@@ -126,12 +126,12 @@ class ThemesForm(CreationForm):
 
     @property
     def kept_keys(self) -> list[str]:
-        """The keys of the themes that the question shall have, as far as the form names them, in order."""
+        """The keys of the remaining themes of the question, as far as the form contains them, in order."""
         kept = [f"{theme.pk}" for theme in self.themes if self._fate(theme) == KEEP]
         return kept + [f"new{n}" for n in self.new if self._typed("title", f"new{n}")]
 
     def wanted(self) -> list[ThemeChange]:
-        """The themes of `kept_keys` as the sender wants them."""
+        """The themes of `kept_keys` with the submitted titles."""
         return [
             ThemeChange(
                 self._typed("title", key),
@@ -143,7 +143,7 @@ class ThemesForm(CreationForm):
         ]
 
     def merges(self) -> list[Merge]:
-        """The merges, one for each theme that others become a part of."""
+        """The merges, one for each theme into which others are merged."""
         sources: dict[int, list[int]] = {}
         for theme in self.themes:
             if self._fate(theme).startswith(MERGE):
@@ -151,7 +151,7 @@ class ThemesForm(CreationForm):
         return [Merge(ids, into) for into, ids in sources.items()]
 
     def refuse(self, refusal: InvalidRequest) -> None:
-        """Show what the service refused, at the titles that are at fault."""
+        """Show the refusal of the service, at the faulty titles."""
         fields = {f"themes[{n}].title": f"title_{key}" for n, key in enumerate(self.kept_keys)}
         add_to_form(self, refusal, fields=fields)
 
@@ -177,7 +177,7 @@ def themes(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespon
         return _draw(request, page, block_id, form, status=INVALID)
 
     def save() -> str:
-        # Who sends a part of the form leaves the rest as it is.
+        # A form with a part of the themes leaves the other themes unchanged.
         rest = [ThemeChange(theme.title, id=theme.pk) for theme in book.themes if theme not in sent]
         codebook.change(
             project=page.project,
@@ -202,7 +202,7 @@ def themes(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespon
 
 
 def _after_a_change(data: QueryDict, book: ReadCodebook) -> ThemesForm:
-    """The form with what was typed, on top of themes that were changed meanwhile."""
+    """The form with the typed values, on top of themes that were changed meanwhile."""
     mixed = data.copy()
     mixed["version"] = f"{book.version}"
     for theme in book.themes:
@@ -249,7 +249,7 @@ def _prompt(project: Project, block_id: int) -> str:
 
 
 class ReadingForm(forms.Form):
-    """What an answer says, as a person reads it."""
+    """The reading of an answer by a person."""
 
     themes = forms.TypedMultipleChoiceField(
         coerce=int,
@@ -278,7 +278,7 @@ class ReadingForm(forms.Form):
             del self.fields["themes"]
 
     def clean_themes(self) -> list[int]:
-        """The ids of the chosen themes. Refuses more than an answer can have."""
+        """The ids of the chosen themes. Refuses more themes than an answer can have."""
         chosen: list[int] = self.cleaned_data["themes"]
         if len(chosen) > MAX_THEMES_OF_ANSWER:
             raise forms.ValidationError(
@@ -292,7 +292,7 @@ class ReadingForm(forms.Form):
 def answer(
     request: HttpRequest, page: ProjectPage, block_id: int, response_id: uuid.UUID
 ) -> HttpResponseBase:
-    """GET draws what was read in one answer as a form; POST puts it right."""
+    """GET draws the reading of one answer as a form; POST corrects it."""
     project = page.project
     try:
         access.require_editor(actor=page.actor, project=project)
@@ -341,7 +341,7 @@ def answer(
 
 
 def _back(request: HttpRequest, page: ProjectPage, block_id: int, response_id: uuid.UUID) -> str:
-    """The page from which the reader came: the response, or the list with its filters."""
+    """The previous page of the reader: the response, or the list with its filters."""
     if request.GET.get("from") == "response":
         return reverse("admin:surveys_project_response", args=[page.project.pk, response_id])
     address = reverse("admin:surveys_project_results_answers", args=[page.project.pk, block_id])

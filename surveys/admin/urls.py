@@ -1,6 +1,6 @@
-"""The addresses of a project's tabs and of what they send, below `/admin/surveys/project/<id>/`.
+"""The addresses of a project's tabs and of their requests, below `/admin/surveys/project/<id>/`.
 
-Every view here is wrapped in the site's `admin_view`, which asks for a sign-in. Those that answer JSON check
+Every view here is wrapped in the site's `admin_view`, which requires a sign-in. Views that return JSON check
 their requests themselves: see `script.requests`.
 """
 

@@ -321,7 +321,7 @@ class Provider(Protocol):
         ...
 
     def answer_question(self, question: ResultsQuestion) -> Sequence[Claim]:
-        """Answer from the figures alone. No claims: these data cannot tell."""
+        """Answer from the figures alone. No claims: these data cannot tell. We check each claim's numbers."""
         ...
 
     def ask_further(self, request: FollowUpRequest) -> str | None:

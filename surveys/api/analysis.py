@@ -9,15 +9,19 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.idempotency import once
+from communities.gate import idempotency
+from communities.gate.fields import StrictTextField
+from communities.gate.idempotency import Claim, once
 from communities.ground.actors import Role
 from communities.ground.errors import Forbidden, NotFound
-from surveys.api.analysis_job_examples import COMPLETED, FAILED, PENDING
+from surveys.ai.provider import MAX_QUESTION
+from surveys.api.analysis_job_examples import ANSWERED, COMPLETED, FAILED, PENDING, QUESTION_SENT
 from surveys.api.analysis_shapes import AnalysisBlockOut
-from surveys.api.projects import OwnWorkViewSet
+from surveys.api.projects import OwnWorkViewSet, once_arguments
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, AnalysisScoreOut, AnalysisVariableOut
 from surveys.models import Analysis, Project
+from surveys.services.ai_work import question
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import access, lookup
 
@@ -59,7 +63,7 @@ class ReadIn(serializers.Serializer[Any]):
 
 
 class AnalysisOut(serializers.Serializer[Any]):
-    """An analysis: a job and its result. Its counts are those of the project when it was made."""
+    """An analysis: a job and its result. Its counts are those of the project at the time of the analysis."""
 
     id = serializers.CharField()
     project_id = serializers.CharField()
@@ -84,10 +88,46 @@ class AnalysisOut(serializers.Serializer[Any]):
     error = serializers.CharField(allow_null=True, help_text="If it failed: why, in a sentence.")
 
 
+class QuestionIn(serializers.Serializer[Any]):
+    question = StrictTextField(
+        max_length=MAX_QUESTION, allow_blank=False, help_text="In plain words, and in any language."
+    )
+
+
+class ClaimOut(serializers.Serializer[Any]):
+    """One sentence of the answer, with the figures that bear it out."""
+
+    text = serializers.CharField()
+    references = serializers.ListField(
+        child=serializers.CharField(), help_text="References of figures, such as `b12.mean`."
+    )
+
+
+class ReferencedFigureOut(serializers.Serializer[Any]):
+    reference = serializers.CharField(
+        help_text="`b` and the id of its block, where it has one, then what it is: `b12.mean`."
+    )
+    text = serializers.CharField(help_text="What the figure is, in words.")
+    value = serializers.CharField(help_text="The value as it is shown: `3.82`, `31 of 140 (22.14 %)`.")
+
+
+class AnswerToQuestionOut(serializers.Serializer[Any]):
+    """An answer about results, from figures alone."""
+
+    question = serializers.CharField()
+    answer = serializers.CharField(help_text="The claims as one text, or that the data cannot tell.")
+    claims = ClaimOut(many=True)
+    figures = ReferencedFigureOut(many=True, help_text="Those that the claims refer to.")
+    can_be_told = serializers.BooleanField(help_text="False if there are no claims.")
+    generated_by = serializers.CharField(help_text="`anthropic`, `openai` or `local`.")
+    credits_used = serializers.IntegerField()
+
+
 class AnalysisViewSet(OwnWorkViewSet):
     noun = "analysis"
     least_role = {
         "create": Role.CREATOR,
+        "ask": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
         "retrieve": Role.MEMBER,
     }
     with_query = frozenset({"create"})
@@ -170,6 +210,45 @@ class AnalysisViewSet(OwnWorkViewSet):
                 "This analysis is shared as a whole: others are for the project's creator and admins."
             )
         return self._answer(project, covers=Analysis.Covers.ALL, is_whole=False)
+
+    def _prepare_answer(self, claim: Claim | None) -> int | None:
+        """Have a question answered, and wait for it. None if nothing is to be done."""
+        if idempotency.is_settled(claim, at=self.at):
+            return None
+        return question.prepare(
+            actor=self.actor,
+            project_id=self.kwargs["project_id"],
+            question=self.read(QuestionIn)["question"],
+            **once_arguments(claim, at=self.at),
+            at=self.at,
+        )
+
+    @extend_schema(
+        operation_id="analysis_ask",
+        tags=[TAG],
+        summary="Ask the results",
+        description=(
+            "Answers a question from the figures that results show at this moment, and from the counts of "
+            "themes. Each claim names its figures, and every number in it is one of theirs, as it is or "
+            "rounded. Other claims are asked for once more, and then dropped; where none is left, "
+            "`can_be_told` is false. Whoever may read the results may ask, and is answered from what they "
+            "may see; nobody's words are read for it.\n\n"
+            "The request waits as the one for a changed script does: if the answer is not ready after up to "
+            "60 seconds, the response is `503 unavailable`, and the same `Idempotency-Key` joins the running "
+            "work. An answer costs one credit, unless it fails or nobody fetches it within ten minutes; the "
+            "`local` provider is free, and finds figures by the words of the question."
+        ),
+        request=QuestionIn,
+        responses={200: AnswerToQuestionOut, 402: TOO_FEW_CREDITS},
+        examples=[
+            OpenApiExample("A question", QUESTION_SENT, request_only=True),
+            OpenApiExample("Answered", ANSWERED, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once(prepare=_prepare_answer)
+    def ask(self, request: Request, project_id: int, *, prepared: int | None) -> Response:
+        answer = question.answer(actor=self.actor, project_id=project_id, generation_id=prepared, at=self.at)
+        return Response(answer)
 
     def _answer(
         self, project: Project, *, covers: str | None, with_ai: bool | None = None, is_whole: bool = True

@@ -88,3 +88,26 @@ FAILED: dict[str, Any] = {
     "credits_used": 0,
     "error": "The AI provider is overloaded. Please try again later.",
 }
+
+QUESTION_SENT = {"question": "How do people rate the last evening?"}
+ANSWERED: dict[str, Any] = {
+    "question": "How do people rate the last evening?",
+    "answer": "They rate it 4.2 of 5 on average, in 63 answers.",
+    "claims": [
+        {
+            "text": "They rate it 4.2 of 5 on average, in 63 answers.",
+            "references": ["b12.mean", "b12.count"],
+        }
+    ],
+    "figures": [
+        {"reference": "b12.count", "text": "Answers to “How was the last evening?”", "value": "63"},
+        {
+            "reference": "b12.mean",
+            "text": "Average of “How was the last evening?” (1 to 5)",
+            "value": "4.21",
+        },
+    ],
+    "can_be_told": True,
+    "generated_by": "anthropic",
+    "credits_used": 1,
+}

@@ -49,7 +49,7 @@ IF_MATCH = OpenApiParameter(
 
 
 class ThemeIn(serializers.Serializer[Any]):
-    """A theme that the question shall have."""
+    """A theme of the question after the change."""
 
     id = StrictIntegerField(
         required=False,
@@ -72,7 +72,7 @@ class ThemeIn(serializers.Serializer[Any]):
 
 
 class MergeIn(serializers.Serializer[Any]):
-    """Themes whose answers become those of another one."""
+    """Themes whose answers are moved to another one."""
 
     def get_fields(self) -> dict[str, Any]:  # `from` is a word of Python
         ids = StrictListField(
@@ -86,7 +86,10 @@ class MergeIn(serializers.Serializer[Any]):
 
 
 class CodebookIn(serializers.Serializer[Any]):
-    """What to change. The merges come first; then `themes` are all themes that the question shall have."""
+    """The changes of a codebook.
+
+    The merges are applied first; then `themes` are all themes of the question.
+    """
 
     themes = StrictListField(
         child=ThemeIn(),
@@ -107,14 +110,14 @@ class ThemeOut(serializers.Serializer[Any]):
 
 
 class CodebookOut(serializers.Serializer[Any]):
-    """The themes of an open question. `version` moves with each change; 0 before anything was read."""
+    """The themes of an open question. `version` grows with each change; 0 before any answer was read."""
 
     themes = ThemeOut(many=True)
     version = serializers.IntegerField()
 
 
 class ReadingIn(serializers.Serializer[Any]):
-    """What an answer says, as a person read it."""
+    """The reading of an answer by a person."""
 
     themes = StrictListField(
         child=StrictIntegerField(min_value=1, max_value=MAX_ID),

@@ -23,6 +23,7 @@ ACTIVE: dict[str, Any] = {
         "skip_label": None,
         "answer": None,
         "is_locked": False,
+        "follow_up": 0,
         "progress": 0.0,
         "can_go_back": False,
     },

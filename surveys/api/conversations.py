@@ -21,7 +21,7 @@ from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services.conversations import admission
@@ -41,7 +41,7 @@ _NOT_ASKED = "A platform that knows this respondent could not be asked. Please r
 
 
 class ConversationIn(serializers.Serializer[Any]):
-    """The respondent: a member, a respondent that the caller names, or, with neither, a nameless one."""
+    """The respondent: a member, a respondent with an id of the caller, or, with neither, a nameless one."""
 
     member_id = StrictTextField(
         required=False,
@@ -87,20 +87,24 @@ class ConversationIn(serializers.Serializer[Any]):
     }
 )
 class Value(serializers.JSONField):
-    """A text, a number, or a list of them. The engine validates it, as valid values depend on the block."""
+    """A text, a number, or a list of them.
+
+    The engine validates it, because the valid values depend on the block.
+    """
 
     default_error_messages = {"too_many": f"must have at most {MAX_OPTIONS} elements."}
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and len(data) > MAX_OPTIONS:
             self.fail("too_many")
-        return data  # DRF would serialize it once more, only to check that it is valid JSON
+        return data  # DRF would serialize it again, only to check that it is valid JSON
 
 
 class AnswerIn(serializers.Serializer[Any]):
-    """An answer to the current block. Send the one field that suits it; `value` may also name an option.
+    """An answer to the current block.
 
-    A body without any of them is `400`: a question is left unanswered with `skip`, never by null.
+    Send the one field that fits the block; `value` may also name an option. A body without any of them is
+    `400`: to leave a question unanswered, send `skip`, never null.
     """
 
     block_id = StrictIntegerField(min_value=1, max_value=MAX_ID, help_text="The current block.")
@@ -133,6 +137,18 @@ class AnswerIn(serializers.Serializer[Any]):
         ),
     )
 
+    follow_up = StrictIntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "The `step.follow_up` that is answered, 0 or null for the question itself. A caller that sends "
+            "none can answer too; but a first answer that it sends again is then taken for no answer to the "
+            "further question."
+        ),
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not answers.is_sent(attrs):
             message = "`value` is required, or another kind of answer. Skip the question with `skip`."
@@ -141,7 +157,9 @@ class AnswerIn(serializers.Serializer[Any]):
 
 
 class MoveIn(serializers.Serializer[Any]):
-    """Where the caller takes the conversation to be, so that a repeated request moves it once."""
+    """The step at which the caller believes the conversation to be, so that a repeated request moves it only
+    once.
+    """
 
     block_id = StrictIntegerField(
         required=False,
@@ -174,16 +192,16 @@ COPIED = (
 
 class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
-    Scores, correct answers and logic are left out.
 
-    In a step, every default is filled in too, so that it can be drawn without further rules. Scales have an
-    option for each point, labelled as it is drawn, `scale.icon` (`stars` for a rating, else `numbers`) and
-    the labels of their ends (those of an `nps` are always the standard ones); `min` and `max` are 1 and 5 for
-    a rating, 0 and 10 for other scales. A multi punch tells how many options it takes: without limits of its
-    own from 1 (0 if it is optional) to all. A ranking's `rank_top_n` is the number of all items.
-    `continue.label` is `Okay` on a content or action block, `Vote` on a poll's question and `Continue` on
-    others. An `open_numeric` without limits takes any number between -10^15 and 10^15, an `open_text` up to
-    10,000 characters. `answer_style` is what the script's author noted, for you to draw by.
+    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it can
+    be drawn without further rules. Scales have an option for each point with its displayed label,
+    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps` are
+    always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A multi
+    punch contains the number of options it accepts: without limits of its own from 1 (0 if it is optional) to
+    all. A ranking's `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or
+    action block, `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits
+    accepts any number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the
+    display style that the script's author chose.
     """
 
     id = serializers.IntegerField()
@@ -229,12 +247,22 @@ class StepOut(serializers.Serializer[Any]):
         help_text="Whether the answer given here was graded and stays (`settings.lock_graded_answers`). Go "
         "on with `continue`, or send the same answer."
     )
+    follow_up = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_FOLLOW_UPS,
+        help_text=(
+            "0 for a step of the script. Else this is the first or second further question about the answer "
+            "just given (the block's `follow_ups`): an optional `open_text` with the id of that block, "
+            "answered like any other. While a model writes it, the step is a `content_block` with that id "
+            "and a pause: `continue` after the pause leads to the question, or on if there is none in time."
+        ),
+    )
     progress = serializers.FloatField(min_value=0, max_value=1, help_text="0 to 1.")
     can_go_back = serializers.BooleanField()
 
 
 class ConversationOut(serializers.Serializer[Any]):
-    """One participant session. Its id is the Response's id."""
+    """One participant session. Its id is also the id of the Response."""
 
     id = serializers.UUIDField()
     project_id = serializers.CharField()
@@ -265,7 +293,7 @@ class ConversationOut(serializers.Serializer[Any]):
 
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
-    """The ConversationOut object. `resumed`: the move that was asked for had been made before."""
+    """The ConversationOut object. `resumed` is true if the requested move had been made before."""
     step, outro = view.step, view.outro
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
@@ -283,6 +311,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
             "answer": step.reply and answers.as_sent(step.block, step.reply),
             "is_locked": step.is_locked,
+            "follow_up": step.follow_up,
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
@@ -298,9 +327,9 @@ def _copied(block: Block, pictures: Mapping[str | None, Copy]) -> dict[str, str 
 
 
 def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
-    """Ask about the respondent before the transaction, since it may wait for other servers.
+    """Ask about the respondent before the transaction, because this may wait for other servers.
 
-    Returns whether the platforms could be asked. A replay asks nobody.
+    Returns whether the platforms could be asked. A replay asks no platform.
     """
     if is_settled(claim, at=view.at):
         return True
@@ -315,6 +344,7 @@ def _ask_platforms(view: ConversationViewSet, claim: Claim | None) -> bool:
 class ConversationViewSet(OwnWorkViewSet):
     noun = "conversation"
     with_decimals = frozenset({"answer"})
+    of_conversations = frozenset({"create", "retrieve", "answer", "back", "go_on"})
     least_role = {
         "create": Role.CREATOR,
         "retrieve": Role.CREATOR,
@@ -438,7 +468,9 @@ class ConversationViewSet(OwnWorkViewSet):
         summary="Go past a content or action block",
         description=(
             "Works for every `continue` of the block. If the current block is a question, this is "
-            "`409 conflict`, unless its answer stays (`step.is_locked`)." + _RETRIES
+            "`409 conflict`, unless its answer stays (`step.is_locked`). While a further question is written "
+            "or asked (`step.follow_up`), the conversation is returned as it is, with `resumed: true`, until "
+            "the question is answered or skipped." + _RETRIES
         ),
         request=MoveIn,
         responses=ConversationOut,

@@ -54,6 +54,18 @@ SCRIPT: dict[str, Any] = {
     "warnings": [],
 }
 BLOCK = SCRIPT["blocks"][0]
+INSTRUCTION_SENT = {"instruction": "Ask for the reason in a friendlier way."}
+REVISION: dict[str, Any] = {
+    "blocks": [
+        {name: value for name, value in BLOCK.items() if name != "position"},
+        {**SCRIPT["blocks"][1], "prompt": "Which one do you like, and why?"},
+    ],
+    "changes": [{"block_id": 42, "name": "q1", "change": "changed", "index": 1, "fields": ["prompt"]}],
+    "understood": ["The second question asks for the reason in a friendlier way."],
+    "unmet": [],
+    "generated_by": "anthropic",
+    "credits_used": 1,
+}
 
 PROJECT: dict[str, Any] = {
     "id": "7",

@@ -25,7 +25,7 @@ from surveys.services.results.figures import Selection
 
 CSV, XLSX, NDJSON = "text/csv", exports.MEDIA_TYPES["xlsx"], exports.MEDIA_TYPES["ndjson"]
 PARQUET, SAV = exports.MEDIA_TYPES["parquet"], exports.MEDIA_TYPES["sav"]
-# Formats that know only the default of a parameter.
+# Formats that support only the default value of a parameter.
 _WITHOUT = {
     "values": ("json", "ndjson"),
     "missing": ("json", "ndjson"),
@@ -75,7 +75,7 @@ _DESCRIPTION = (
 
 
 class ExportIn(field_filters.FilteredByFields):
-    """The kind of file, and filters as those of the listing."""
+    """The kind of file, and filters like those of the listing."""
 
     format = serializers.ChoiceField(choices=list(exports.MEDIA_TYPES), default="csv")
     status = serializers.ChoiceField(choices=["all", "completed", "partial"], default="all")
@@ -154,7 +154,7 @@ class ExportOut(serializers.Serializer[Any]):
 class ExportViewSet(CommunityViewSet):
     noun = "export"
     least_role = {
-        "retrieve": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
+        "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
     }
 
     @extend_schema(

@@ -30,12 +30,12 @@ PARAMETER = OpenApiParameter(
 
 
 class Fields(PrefixedParameters):
-    """Values as they were sent along, by the names of fields."""
+    """Values of metadata, by the names of fields."""
 
     max_parameters = metadata.MAX_FIELDS
 
     def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
-        # Not before the length of the list is checked, and a null character is not a blank text.
+        # Only after the length of the list was checked; and a null character is not a blank text.
         return {name: sent_text(value) for name, value in super().to_internal_value(data).items()}
 
     def problem(self, name: str, value: str) -> tuple[str, str] | None:
@@ -54,7 +54,7 @@ class FilteredByFields(serializers.Serializer[Any]):
 
 
 def of_query(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The names and values in a query that was read by such a shape."""
+    """The names and values in a query that was read with this shape."""
     return tuple(sorted(query.get("field", {}).items()))
 
 

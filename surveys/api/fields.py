@@ -21,7 +21,7 @@ MAX_ROW_NAME = 64  # characters
 
 
 class _BlockTextField(StrictStringField):
-    """A text that follows the rule of a text field of blocks, with the same error messages."""
+    """A text that follows the rules of a text field of blocks, with the same error messages."""
 
     key: ClassVar[str]
 

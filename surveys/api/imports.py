@@ -1,4 +1,4 @@
-"""Responses as they are imported: their shapes, and the description of the endpoint."""
+"""Imported responses: their shapes, and the description of the endpoint."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from surveys.services.imports.sent import MOST_VIOLATIONS, ImportOptions, SentRe
 from surveys.services.imports.walking import WalkedImport
 
 MAX_RESPONSES = 1_000
-MAX_WITH_XP = 100  # responses: what members get takes several statements each, and their own moves wait
-MAX_ANSWERS = 100_000  # in all: as many as 8 MiB hold of real ones; their shapes take 35 µs each
+# Responses: the rewards of members take several statements each, and the members' own moves wait
+MAX_WITH_XP = 100
+MAX_ANSWERS = 100_000  # in total: as many real answers as fit into 8 MiB; their shapes take 35 µs each
 MAX_ANSWERS_OF_ONE = 20_000  # response: 200 blocks with 100 chosen options
-MAX_IGNORED = 100  # paths of unknown fields that are named
+MAX_IGNORED = 100  # paths of unknown fields that are listed
 
 DESCRIPTION = (
     f"Takes over responses that were given elsewhere or before, at most {MAX_RESPONSES:,} with "
@@ -120,7 +121,7 @@ REFUSED = OpenApiResponse(
 
 
 class ImportIn(serializers.Serializer[Any]):
-    """What the import does besides storing."""
+    """What the import does besides storing responses."""
 
     dry_run = FlagField(help_text="Only check: nothing is stored, and the answer is `200`.")
     give_xp = FlagField(
@@ -155,9 +156,9 @@ class AnswerText(serializers.Field[Any, Any, Any, Any]):
 
 
 class ImportedAnswerIn(serializers.Serializer[Any]):
-    """One answer, as exports give it: one for each chosen option and each ranked item."""
+    """One answer in the format of exports: one for each chosen option and each ranked item."""
 
-    accepted_and_ignored = frozenset({"themes", "sentiment"})
+    accepted_and_ignored = frozenset({"themes", "sentiment", "follow_ups"})
 
     block_id = StrictIntegerField(required=False, allow_null=True, help_text="The block.")
     block_name = StrictTextField(
@@ -186,7 +187,7 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
 
 
 class ImportedResponseIn(serializers.Serializer[Any]):
-    """A Response, as exports give it. Its read-only fields are ignored."""
+    """A Response in the format of exports. Its read-only fields are ignored."""
 
     accepted_and_ignored = frozenset(
         {"id", "project_id", "session_number", "updated_at", "user_id", "scores", "variables"}
@@ -281,7 +282,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class PreparedImport:
-    """The responses of a body, walked, what is to be done with them, and the paths of unknown fields."""
+    """The responses of a body with their walks, the import's options, and the paths of unknown fields."""
 
     walked: WalkedImport
     options: ImportOptions
@@ -289,17 +290,18 @@ class PreparedImport:
 
 
 def options_of(query: Mapping[str, Any]) -> ImportOptions:
-    """What the query of `ImportIn` asks for."""
+    """The options of an import from the query of `ImportIn`."""
     return ImportOptions(
         is_dry_run=query["dry_run"], gives_xp=query["give_xp"], emits_events=query["emit_events"]
     )
 
 
 def read(parse: Callable[..., Iterable[Element]], options: ImportOptions) -> Batch:
-    """Read the responses of a body. Raises InvalidRequest for none, or for more than the options allow.
+    """Read the responses of a body.
 
-    `parse` returns at most as many elements as it is told, or raises TooManyElements. Reading ends as soon as
-    there are enough violations for a refusal.
+    Raises InvalidRequest for no responses, or for more than the options allow. `parse` returns at most the
+    requested number of elements, or raises TooManyElements. Reading stops as soon as there are enough
+    violations for a refusal.
     """
     batch, ignored, count, answers = Batch(), dict[str, None](), 0, 0
     for element in _parsed(parse, options):

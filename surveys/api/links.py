@@ -1,4 +1,4 @@
-"""Endpoints for personal links: made, listed, exported and revoked (rule 6.4)."""
+"""Endpoints for personal links: creating, listing, exporting and revoking them (rule 6.4)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _METADATA = (
 
 
 class LinkIn(serializers.Serializer[Any]):
-    """One of many links, with what it carries along."""
+    """One of many links, with its metadata."""
 
     member_id = StrictTextField(allow_blank=False, max_length=40, help_text="The id of a present member.")
     metadata = Metadata(required=False, allow_null=True, help_text=_METADATA)
@@ -75,7 +75,7 @@ class LinksIn(serializers.Serializer[Any]):
 
 
 class Carried(serializers.DictField):
-    """What a link carries along."""
+    """The metadata of a link."""
 
     child = serializers.CharField()
 
@@ -87,7 +87,7 @@ class Carried(serializers.DictField):
 
 
 class NewLinkOut(serializers.Serializer[Any]):
-    """A link that was just made. `url` is told here and in the export."""
+    """A link that was just made. `url` is returned here and in the export."""
 
     id = serializers.UUIDField()
     member_id = serializers.CharField()
@@ -213,7 +213,7 @@ class LinkViewSet(OwnWorkViewSet):
     )
     @once
     def create(self, request: Request, /, project_id: int, **kwargs: Any) -> Response:
-        links.require_editor(actor=self.actor, project_id=project_id)  # before the body is judged
+        links.require_editor(actor=self.actor, project_id=project_id)  # before the body is checked
         wanted = _wanted(self.read(LinksIn))
         created = links.create(actor=self.actor, project_id=project_id, wanted=wanted, at=self.at)
         told = [_new_as_json(link) for link in created]
@@ -281,7 +281,7 @@ class LinkViewSet(OwnWorkViewSet):
 
 
 def _wanted(body: Mapping[str, Any]) -> Sequence[WantedLink]:
-    """The links that a body asks for. Refuses a body that asks in no way, or in two."""
+    """The requested links of a body. Refuses a body that requests no links, or requests them in two ways."""
     ways = [name for name in ("member_id", "member_ids", "links") if name in body]
     if len(ways) != 1:
         code = "conflicting" if ways else "required"

@@ -1,4 +1,4 @@
-"""Metadata of conversations and responses, as it is sent (rules 6.10 to 6.12)."""
+"""Metadata of conversations and responses in requests (rules 6.10 to 6.12)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Metadata(serializers.Field[Any, Any, Any, Any]):
 
 
 def _fault_of_field(key: str, value: object) -> list[ErrorDetail]:
-    """What is wrong with one text of the metadata; empty if nothing is."""
+    """The faults of one text of the metadata; empty if there are none."""
     if not metadata.is_key(key):
         message = f"Keys are 1 to {metadata.MAX_KEY} of a-z, 0-9 and _."
         return [ErrorDetail(message, "invalid")]

@@ -20,7 +20,7 @@ from communities.ground.actors import Role
 from communities.models import ApiKey, Identity, Member
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.responses import ResponseOut
-from surveys.models import Job
+from surveys.models import Generation, Job
 from surveys.services.people import service as people
 from xp.serializers import EARNED_EXAMPLE, ENTRY_EXAMPLE, TAG, EarnedAchievementOut, XpEntryOut
 
@@ -80,6 +80,7 @@ EXAMPLE: dict[str, Any] = {
     "script_requests": [
         {
             "project_id": "7",
+            "kind": "script",
             "intent": "Ask which openings our players like",
             "status": "completed",
             "created_at": "2026-01-31T09:25:00Z",
@@ -132,7 +133,7 @@ class PersonMemberOut(serializers.Serializer[Any]):
 
 
 class PersonUserOut(serializers.Serializer[Any]):
-    """The person. Their mail address and sign-ins are not the community's to read."""
+    """The person. Their mail address and sign-ins are left out, because the community may not read them."""
 
     id = serializers.CharField()
     name = serializers.CharField(allow_null=True)
@@ -171,7 +172,9 @@ class PersonProjectOut(serializers.Serializer[Any]):
 
 
 class ParticipationOut(serializers.Serializer[Any]):
-    """How often the person took part in a project and what it gave them, stored apart from answers."""
+    """How often the person took part in a project and what they received for it, stored apart from
+    answers.
+    """
 
     project_id = serializers.CharField()
     project_name = serializers.CharField(allow_null=True)
@@ -210,10 +213,14 @@ class RoleGrantOut(serializers.Serializer[Any]):
 
 
 class PersonScriptRequestOut(serializers.Serializer[Any]):
-    """A script that AI writes, or has just written, for the person's draft of a project."""
+    """What AI writes, or has just written, for a person who follows it in the admin.
+
+    That is a script, a changed script, or an answer about results.
+    """
 
     project_id = serializers.CharField()
-    intent = serializers.CharField(help_text="As the person typed it.")
+    kind = serializers.ChoiceField(choices=Generation.Kind.values)
+    intent = serializers.CharField(help_text="As the person typed it; also an instruction or a question.")
     status = serializers.ChoiceField(choices=Job.Status.values)
     created_at = serializers.DateTimeField()
 
@@ -272,7 +279,7 @@ class PersonOut(serializers.Serializer[Any]):
         min_value=0, help_text="How often the person adjusted the XP of other members by hand."
     )
     script_requests = PersonScriptRequestOut(
-        many=True, help_text="Oldest first; deleted ten minutes after the script was written or failed."
+        many=True, help_text="Oldest first; deleted ten minutes after the work was done or failed."
     )
     script_drafts = PersonDraftOut(many=True, help_text="By project; deleted after 90 days without a change.")
     xp_ledger = XpEntryOut(many=True, help_text="Newest first.")
@@ -335,5 +342,6 @@ class PersonViewSet(CommunityViewSet):
     @once
     def destroy(self, request: Request, /, member_id: int, **kwargs: Any) -> Response:
         people.erase(actor=self.actor, member_id=member_id, at=self.at)
-        transaction.on_commit(caller_cache.clear)  # so that it holds here at once even while Redis is down
+        # So that the erasure is effective here at once even while Redis is down
+        transaction.on_commit(caller_cache.clear)
         return Response(status=204)

@@ -45,11 +45,11 @@ class ScriptField(serializers.JSONField):
     """A script as raw JSON. The engine validates it, so that one response lists all its errors."""
 
     def to_internal_value(self, data: Any) -> Any:
-        return data  # DRF would serialize it once more, only to check that it is valid JSON
+        return data  # DRF would serialize it again, only to check that it is valid JSON
 
 
 class Group(serializers.Serializer[Any]):
-    """A group of fields. Fields that are not sent stay as they are."""
+    """A group of fields. Fields that are not sent stay unchanged."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("required", False)
@@ -113,7 +113,7 @@ def _refuse_many_values(data: Mapping[str, Any]) -> None:
 
 
 def _as_sent(values: Any) -> Any:
-    """The values as those of metadata are compared with them."""
+    """The values in the form in which metadata is compared with them."""
     if not isinstance(values, list):
         return values
     return [sent_text(each) if isinstance(each, str) else each for each in values]
@@ -338,7 +338,7 @@ class ScoringIn(Group):
 
 
 class Fields(serializers.Serializer[Any]):
-    """Fields shared by create and update. Fields that only responses have are accepted and ignored."""
+    """Fields shared by create and update. Fields that exist only in responses are accepted and ignored."""
 
     privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="The same as `settings.privacy_mode`."
@@ -386,7 +386,7 @@ class NewProjectIn(Fields):
         help_text="The id of the template to copy the script from (`GET /v1/templates`).",
     )
     script = ScriptField(required=False, allow_null=True)
-    # Includes the other fields of a template, so that a template can be sent as it was read.
+    # Includes the other fields of a template, so that clients may send a template back as they read it.
     accepted_and_ignored = (
         *Fields.accepted_and_ignored,
         "description",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, NoReturn
 
@@ -52,8 +53,17 @@ _changes = partial(
 )
 
 
+def once_arguments(claim: Claim | None, *, at: datetime) -> dict[str, Any]:
+    """What work for a model needs to know of the request's Idempotency-Key."""
+    return {
+        "claim": claim.key if claim else None,
+        "fingerprint": claim.fingerprint if claim else "",
+        "is_answered": partial(idempotency.is_settled, claim, at=at),
+    }
+
+
 def _look_at_server(view: OwnWorkViewSet, claim: Claim | None) -> None:
-    """Before the transaction: ask the chat platform about the server whose roles and channels are named."""
+    """Ask the chat platform about the server whose roles and channels are named, before the transaction."""
     if idempotency.is_settled(claim, at=view.at):
         return
     community_id, fields = view.actor.community_id, view.body
@@ -77,6 +87,7 @@ class OwnWorkViewSet(CommunityViewSet):
 
 
 class ProjectViewSet(OwnWorkViewSet):
+    of_conversations = frozenset({"list", "retrieve"})
     noun = "project"
     least_role = {
         "list": Role.MEMBER,
@@ -135,15 +146,16 @@ class ProjectViewSet(OwnWorkViewSet):
         return Response({"data": self._all_as_json(page), "pagination": pagination})
 
     def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
-        """Have AI write the script of a project with an `intent`, and wait for it. None if nothing to do."""
+        """Have AI write the script of a project with an `intent`, and wait for it.
+
+        None if there is nothing to do.
+        """
         if self.body.get("intent") is None or idempotency.is_settled(claim, at=self.at):
             return None
         return generation.prepare(
             actor=self.actor,
             fields=self._read_new(),
-            claim=claim.key if claim else None,
-            fingerprint=claim.fingerprint if claim else "",
-            is_answered=partial(idempotency.is_settled, claim, at=self.at),
+            **once_arguments(claim, at=self.at),
             at=self.at,
         )
 
@@ -392,7 +404,7 @@ class ProjectViewSet(OwnWorkViewSet):
         return told
 
     def _all_as_json(self, projects: Sequence[Any]) -> Sequence[dict[str, Any]]:
-        """With counts of anonymous projects in steps, except for their creators and admins."""
+        """Counts of anonymous projects change in steps, except for their creators and admins."""
         in_steps = [
             each
             for each in projects

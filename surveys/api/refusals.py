@@ -1,4 +1,4 @@
-"""Refusals that only a few operations know, for the OpenAPI description."""
+"""Refusals that only a few operations can return, for the OpenAPI description."""
 
 from __future__ import annotations
 

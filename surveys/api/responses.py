@@ -1,4 +1,4 @@
-"""Responses: listed, imported, read and deleted (rules 6.46 to 6.48, 6.67 and 6.68)."""
+"""Responses: listing, importing, reading and deleting (rules 6.46 to 6.48, 6.67 and 6.68)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, or generated clients would send it beside `after`
+        required=False,  # without a default, because generated clients would send it beside `after`
         help_text=(
             f"From 1, which is meant without it. Pages reach the first {responses.MAX_PAGED_ROWS:,} rows; "
             "go on with `after`."
@@ -96,8 +96,17 @@ class ResponsesIn(field_filters.FilteredByFields, PageOrAfterIn):
         return super().validate(attrs)
 
 
+class FollowUpOut(serializers.Serializer[Any]):
+    """A further question that a model asked about an answer."""
+
+    question = serializers.CharField()
+    answer = serializers.CharField(allow_null=True, help_text="Null if it was skipped.")
+
+
 class AnswerOut(serializers.Serializer[Any]):
-    """One stored answer: one for each chosen option of a multi punch, for each ranked item of a ranking."""
+    """One stored answer: one for each chosen option of a multi punch, and for each ranked item of a
+    ranking.
+    """
 
     block_id = serializers.IntegerField()
     value = serializers.CharField(
@@ -120,6 +129,11 @@ class AnswerOut(serializers.Serializer[Any]):
         allow_null=True,
         required=False,
         help_text="Beside `themes`; null if it could not be judged.",
+    )
+    follow_ups = FollowUpOut(
+        many=True,
+        required=False,
+        help_text="Further questions about the answer, in the order in which they were asked; else left out.",
     )
 
 
@@ -180,7 +194,7 @@ class ResponseOut(serializers.Serializer[Any]):
 
 
 class ChangesIn(PerPageIn):
-    """Where to go on, and how much to read."""
+    """The position to continue from, and the amount to read."""
 
     cursor = StrictStringField(
         required=False, max_length=500, help_text="From the previous page. Without it, the feed starts again."
@@ -188,7 +202,7 @@ class ChangesIn(PerPageIn):
 
 
 class DeletionOut(serializers.Serializer[Any]):
-    """A response that is gone."""
+    """A response that was deleted."""
 
     id = serializers.UUIDField()
     project_id = serializers.CharField()
@@ -196,7 +210,7 @@ class DeletionOut(serializers.Serializer[Any]):
 
 
 class ChangesOut(serializers.Serializer[Any]):
-    """What has changed, in the order of the changes."""
+    """The changes, in their order."""
 
     data = serializers.ListField(  # type: ignore[assignment]
         child=PolymorphicProxySerializer(
@@ -237,10 +251,11 @@ _CHANGES = OpenApiExample(
 
 
 def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport | None:
-    """Before the transaction: read the responses and walk the script with them. None if nothing is to do.
+    """Read the responses and walk the script with them, before the transaction.
 
-    What depends on responses that are stored is not checked here, or a second request under the same claim
-    could be refused for what the first has just stored.
+    None if there is nothing to do. Conditions that depend on stored responses are not checked here. Otherwise
+    a second request with the same claim could be refused because of the responses that the first has just
+    stored.
     """
     if is_settled(claim, at=view.at):
         return None

@@ -1,4 +1,4 @@
-"""Results: figures over the answers as they are now (rules 6.54 and 6.55)."""
+"""Results: figures over the current answers (rules 6.54 and 6.55)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ResultsIn(FilteredByFields):
 
 
 class FiltersOut(serializers.Serializer[Any]):
-    """The filters as they were applied."""
+    """The filters that were applied."""
 
     status = serializers.ChoiceField(choices=STATUSES)
     submitted_after = serializers.DateTimeField(allow_null=True)
@@ -84,9 +84,9 @@ class SegmentOut(EntryOut):
 
 
 class SegmentByOut(serializers.Serializer[Any]):
-    """The block or field that results are divided by, and its options, points or values.
+    """The block or field that segments the results, and its options, points or values.
 
-    Options, points and declared values are there also if nobody has them.
+    Options, points and declared values are listed even without responses.
     """
 
     block_id = serializers.IntegerField(allow_null=True, help_text="Null for a field.")
@@ -184,7 +184,7 @@ def _of_figures(seen: Figures) -> dict[str, Any]:
 
 
 def _of_shared(seen: SharedResults) -> dict[str, Any]:
-    """What everybody may see, with few answers withheld."""
+    """The results that everybody may see; results over few answers are withheld."""
     return {
         "conversation_count": seen.conversation_count,
         "completion_count": seen.completion_count,
@@ -200,7 +200,7 @@ def _of_shared(seen: SharedResults) -> dict[str, Any]:
 class ResultsViewSet(OwnWorkViewSet):
     noun = "results"
     least_role = {
-        "retrieve": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
+        "retrieve": Role.MEMBER,  # for the projects that surveys.services.ground.access allows
     }
 
     @extend_schema(
@@ -262,7 +262,7 @@ class ResultsViewSet(OwnWorkViewSet):
         return Response({"project_id": str(project.pk), "filters": _filters(query), **told})
 
     def _going_on(self, request: Request, project: Project, job: ResultsCount) -> Response:
-        """How far a worker's count has come, and where its figures will be."""
+        """The progress of a worker's count, and the address of its figures."""
         headers = {"Location": request.get_full_path(), "Retry-After": str(SECONDS_BETWEEN_LOOKS)}
         body = {"project_id": str(project.pk), "status": job.status, "progress": job.progress}
         return Response(body, status=202, headers=headers)

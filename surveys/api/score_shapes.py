@@ -30,7 +30,7 @@ class RangeOut(serializers.Serializer[Any]):
     percentage = serializers.FloatField(help_text="Of `count`, 0 to 100, two decimals.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """With `from`, which is a word of the language."""
+        """Adds the field `from`, which is a keyword of Python."""
         fields = super().get_fields()
         value, *others = fields.items()
         return {

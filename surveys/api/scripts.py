@@ -5,18 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from communities.gate import idempotency
 from communities.gate.etags import etag_of, parse_if_match
-from communities.gate.fields import StrictChoiceField
-from communities.gate.idempotency import once
+from communities.gate.fields import StrictChoiceField, StrictTextField
+from communities.gate.idempotency import Claim, once
 from communities.ground.actors import Role
+from surveys.ai.provider import MAX_INSTRUCTION
 from surveys.api import examples
 from surveys.api.blocks import ref
-from surveys.api.projects import OwnWorkViewSet
+from surveys.api.projects import OwnWorkViewSet, once_arguments
+from surveys.api.refusals import TOO_FEW_CREDITS
+from surveys.services.ai_work import revision
 from surveys.services.ground import access, lookup
 from surveys.services.projects import script_writes
 from surveys.services.representations import script as script_json
@@ -59,11 +63,53 @@ class ScriptQuery(serializers.Serializer[Any]):
     )
 
 
+@extend_schema_field(ref("Block"))
+class BlockField(serializers.JSONField):
+    """A block as JSON."""
+
+
+class RevisionIn(serializers.Serializer[Any]):
+    instruction = StrictTextField(
+        max_length=MAX_INSTRUCTION,
+        allow_blank=False,
+        help_text="What to change, in plain words: `shorter`, `in German`, `add a question on prices`.",
+    )
+
+
+class ChangeOut(serializers.Serializer[Any]):
+    """What differs in one block. A block that was changed and moved has two changes."""
+
+    block_id = serializers.IntegerField(allow_null=True, help_text="Null for an added block.")
+    name = serializers.CharField()
+    change = serializers.ChoiceField(choices=["added", "changed", "moved", "removed"])
+    index = serializers.IntegerField(allow_null=True, help_text="In `blocks`; null for a removed block.")
+    fields = serializers.ListField(  # type: ignore[assignment]
+        child=serializers.CharField(), help_text="The fields that differ, if it was changed."
+    )
+
+
+class RevisionOut(serializers.Serializer[Any]):
+    """A changed script, of which nothing is saved."""
+
+    blocks = serializers.ListField(child=BlockField(), help_text="As `PUT` takes them.")
+    changes = ChangeOut(many=True, help_text="In the order of `blocks`; removed blocks come last.")
+    understood = serializers.ListField(
+        child=serializers.CharField(), help_text="What was changed, in sentences."
+    )
+    unmet = serializers.ListField(
+        child=serializers.CharField(), help_text="What could not be done, in sentences."
+    )
+    generated_by = serializers.CharField(help_text="`anthropic` or `openai`.")
+    credits_used = serializers.IntegerField()
+
+
 class ScriptViewSet(OwnWorkViewSet):
     noun = "script"
+    of_conversations = frozenset({"retrieve"})
     least_role = {
         "retrieve": Role.MEMBER,
         "update": Role.CREATOR,
+        "revise": Role.CREATOR,
         "put_block": Role.CREATOR,
         "patch_block": Role.CREATOR,
     }
@@ -120,6 +166,45 @@ class ScriptViewSet(OwnWorkViewSet):
             at=self.at,
         )
         return self._response(written, script_json.serialize(written.project, written.script))
+
+    def _prepare_revision(self, claim: Claim | None) -> int | None:
+        """Have AI change the script, and wait for it. None if nothing is to be done."""
+        if idempotency.is_settled(claim, at=self.at):
+            return None
+        return revision.prepare(
+            actor=self.actor,
+            project_id=self.kwargs["project_id"],
+            instruction=self.read(RevisionIn)["instruction"],
+            **once_arguments(claim, at=self.at),
+            at=self.at,
+        )
+
+    @extend_schema(
+        operation_id="scripts_revise",
+        tags=[TAG],
+        summary="Have AI change the script",
+        description=(
+            "Proposes a changed script by an instruction, and saves nothing: write `blocks` with `PUT`, with "
+            "the `ETag` of this response as `If-Match`. Blocks and options that stay keep their ids, and "
+            "what the instruction does not ask for stays as it is. The proposal passes the rules of scripts; "
+            "while the project is active, these allow other wording alone.\n\n"
+            "The request waits for up to 60 seconds, or for less time if many requests are waiting. If "
+            "the proposal is not ready by then, the response is `503 unavailable` with `Retry-After`: send "
+            "the same request with the same `Idempotency-Key`, which joins the running work. It costs as "
+            "much as a script from an intent, and nothing if it fails or nobody fetches it within ten "
+            "minutes. Where no model is connected (`local`), the response is `409 conflict`."
+        ),
+        request=RevisionIn,
+        responses={200: RevisionOut, 402: TOO_FEW_CREDITS},
+        examples=[
+            OpenApiExample("In other words", examples.INSTRUCTION_SENT, request_only=True),
+            OpenApiExample("A changed block", examples.REVISION, response_only=True, status_codes=["200"]),
+        ],
+    )
+    @once(prepare=_prepare_revision)
+    def revise(self, request: Request, project_id: int, *, prepared: int | None) -> Response:
+        proposal = revision.propose(actor=self.actor, project_id=project_id, generation_id=prepared)
+        return Response(proposal.body, headers={"ETag": etag_of(proposal.revision)})
 
     @_changes_block(
         operation_id="blocks_patch",

@@ -72,7 +72,7 @@ class TemplateScoringOut(serializers.Serializer[Any]):
 
 
 class TemplateWithScriptOut(TemplateOut):
-    """A template with its script. It can be sent to `POST .../projects` as it is."""
+    """A template with its script. It can be sent to `POST .../projects` unchanged."""
 
     scoring = TemplateScoringOut()
     script = ScriptField()

@@ -36,6 +36,7 @@ urlpatterns = [
     path(f"{_PROJECT}/close", ProjectViewSet.as_view({"post": "close"}), name="project-close"),
     path(f"{_PROJECT}/clone", ProjectViewSet.as_view({"post": "clone"}), name="project-clone"),
     path(f"{_PROJECT}/script", ScriptViewSet.as_view({"get": "retrieve", "put": "update"}), name="script"),
+    path(f"{_PROJECT}/script/revise", ScriptViewSet.as_view({"post": "revise"}), name="script-revise"),
     path(
         f"{_PROJECT}/script/blocks/<id:block_id>",
         ScriptViewSet.as_view({"patch": "patch_block", "put": "put_block"}),
@@ -81,6 +82,7 @@ urlpatterns = [
         AnalysisViewSet.as_view({"get": "retrieve", "post": "create"}),
         name="analysis",
     ),
+    path(f"{_PROJECT}/analysis/questions", AnalysisViewSet.as_view({"post": "ask"}), name="questions"),
     path(f"{_PROJECT}/analysis/results", ResultsViewSet.as_view({"get": "retrieve"}), name="results"),
     path(_RESPONSE, ResponseViewSet.as_view({"get": "retrieve", "delete": "destroy"}), name="response"),
     path("templates", TemplateViewSet.as_view({"get": "list"}), name="templates"),

@@ -176,7 +176,7 @@ def _write(click: Click) -> Reply:
     """Open the window for a text or number."""
     ref = click.reference
     view = conversations.get(conversation_id=ref.subject, at=click.at)
-    if view.step is None or view.step.block.id != ref.block_id or len(view.state.path) != ref.step:
+    if view.step is None or view.step.block.id != ref.block_id or view.state.place != ref.step:
         return _shown(click, view, note=words.MOVED_ON)
     return replies.window(windows.draw(view, platform_id=click.platform_id))
 

@@ -62,7 +62,7 @@ def change_vote(view: ConversationView, *, platform_id: str, error: str = "") ->
     shown = view.present(runner.state_at_step(view.script, view.state, _step_of(view, block)), block)
     ids = (reply or {}).get("option_ids")
     draft = unsent_answers.UnsentAnswer(tuple(ids) if isinstance(ids, list) else ())
-    step = len(view.state.path)
+    step = view.state.place
     control = controls.draw(
         shown, draft, reply, References(view.conversation.pk, platform_id, block.id or 0, step)
     )
@@ -148,7 +148,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     assert step is not None
     block = step.block
     draft = unsent_answers.of(view) if block.asks else UnsentAnswer()
-    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     control = (
         controls.locked(block, step.reply, to)
         if step.is_locked
@@ -225,7 +225,7 @@ def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -
         embeds[-1] = replace(embeds[-1], footer=words.RESULTS_LATER)
     if not (view.is_open and view.project.change_poll):
         return Message(embeds)
-    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     change = Button(words.CHANGE, to.to(Op.CHANGE), PRIMARY)
     return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)]])
 

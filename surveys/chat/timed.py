@@ -21,6 +21,7 @@ from communities.models import ChatTask
 from communities.services.chat import outbox
 from surveys.chat import screens
 from surveys.chat.interactions import Interaction
+from surveys.engine.walk.follow_ups import STAGE
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.view import ConversationView
 
@@ -48,13 +49,13 @@ def _plan(
         "token": token,
         "platform_id": platform_id,
         "block_id": block.id,
-        "step": len(view.state.path),
+        "step": view.state.place,
         "at": clicked_at.isoformat(),
     }
     outbox.put(
         community_id=view.project.community_id,
         kind=ADVANCE,
-        subject=f"{view.conversation.pk}:{len(view.state.path)}",
+        subject=f"{view.conversation.pk}:{view.state.place}",
         at=at,
         due_at=at + timedelta(seconds=after.pause),
         payload=json.dumps(payload),
@@ -80,8 +81,8 @@ def advance(task: ChatTask, at: datetime) -> None:
         )
     except Refusal:
         return  # closed or gone meanwhile: the button says so
-    if view.resumed and len(view.state.path) != step + 1:
-        return  # its reader has gone on
+    if view.resumed and view.state.place not in (step, step + 1, step + STAGE):
+        return  # its reader has gone on; else it waits on, or a further question was written meanwhile
     platform_id, token = payload["platform_id"], payload["token"]
     clicked_at = datetime.fromisoformat(payload["at"])
     _plan(view, token=token, platform_id=platform_id, clicked_at=clicked_at, at=at)

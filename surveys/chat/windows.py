@@ -22,7 +22,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
     step = replace(view, escape=words.escape).step
     assert step is not None
     block = step.block
-    to = References(view.conversation.pk, platform_id, block.id or 0, len(view.state.path))
+    to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     is_number = block.type == "open_numeric"
     return Window(
         custom_id=to.to(Op.WRITTEN),

@@ -16,7 +16,7 @@ from surveys.services.results.poll import PollResults
 class ResultBar:
     """The votes for one option. `width` is the share in percent, formatted for SVG.
 
-    `spoken` are words for screen readers, where the option is an emoji without words.
+    `spoken` are words for screen readers if the option is an emoji without words.
     """
 
     text: str
@@ -40,8 +40,8 @@ class ResultsView:
 def draw_results(block: Block, results: PollResults, *, own: Reply | None, is_over: bool) -> ResultsView:
     """Return bars in script order and mark the `own` choice. Multi-punch shares may add up to over 100%.
 
-    Where the votes are not shown yet there are no bars, which would say that nobody voted. `is_over` says
-    that no more votes come.
+    If the votes are not shown yet there are no bars, because bars would look as if nobody voted. `is_over`
+    means that no more votes are accepted.
     """
     chosen = typed_of(own).chosen
     if results.is_withheld:

@@ -11,13 +11,13 @@ from surveys.drawing.widgets import Typed
 from surveys.engine.script import NUMBERS, SCALES, Block
 from surveys.engine.walk import defaults
 
-SHOW_PAST = "show-past"  # what the buttons do that lead to earlier and later past steps
-PAST = "_past"  # their field, and the parameter of the address to which they lead
+SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
+PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
 MAX_DIGITS = 4
 
 
 class BadForm(ValueError):
-    """The form is not a valid answer, for example a rank given twice. The message says what to do."""
+    """The form is not a valid answer, for example a rank given twice. The message says how to correct it."""
 
 
 def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, object]:
@@ -39,8 +39,14 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     return answer | {"value": value}
 
 
+def follow_up_of(sent: QueryDict) -> int:
+    """Which further question the form was about; 0 for the question itself."""
+    number = sent.get("follow_up", "")
+    return int(number) if number in ("1", "2") else 0
+
+
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:
-    """Return the submitted values, to fill the controls again."""
+    """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
     value = sent.get("value", "")
     return Typed(chosen=frozenset([*sent.getlist("option"), value]), ranks=ranks, text=value)
@@ -68,7 +74,7 @@ def _clean(value: str) -> str:
 
 
 def _ids(sent: list[str]) -> list[int]:
-    """Return ids as numbers. Invalid ids become 0, which no option has."""
+    """Return ids as numbers. Invalid ids become 0, which is no option's id."""
     return [int(each) if each.isascii() and each.isdigit() and len(each) < 19 else 0 for each in sent if each]
 
 
@@ -98,7 +104,7 @@ def _ranking(block: Block, sent: QueryDict) -> list[int]:
 
 
 def past_before(request: HttpRequest) -> int | None:
-    """Before which past step the page shall end, by the address or by the button that was pressed."""
+    """The step before which the past steps on the page end, from the address or from the pressed button."""
     sent = request.POST if request.POST.get("do") == SHOW_PAST else request.GET
     number = sent.get(PAST, "")
     return int(number) if number.isascii() and number.isdigit() and len(number) <= MAX_DIGITS else None

@@ -1,4 +1,4 @@
-"""The past steps above the present one: at most so many, and so long, as a page can hold."""
+"""The past steps above the current one: their number and length are limited by the size of a page."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from surveys.drawing import rewards, widgets
 from surveys.engine.walk import answers
 from surveys.services.conversations.view import Exchange, WalkView
 
-MAX_PAST_STEPS = 50  # that one page draws (rule 6.40)
-# Of the past steps on one page. Beyond it each prompt and each answer is cut, since the page must stay below
-# 1 MB also where the HTML of each character takes 5 bytes.
+MAX_PAST_STEPS = 50  # on one page (rule 6.40)
+# Limit for the past steps on one page. Beyond this limit each prompt and each answer is cut, because the page
+# must stay below 1 MB even if the HTML of each character takes 5 bytes.
 MAX_PAST_CHARACTERS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    """One past step. `reply` is the answer in words, `given` the XP that an action block gave.
+    """One past step. `reply` is the answer in words, `given` the XP of an action block.
 
-    `sign` is the emoji of the option that was chosen; `is_sign_alone` leaves the words to screen readers.
+    `sign` is the emoji of the chosen option; with `is_sign_alone`, only screen readers get the words.
+    `follow_ups` are further questions about the answer, each with its answer; empty for a skip.
     """
 
     block_id: int | None
@@ -29,13 +30,21 @@ class PastStep:
     is_sign_alone: bool = False
     is_skipped: bool = False
     given: str = ""
+    follow_ups: Sequence[tuple[str, str]] = ()
+
+    @property
+    def size(self) -> int:
+        """Its characters."""
+        asked = sum(len(question) + len(answer) for question, answer in self.follow_ups)
+        return len(self.prompt) + len(self.reply) + asked
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
     """A part of the past steps, oldest first.
 
-    `earlier` and `later` say before which step the parts around this one end; None if there is no such part.
+    `earlier` and `later` are the steps before which the neighbouring parts end; None if there is no such
+    part.
     """
 
     steps: Sequence[PastStep] = ()
@@ -44,15 +53,16 @@ class Past:
 
 
 def past_of(view: WalkView, before: int | None, *, count: int | None = None) -> Past:
-    """The last past steps `before` a step, or the latest. Of a poll only the first `count` steps are drawn.
+    """The last past steps before the step `before`, or the latest.
 
-    The steps around them are drawn on request, and are neither filled in nor rendered until then.
+    For a poll only the first `count` steps are drawn. Other steps are drawn on request, and are neither
+    filled in nor rendered until then.
     """
-    count = len(view.state.path) if count is None else count
+    count = view.past_count if count is None else count
     end = count if before is None else max(1, min(before, count))
     first = max(0, end - MAX_PAST_STEPS)
     steps = [step_of(view, exchange) for exchange in view.history(first, end)]
-    if sum(len(step.prompt) + len(step.reply) for step in steps) > MAX_PAST_CHARACTERS:
+    if sum(step.size for step in steps) > MAX_PAST_CHARACTERS:
         steps = [_shortened(step) for step in steps]
     later = min(end + MAX_PAST_STEPS, count) if end < count else None
     return Past(steps, earlier=first or None, later=later)
@@ -71,6 +81,7 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
         said.is_sign_alone,
         is_skipped,
         rewards.in_short(view, block),
+        [(str(each["question"]), each["answer"] or "") for each in exchange.follow_ups],
     )
 
 
@@ -80,5 +91,6 @@ def cut(text: str, most: int) -> str:
 
 
 def _shortened(step: PastStep) -> PastStep:
-    most = MAX_PAST_CHARACTERS // MAX_PAST_STEPS // 2
-    return replace(step, prompt=cut(step.prompt, most), reply=cut(step.reply, most))
+    most = MAX_PAST_CHARACTERS // MAX_PAST_STEPS // 2 // (1 + len(step.follow_ups))
+    asked = [(cut(question, most), cut(answer, most)) for question, answer in step.follow_ups]
+    return replace(step, prompt=cut(step.prompt, most), reply=cut(step.reply, most), follow_ups=asked)

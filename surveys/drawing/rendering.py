@@ -1,4 +1,4 @@
-"""Turns a screen into HTML: the whole page, or the part that htmx puts into it."""
+"""Renders a screen as HTML: the whole page, or the part that htmx inserts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from surveys.drawing.words import WORDS
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """The frame's message to the script around it about the visit.
+    """The frame's message about the visit to the script of the surrounding site.
 
-    `token` is what that script should keep until `until`, in seconds of the epoch; empty if it keeps it
-    already, or the cookie does. `known_by` says how the visitor was remembered: `cookie`, `token`, or empty
-    for somebody new.
+    `token` is the text that this script should store until `until`, in seconds since the epoch. It is empty
+    if the script has it already, or if the cookie is enough. `known_by` says how the visitor was recognised:
+    `cookie`, `token`, or empty for a new visitor.
     """
 
     token: str
@@ -29,10 +29,10 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What a page carries besides what it shows.
+    """The parts of a page that are not visible.
 
-    `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` names what the
-    browser keeps of an answer that is being typed. `handover` is for the site around a frame.
+    `seal` is the signed field of its forms, `csrf` their token; empty for none. `owner` identifies an unsent
+    answer that the browser stores. `handover` is for the site around a frame.
     """
 
     seal: str
@@ -46,8 +46,8 @@ def page(
 ) -> HttpResponse:
     """The whole page, with the past steps `before` a step, or with the latest.
 
-    `takes_focus`: a note or an error gets the keyboard's focus when the page has loaded. Browsers refuse it
-    to frames of other sites.
+    `takes_focus` gives a note or an error the keyboard's focus when the page has loaded. Browsers refuse that
+    for frames of other sites.
     """
     takes_focus = takes_focus and not page.is_framed
     context = _context(page, screen, hidden) | {"is_turn": False, "takes_focus": takes_focus}
@@ -55,16 +55,17 @@ def page(
 
 
 def turn(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
-    """What htmx puts into the page: the step, and what has changed around it."""
+    """The part that htmx inserts into the page: the step, and changes around it."""
     past = screen.past(None) if screen.past_change == PastChange.REPLACED else None
     context = _context(page, screen, hidden) | {"is_turn": True, "takes_focus": False}
     return _response("respondent/turn.html", context | {"past": past}, screen)
 
 
 def token(request: HttpRequest) -> str:
-    """The CSRF token of the next form: the one that the last form proved good, else a new one.
+    """The CSRF token of the next form: the token that the last form has proven valid, else a new one.
 
-    A new token with its cookie took 0.07 ms each time. It would hide nothing, as no response is compressed.
+    A new token with its cookie took 0.07 ms each time. It would protect nothing, because no response is
+    compressed.
     """
     is_good = getattr(request, "csrf_processing_done", False)
     sent: str = request.POST.get("csrfmiddlewaretoken", "") if is_good else ""

@@ -1,7 +1,7 @@
 """The rewards a respondent has earned: shown at each action block, and together at the end.
 
-Shows only rewards that were given. Visitors who are not members see only the action block's text, and so
-does everybody while the community has XP switched off.
+Shows only rewards that were given. Visitors who are not members see only the action block's text, and so does
+everybody while the community has switched XP off.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Level:
 class Earned:
     """All rewards of a conversation. `in_all` states the total XP if the outro names only a part of it.
 
-    `later` says when they are added, if that is not at once.
+    `later` says when they are added, if they are not added at once.
     """
 
     xp: Prize | None
@@ -76,7 +76,9 @@ class Earned:
 
 
 def missed(project: Project) -> str:
-    """Says to somebody who is no member what they cannot get here; empty if the project gives nothing."""
+    """A sentence for non-members about the rewards that they cannot get here; empty if the project gives
+    nothing.
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     kinds = script.action_kinds
     if project.uses_xp and project.is_poll:
@@ -212,6 +214,8 @@ def _picture(block: Block, number: int, described: Mapping[int, Achievement], pi
 
 
 def _number(script: Script, block: Block) -> int:
-    """Return the achievement's number from the script; the block as respondents see it does not hold it."""
+    """Return the achievement's number from the script; the block as respondents see it does not contain
+    it.
+    """
     source = next((each for each in (*script.blocks, *script.outro) if each.id == block.id), block)
     return (source.action_config and source.action_config.xp_role_id) or 0

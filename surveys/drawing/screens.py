@@ -1,4 +1,4 @@
-"""What a visitor sees. A `Screen` holds typed fields; the templates only print them."""
+"""The content of a visitor's page. A `Screen` holds typed fields; the templates only print them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class PastChange(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far along the visitor is. `percent` fills the bar; None hides it. `question` is as “3 of 8”."""
+    """The progress of the visitor.
+
+    `percent` fills the bar; None hides it. `question` has the form “3 of 8”.
+    """
 
     percent: float | None
     question: str = ""
@@ -56,7 +59,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button under the end: `do` is what the form sends."""
+    """A button below the end; `do` is the value that the form sends."""
 
     do: str
     label: str
@@ -64,11 +67,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class AnswersAs:
-    """In whose name somebody answers, and who can see the answers.
+    """In whose name a visitor answers, and who can see the answers.
 
-    `by` is `link` for the member of a personal link, `sign_in` for somebody who is signed in, else empty.
-    `sign_out` is where somebody signed in says that they are somebody else; a link is left by a form.
-    `misses` says which rewards somebody who is no member cannot get; empty if there are none.
+    `by` is `link` for the member of a personal link, `sign_in` for a person who is signed in, else empty.
+    `sign_out` is the address for a person who is signed in and wants to be somebody else; a link is left by a
+    form. `misses` names the rewards that a non-member cannot get; empty if there are none.
     """
 
     privacy_mode: str
@@ -80,7 +83,7 @@ class AnswersAs:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link under the end, drawn as a button."""
+    """A link below the end, drawn as a button."""
 
     label: str
     address: str
@@ -88,9 +91,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A text in place of a question. `kept` is what was typed and could not be saved.
+    """A text instead of a question. `kept` is the typed text that could not be saved.
 
-    `is_over`: everything was answered, so the browser keeps nothing that was typed.
+    `is_over` means that everything was answered, so the browser deletes unsent answers.
     """
 
     title: str
@@ -99,7 +102,7 @@ class Ending:
     kept: str = ""
     actions: Sequence[Action] = ()
     is_over: bool = False
-    leaves_the_page: bool = False  # its actions load the whole page anew
+    leaves_the_page: bool = False  # its actions load the whole page again
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
     aside: Link | None = None
@@ -113,7 +116,7 @@ class Ending:
         return dateformat.format(self.moment, "j F Y, H:i") if self.moment else ""
 
 
-# The votes on a poll's question, for somebody who `has_voted` or not; None if they may not see them.
+# The votes on a poll's question, for a visitor who `has_voted` or not; None if they may not see them.
 Votes = Callable[[Block, bool], PollResults | None]
 
 View = TypeVar("View", bound=WalkView)
@@ -126,32 +129,32 @@ MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """All that one page shows: a `step` to answer, or an `ending`, and what stands around it.
+    """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
-    `past` draws the past steps for a whole page or a new past: those before a step, or the latest for None.
-    `latest` is the step just left.
+    `past` draws the past steps for a whole page or for new past steps: those before a step, or the latest for
+    None. `latest` is the step that was just completed.
     """
 
     step: StepWidget | None = None
     ending: Ending | None = None
     progress: Progress = NO_PROGRESS
     note: str = ""
-    unsaved: str = ""  # what was typed and not taken, for the reason in the note
+    unsaved: str = ""  # typed text that was not accepted; the note gives the reason
     verdict: Verdict | None = None
     prize: Prize | None = None
     earned: Earned | None = None
     results: ResultsView | None = None
-    results_when: str = ""  # when a poll shows its results, for somebody who has not voted
-    closes_at: datetime | None = None  # said at the first step
+    results_when: str = ""  # when a poll shows its results, for visitors who have not voted
+    closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
     answers_as: AnswersAs | None = None
-    has_lost_link: bool = False  # the page may still say whose link it was
+    has_lost_link: bool = False  # the page may still name the link's member
     status: int = 200
     retry_after: int | None = None  # seconds
     past_change: PastChange = PastChange.REPLACED
     latest: PastStep | None = None
     past: Callable[[int | None], Past] = lambda before: Past()
-    ahead: str = ""  # what the form carries of the answers that were filled in ahead
+    ahead: str = ""  # a form field with the answers that were filled in ahead
 
 
 def first(
@@ -165,9 +168,10 @@ def first(
     has_traps: bool = False,
     ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The first step, after those that are answered `ahead`. It says when the project closes by itself.
+    """The first step after the steps that are answered `ahead`.
 
-    A poll's page shows its question together with the texts before it.
+    It says when the project closes automatically. A poll's page shows its question together with the texts
+    before it.
     """
     view = at_first(view)
     if view.step is None:
@@ -189,14 +193,14 @@ def first(
 
 
 def at_first(view: View) -> View:
-    """The view at the step that a visitor sees first: on a poll the question, with the texts before it."""
+    """The view at the step that a visitor sees first: for a poll the question, with the texts before it."""
     while view.project.is_poll and view.step is not None and not view.step.block.asks:
         view = view.moved(runner.proceed(view.script, view.state).state)
     return view
 
 
 def asks_first(view: WalkView, block: Block | None) -> bool:
-    """Whether a block is the first that this visitor sees: what was typed belongs to it."""
+    """Whether a block is the first that this visitor sees, so that typed text belongs to it."""
     current = runner.current_block(view.script, at_first(view).state)
     return block is not None and current is not None and current.id == block.id
 
@@ -211,9 +215,10 @@ def step(
     past_change: PastChange = PastChange.REPLACED,
     ahead: Prefill = NOTHING,
 ) -> Screen:
-    """The step that waits. Its control holds what was `typed`, else the earlier answer, else one `ahead`.
+    """The current step.
 
-    The first step says when the project closes by itself, also to somebody who came back to it.
+    Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
+    first step says when the project closes automatically, also to returning visitors.
     """
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
@@ -226,6 +231,7 @@ def step(
             can_go_back=view.step.can_go_back,
             error=error,
             is_locked=view.step.is_locked,
+            follow_up=view.step.follow_up,
         ),
         progress=progress_of(view),
         note=note,
@@ -240,7 +246,10 @@ def step(
 
 
 def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
-    """What was typed, else what the control holds before. Without ranks, an order that came ahead stays."""
+    """The typed values, else the control's initial values.
+
+    Without ranks, an order that was filled in ahead stays.
+    """
     if typed is None:
         return _answered(view, ahead, page)
     if any(typed.ranks.values()):
@@ -249,17 +258,19 @@ def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: P
 
 
 def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
-    """What the control of the step holds before anything is typed."""
+    """The initial values of the step's control."""
     assert view.step is not None
     if view.step.reply is not None:
         return typed_of(view.step.reply, language=page.lang)
+    if view.step.follow_up:
+        return Typed()
     block = view.script.blocks[view.state.at]
     reply = prefill.reply_to(view.script, block, ahead)
     return typed_ahead(block, reply, language=page.lang)
 
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
-    """A poll's question with the vote that was given, to be changed."""
+    """A poll's question with the current vote, which may be changed."""
     question, reply, before = _poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
@@ -276,9 +287,9 @@ def end(
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
-    """The end: thanks, what was earned, a poll's results if they may be seen, and what may still be done.
+    """The end: thanks, rewards, a poll's results if they may be seen, and further actions.
 
-    A `note` greets a visitor who comes back to what they finished before.
+    A `note` greets visitors who return to a completed conversation.
     """
     if view.project.is_poll:
         return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
@@ -331,7 +342,7 @@ def notice(
     aside: Link | None = None,
     actions: Sequence[Action] = (),
 ) -> Screen:
-    """A friendly text in place of a question. `kept` is what was typed and could not be saved."""
+    """A friendly text instead of a question. `kept` is the typed text that could not be saved."""
     return Screen(
         ending=Ending(title, text, moment, kept, actions, items=items, links=links, aside=aside),
         note=note,
@@ -342,7 +353,7 @@ def notice(
 
 
 def stored_votes(project: Project, *, at: datetime) -> Votes:
-    """The votes that the project's visitors gave, for those who may see them."""
+    """The votes of the project's visitors, for people who may see them."""
 
     def votes(block: Block, has_voted: bool) -> PollResults | None:
         if not poll_results.may_be_seen(project=project, has_voted=has_voted, at=at):
@@ -360,7 +371,8 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
     block = next((block for block in script.blocks if block.asks), None)
     if block is None:
         return None
-    headed = replace(block, prompt=heading(block.prompt, script))  # there is no respondent to fill it in for
+    # There is no respondent whose values could fill in the prompt
+    headed = replace(block, prompt=heading(block.prompt, script))
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
 
 
@@ -372,7 +384,7 @@ def _results(
 
 def verdict_of(view: WalkView) -> Verdict | None:
     """The feedback on the latest answer, if it was graded."""
-    if not view.state.path or not view.script.scoring_enabled:
+    if not view.state.path or not view.script.scoring_enabled or view.state.further is not None:
         return None
     block = view.script.blocks[view.script.index_by_id[view.state.path[-1]]]
     reply = view.state.replies.get(block.id or 0)
@@ -412,6 +424,7 @@ def _step(
     can_go_back: bool = False,
     error: str = "",
     is_locked: bool = False,
+    follow_up: int = 0,
 ) -> StepWidget:
     return widgets.draw(
         block,
@@ -422,6 +435,7 @@ def _step(
         button=defaults.button_of(block, is_poll=view.project.is_poll),
         draws_colours=page.draws_colours,
         is_locked=is_locked,
+        follow_up=follow_up,
     )
 
 

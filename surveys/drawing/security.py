@@ -14,7 +14,7 @@ FRAMED_BY_US = f"{_OWN}frame-ancestors 'self'"
 
 
 class SecurityHeadersMiddleware:
-    """Adds the security headers to every response that does not set its own."""
+    """Adds the security headers to every response that does not set its own (rule 6.41)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

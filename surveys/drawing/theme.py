@@ -17,7 +17,7 @@ from surveys.models import Project
 THEMES = 8
 _OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
-# Languages that are written in other letters, or in these and Latin ones. All others are taken for Latin.
+# Languages with other letters than Latin ones, or with both. All other languages count as Latin.
 _OTHER_LETTERS = frozenset(
     re.findall(
         r"\w+",
@@ -46,9 +46,9 @@ INTERVIEWERS = tuple(
 class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
-    The page itself is English. `text_attributes` belong to the elements whose texts the author or a
-    respondent wrote: their `lang` is the language of the script, and empty where nobody has named one. Then
-    numbers are read in English, which `lang` is.
+    The interface of the page is English. `text_attributes` belong to the elements with texts of the author or
+    a respondent. Their `lang` is the language of the script, and empty if no language was chosen. Then screen
+    readers read numbers in English, the language `lang`.
     """
 
     title: str
@@ -64,7 +64,10 @@ class Page:
     draws_colours: bool
 
     def attributes_of(self, text: str) -> Markup:
-        """The `text_attributes` of one text. They name no language that is written in other letters."""
+        """The `text_attributes` of one text.
+
+        They contain no language that is written in other letters than the text.
+        """
         if text.isascii() or _LATIN_LETTER.search(text) or _is_in_other_letters(self.lang):
             return self.text_attributes
         return _OF_NO_LANGUAGE if any(letter.isalpha() for letter in text) else self.text_attributes
@@ -116,7 +119,7 @@ def _address(slug: str) -> str:
 
 
 def _language(locale: str | None) -> str:
-    """The language tag of a locale; empty for none, and for a locale that is no tag."""
+    """The language tag of a locale; empty for no locale, and for a locale that is no tag."""
     tag = (locale or "").replace("_", "-")
     return tag if _LANGUAGE_TAG.fullmatch(tag) else ""
 

@@ -1,4 +1,4 @@
-"""Turns a block into a step of the page: its control, choices and texts, ready for the templates."""
+"""Converts a block to a step of the page: its control, choices and texts, ready for the templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The values shown in the controls: an earlier answer, or a form that was just refused."""
+    """The values in the controls: an earlier answer, or a form that was just refused."""
 
     chosen: frozenset[str] = frozenset()
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
@@ -35,12 +35,12 @@ class Typed:
 class Choice:
     """One option or scale point in a control. `rank` is its place in a ranking, if one was given.
 
-    `end` is the id of the words that describe this point, as “not at all” describes the first of a scale.
-    `spoken` are words for screen readers, where an emoji is shown alone.
+    `end` is the id of the words that describe this point, such as “not at all” for the first point of a
+    scale. `spoken` are words for screen readers if an emoji is shown without words.
     """
 
     id: int | None
-    value: str  # what the form sends
+    value: str  # the value that the form sends
     text: str
     emoji: str
     key: str  # the keyboard shortcut; empty if there is none
@@ -52,9 +52,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A given answer as its control showed it: the sign that was pressed, and the answer in words.
+    """A given answer as its control showed it: the pressed symbol, and the answer in words.
 
-    `is_sign_alone`: the control showed no words, so these are for screen readers.
+    `is_sign_alone`: the control showed no words, so the words are only for screen readers.
     """
 
     text: str
@@ -95,6 +95,7 @@ class StepWidget:
     longest: int = MAX_TEXT
     counted: int = 0
     ranks: Sequence[str] = ()
+    follow_up: int = 0
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -113,11 +114,12 @@ def draw(
     button: str = "Continue",
     draws_colours: bool = False,
     is_locked: bool = False,
+    follow_up: int = 0,
 ) -> StepWidget:
     """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
 
-    `pictures` are our copies, by the addresses that the author wrote; a picture without one is not shown. If
-    the block `is_locked`, its widget shows the answer that stays, and the button only goes on.
+    `pictures` are our copies, by the addresses that the author wrote; a picture without a copy is not shown.
+    If the block `is_locked`, its widget shows the final answer, and the button only continues.
     """
     common: dict[str, object] = {
         "block_id": block.id,
@@ -130,6 +132,7 @@ def draw(
         "can_go_back": can_go_back,
         "error": error,
         "button": button,
+        "follow_up": follow_up,
     }
     if block.type in STATEMENTS:
         common |= _statement(block, draws_colours)
@@ -144,7 +147,7 @@ def draw(
 def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:
     """Return the control values of an earlier reply; no values if there is none.
 
-    `language` is the page's, in which numbers are written.
+    `language` is the page's language, which decides the format of numbers.
     """
     if reply is None:
         return Typed()
@@ -159,7 +162,10 @@ def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:
 
 
 def typed_ahead(block: Block, reply: Reply | None, *, language: str) -> Typed:
-    """The same for a reply that was filled in ahead. A ranking shows its order, which is no answer yet."""
+    """The control values of a reply that was filled in ahead.
+
+    A ranking shows the order of that reply, which is no answer yet.
+    """
     typed = typed_of(reply, language=language)
     return Typed(order=tuple(typed.ranks)) if block.type == "ranking" else typed
 
@@ -239,9 +245,10 @@ def _stars(n: int, count: int) -> str:
 
 
 def spoken(option: Option | None, *, most: int) -> str:
-    """A point of a scale that is shown as an emoji alone, in words; empty for a point that has words.
+    """The words for a point of a scale that is shown as an emoji only; empty for a point with words.
 
-    `😞` as the first of five is “disappointed face, 1 of 5”. The words are English, as all that are ours.
+    `😞` as the first of five is “disappointed face, 1 of 5”. The words are English, like all texts of
+    the page itself.
     """
     if option is None or option.label or not option.emoji:
         return ""
@@ -250,7 +257,7 @@ def spoken(option: Option | None, *, most: int) -> str:
 
 
 def said(block: Block, reply: Reply | None) -> Said:
-    """A reply for the past steps, as the control of its block showed it."""
+    """A reply in the list of past steps, as the control of its block showed it."""
     text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
     low, high = block.points if block.type in SCALES else (0, 0)
@@ -263,7 +270,9 @@ def said(block: Block, reply: Reply | None) -> Said:
 
 
 def _describe(choices: list[Choice], ends: Sequence[str]) -> None:
-    """Tie the words of a scale's ends, and of its centre if there is one, to the points they describe."""
+    """Connect the words at a scale's ends, and at its centre if it has any, to the points that they
+    describe.
+    """
     last = len(choices) - 1
     described = {0: 1, last: len(ends)} if ends else {}
     if len(ends) == 3 and last % 2 == 0:

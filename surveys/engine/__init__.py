@@ -1,1 +1,1 @@
-"""What can be decided without a database, a clock or chance: plain Python on frozen data."""
+"""Decisions that need no database, no clock and no randomness: plain Python on frozen data."""

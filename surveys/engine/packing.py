@@ -1,4 +1,4 @@
-"""All answers of one conversation as a few bytes, from which figures are counted without the answer rows.
+"""All answers of one conversation as a few bytes; figures are counted from them without the answer rows.
 
     pack(replies)        the bytes that stand on the conversation's row, written together with its state
     key(id, kind)        what identifies an option, or a block's answers of one kind
@@ -13,7 +13,7 @@ There is one record for each answer row: a 64-bit integer of an id, a kind and a
              two further records, UPPER and LOWER
 
 A record is never 0, so that 0 can separate conversations. The order of records has no meaning, except that
-those three stay together. A new form of records needs a migration that packs all stored answers again.
+these three stay together. A new form of records needs a migration that packs all stored answers again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEPARATOR = bytes(8)
 
 
 def key(id: int, kind: int) -> int:
-    """What a record has apart from its small number."""
+    """The part of a record without its small number."""
     return id << 3 | kind
 
 

@@ -36,9 +36,9 @@ ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One choice, ranking item or scale point. `id` is None until the database has given one.
+    """One choice, ranking item or scale point. `id` is None until the database has assigned one.
 
-    `code` is its number in exports, which it keeps (rules 3.17 and 6.63); None until it is first stored.
+    `code` is its number in exports, which never changes (rules 3.17 and 6.63); None until it is first stored.
     """
 
     value: str
@@ -80,7 +80,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class ActionConfig:
-    """What an action block gives, and how often."""
+    """The effect of an action block, and how often it is given."""
 
     xp_amount: int | None = None
     source_key: str | None = None
@@ -106,10 +106,10 @@ PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
 class Block:
     """One step of a script. Fields are defined by chapter 3.
 
-    `name` is as its author wrote it; names are compared by `title`. `show_when` and `hide_when` keep the
-    condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
-    points were sent for its options while scoring was off. `last_code` is the highest code that an option
-    has had.
+    `name` is spelled as its author wrote it; names are compared by `title`. `show_when` and `hide_when` store
+    the condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
+    points were sent for its options while scoring was off. `last_code` is the highest code that an option of
+    the block has had.
     """
 
     type: str
@@ -139,6 +139,7 @@ class Block:
     scale: Scale | None = None
     randomize_options: bool | None = None
     rank_top_n: int | None = None
+    follow_ups: int | None = None
     calculated_formula: str | None = None
     position: int | None = None
     continue_: Continue | None = None
@@ -171,7 +172,9 @@ class Block:
 
     @cached_property
     def max_points(self) -> dict[str, tuple[Decimal, Decimal]]:
-        """Per bucket, the most points of any answer and of the correct one: a cache that `scoring` fills."""
+        """Per bucket, the highest points of any answer and of the correct one: a cache that `scoring`
+        fills.
+        """
         return {}
 
     @cached_property
@@ -183,8 +186,8 @@ class Block:
 class Script:
     """The blocks that a respondent walks, in order: intro, then main. Outro blocks are separate.
 
-    `is_scored` is false if scoring was enabled after the script was written: then every bucket scores 0,
-    and score tokens are not filled in (rule 5.1).
+    `is_scored` is false if scoring was enabled after the script was written: then every bucket scores 0, and
+    score tokens are not filled in (rule 5.1).
     """
 
     blocks: tuple[Block, ...]
@@ -205,7 +208,7 @@ class Script:
 
     @cached_property
     def action_kinds(self) -> frozenset[str]:
-        """What its action blocks give, those of the outro included."""
+        """The kinds of effects of the action blocks, outro included."""
         kinds = (block.action_kind for block in (*self.blocks, *self.outro))
         return frozenset(kind for kind in kinds if kind is not None)
 
@@ -221,12 +224,14 @@ class Script:
 
     @cached_property
     def meanings(self) -> dict[str, int | str | None]:
-        """What the names in its conditions, formulas and texts mean: a cache that `path_values` fills."""
+        """The meanings of the names in its conditions, formulas and texts: a cache that `path_values`
+        fills.
+        """
         return {}
 
     @cached_property
     def index_by_title(self) -> Mapping[str, int]:
-        """The index of each named block. Of equal names (which the rules refuse) the first counts."""
+        """The index of each named block. Of equal names (which the rules refuse) the first one wins."""
         named = [(block.title, n) for n, block in enumerate(self.blocks) if block.name]
         return dict(reversed(named))
 
@@ -241,12 +246,12 @@ def title_case(name: str) -> str:
     return "_".join(map(str.capitalize, words))
 
 
-ENOUGH_VIOLATIONS = 101  # of a script: one more than a refusal lists, which then says that there are more
+ENOUGH_VIOLATIONS = 101  # of a script: one more than a refusal lists, to show that there are more
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing wrong with a request: the path of the field, a code of the interface, and a message."""
+    """One fault of a request: the path of the field, a code of the interface, and a message."""
 
     field: str
     code: str

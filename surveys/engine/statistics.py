@@ -5,9 +5,9 @@
     segment_entries(block, removed, groups)             the options or points by which answers are segmented
     max_entries(block, removed)                         the most entries that a block's distribution can have
 
-An `AnswerGroup` is what the database counts: the answer rows of one block with the same option and point.
-Points are whole numbers from 0 to 20, which covers every scale and every rank. Answers with another number,
-or with none, are one group.
+An `AnswerGroup` is one group of the database's count: the answer rows of one block with the same option and
+point. Points are whole numbers from 0 to 20, which covers every scale and every rank. Answers with another
+number, or without a number, are one group.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def summarize(
     """All statistics of a block; null for those that its type does not have.
 
     `removed` are its removed options. For a segment, `groups` are the segment's and `all_groups` those of all
-    answers: every segment then has the same entries, so that segments can be compared.
+    answers. Every segment then has the same entries, so that segments can be compared.
     """
     if all_groups is None:
         all_groups = groups
@@ -87,8 +87,8 @@ def entries(
 ) -> list[DistributionEntry]:
     """The entries of a choice's or a scale's distribution, in order.
 
-    A choice has the options that were chosen, removed ones last. A scale has every declared point from low to
-    high, and points that were answered before the scale was changed.
+    A choice has an entry for each option that was chosen, removed options last. A scale has an entry for
+    every declared point from low to high, and for points that were answered before the scale was changed.
     """
     if block.type in CHOICES:
         chosen = {group.option_id for group in groups}
@@ -197,15 +197,15 @@ def _ranking(items: Iterable[Option], groups: Sequence[AnswerGroup]) -> list[dic
 
 
 def places_of(ranking: Sequence[Mapping[str, Any]], block: Block | None) -> int:
-    """How many places a ranking gives: those that its block asks for, else one to each item."""
+    """The number of places in a ranking: the number that its block asks for, else one for each item."""
     return (block.rank_top_n if block else None) or len(ranking)
 
 
 def points(item: Mapping[str, Any], places: int) -> int:
-    """The points of an item: each first place gives as many as there are `places`, each next one less.
+    """The points of an item: a first place gives `places` points, and each following place one less.
 
-    Items without a place get none, so that few high places do not weigh more than many good ones. No place
-    gives less than nothing, also where the ranking asked for more places before.
+    Items without a place get no points, so that few high places do not weigh more than many good ones. No
+    place gives negative points, even if the ranking asked for more places before.
     """
     if item["average_rank"] is None:
         return 0
@@ -213,7 +213,7 @@ def points(item: Mapping[str, Any], places: int) -> int:
 
 
 def by_points(ranking: Sequence[Mapping[str, Any]], places: int) -> list[Mapping[str, Any]]:
-    """The items with the most points first; of equal ones, those that were put first more often."""
+    """The items by points, highest first; equal items by the number of first places."""
     return sorted(ranking, key=lambda item: (-points(item, places), -item["first_choice_count"]))
 
 

@@ -1,4 +1,4 @@
-"""An analysis of a project's responses, as they were when the analysis began."""
+"""An analysis of a project's responses at the time when the analysis began."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TEXTS_PER_CREDIT_UNIT = 100
 class Analysis(Job):
     """Figures of all responses and, with AI, the themes of open-text answers.
 
-    `revision` and `changes` are those of the project's script and tally when the analysis began: while both
-    are the same, the responses have not changed. `checkpoint` is how far the texts have been read, for a
-    worker that takes over.
+    `revision` and `changes` are those of the project's script and tally when the analysis began: if both are
+    unchanged, the responses are too. `checkpoint` is the number of texts that have been read, for a worker
+    that takes over.
     """
 
     class Covers(models.TextChoices):
@@ -71,7 +71,7 @@ class Analysis(Job):
 
     @property
     def hundreds_read(self) -> int:
-        """How many started hundreds of answers a model had read at the last checkpoint."""
+        """The number of started hundreds of answers that a model had read at the last checkpoint."""
         texts: int = (self.checkpoint or {}).get("read", 0)
         return -(-texts // TEXTS_PER_CREDIT_UNIT)
 

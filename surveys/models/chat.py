@@ -1,4 +1,4 @@
-"""What answering on the chat platform has to keep: the posts of a project, and choices not sent yet."""
+"""Rows about answering on the chat platform: the posts of a project, and choices that are not sent yet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from surveys.models.project import Project
 class ChatPost(models.Model):
     """A message of ours in a channel of the chat platform.
 
-    It is begun once `posted_at` is set, and posted once `message_id` is. A row that is begun and not posted
-    has lost the platform's answer: the channel is searched before anything is sent again. `fingerprint` is a
-    hash of what was last sent, so that the same is not sent again. `changes` is the sum of the project's
-    tallies that the message shows; null where it shows no figures. `edited_at` stays once a message was
-    posted, also if it is gone.
+    A post is begun once `posted_at` is set, and posted once `message_id` is set. If a row is begun and not
+    posted, the platform's answer was lost: the channel is searched before anything is sent again.
+    `fingerprint` is a hash of the content that was last sent, so that the same content is not sent again.
+    `changes` is the sum of the project's tallies that the message shows; null if it shows no figures.
+    `edited_at` stays set after a message was posted, even if it was deleted.
     """
 
     channel_id = models.CharField(max_length=20)
@@ -36,17 +36,17 @@ class ChatPost(models.Model):
 
     @property
     def is_begun(self) -> bool:
-        """Whether the platform may have the message without our knowing its id."""
+        """Whether the platform may have the message although its id is not stored."""
         return self.posted_at is not None and not self.message_id
 
 
 class PublicMessage(ChatPost):
     """The message of a project on the chat platform: its invitation, and on a poll the poll itself.
 
-    `revision` is that of the script that it shows. `times_asked` counts how often somebody asked for a post,
-    by opening the project or by “Post again”: a message that is found deleted stays deleted only if nobody
-    has asked since the worker read the row. `recounts` counts how often votes changed while the project was
-    closed, until all that is posted shows them.
+    `revision` is the revision of the script that it shows. `times_asked` counts the requests for a post, by
+    opening the project or by “Post again”. A message that is found deleted stays deleted only if there was no
+    request since the worker read the row. `recounts` counts the changes of votes while the project was
+    closed, until all its messages show them.
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")
@@ -91,9 +91,11 @@ class SummaryMessage(ChatPost):
 
 
 class AnswerDraft(models.Model):
-    """What a respondent has ticked, ranked or typed at one question in chat, and not sent yet.
+    """The options that a respondent has chosen or ranked, or the text they have typed, at one question in
+    chat, before it is sent.
 
-    `text` is what they typed and what could not be taken; it is shown to them again. Deleted with the answer.
+    `text` is the typed text that could not be accepted; it is shown to them again. The row is deleted with
+    the answer.
     """
 
     conversation = models.OneToOneField(

@@ -22,7 +22,7 @@ class Conversation(models.Model):
     """
 
     class Provider(models.TextChoices):
-        """The kind of account that a respondent came with, or that somebody imported the response."""
+        """The kind of account with which a respondent answered, or the import of the response."""
 
         CHAT = Identity.Provider.CHAT.value
         VIDEO = Identity.Provider.VIDEO.value
@@ -99,9 +99,9 @@ class Conversation(models.Model):
                 name="conversation_by_completion",
             ),
             # The next two list and count responses without reading the rows. `updated_at` changes with every
-            # answer, so PostgreSQL writes all index entries of the row anew each time: 0.05 to 0.1 ms of 3 ms
-            # of CPU for an answer, and 2.5 instead of 1.6 kB of WAL. Without it, the filter reads a whole
-            # project: 0.3 s of CPU for a million responses.
+            # answer, so PostgreSQL writes all index entries of the row again each time. That costs 0.05 to
+            # 0.1 ms of 3 ms of CPU for an answer, and 2.5 instead of 1.6 kB of WAL. Without it, the filter
+            # reads a whole project: 0.3 s of CPU for a million responses.
             models.Index(
                 fields=["project", "updated_at", "id"],
                 include=["completed_at"],
@@ -152,7 +152,7 @@ class Answer(models.Model):
     class Meta:
         indexes = [
             # The first two allow index-only scans when answers are counted. The first has no floating-point
-            # column, so that PostgreSQL can store equal keys once, which makes it a fifth as large.
+            # column, so that PostgreSQL can store equal keys once, which reduces its size to a fifth.
             models.Index(fields=["block", "option", "ordinal"], name="answer_by_block"),
             models.Index(
                 fields=["block", "number"], condition=Q(option__isnull=True), name="answer_by_number"
@@ -170,8 +170,8 @@ class Completion(models.Model):
     `respondent` is a hash, keyed with a secret that is not in the database. The table has no times and no
     sequence (rules 7.5 and 7.6). `completions` is compared with the limit; `last_session` never decreases.
 
-    On anonymous projects it is a hash of one completion, and there is a row for each (rule 7.10), beside
-    a row of the respondent for those from before they were kept so.
+    On anonymous projects it is a hash of one completion, with one row for each (rule 7.10). A row of the
+    respondent may exist too, for completions from before this was stored in this way.
     """
 
     pk = models.CompositePrimaryKey("project_id", "respondent")
@@ -202,10 +202,11 @@ class FiredAction(models.Model):
 
 
 class SealedGifts(models.Model):
-    """What a move on an anonymous project gives somebody, until its hour is over (rules 7.10 and 7.11).
+    """The effects of a move on an anonymous project for a person, until its hour is over (rules 7.10 and
+    7.11).
 
     The transaction of the answer writes the row, so its content is encrypted. `due_at` is the end of the hour
-    or day. There are no foreign keys: gifts are also given if the project was deleted in the meantime.
+    or day. There are no foreign keys, because gifts are given even if the project was deleted meanwhile.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

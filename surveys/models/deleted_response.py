@@ -1,4 +1,4 @@
-"""What is left of a deleted response, for those who copy responses elsewhere."""
+"""The remains of a deleted response, for readers who copy responses elsewhere."""
 
 from __future__ import annotations
 

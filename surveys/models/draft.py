@@ -13,14 +13,15 @@ MAX_FIRST_VERSION = 2**31
 
 
 def first_version() -> int:
-    """The version of a new draft: random, so that no tab takes it for the draft that was there before."""
+    """The version of a new draft: random, so that no tab mistakes it for an earlier draft."""
     return 1 + secrets.randbelow(MAX_FIRST_VERSION)
 
 
 class ScriptDraft(models.Model):
-    """What one staff user has typed into the editor of one project and not saved yet.
+    """The changes that one staff user has typed into the editor of one project and not saved yet.
 
-    The JSON is kept as text, because the order of keys in `score_values` names a project's first buckets.
+    The JSON is stored as text, because the order of keys in `score_values` decides the names of a project's
+    first buckets.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""The job that writes a script from an intent."""
+"""The job of a model that somebody waits for: a script, a changed script, or an answer about results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from surveys.models.project import Project
 
 
 class Generation(Job):
-    """One request for a script. The row is deleted once the result is delivered, or 10 minutes after the end.
+    """One request to a model. The row is deleted once the result is delivered, or 10 minutes after the end.
 
-    `project` is null while the request waits: the project is created together with its script, or without one
-    when the wait is over, and only then set here. `claim` is the hashed idempotency key, so that a retry
-    waits for the same work and pays once. `fingerprint` is the hash of that request. For a script that is
-    written into somebody's draft it names the project instead (`services/draft_generation`), and
-    `requested_by` is the user whose draft it is.
+    `project` is null while the request waits. The project is created together with its script, or without one
+    when the wait is over, and is set here only then. `claim` is the hashed idempotency key, so that a retry
+    waits for the same work and pays once. `fingerprint` is the hash of that request. For work whose progress
+    somebody sees in the admin it identifies the project instead (`services/draft_generation`), and
+    `requested_by` is that user.
     """
 
+    class Kind(models.TextChoices):
+        SCRIPT = "script"
+        REVISION = "revision"
+        QUESTION = "question"
+
+    kind = models.CharField(max_length=8, choices=Kind, default=Kind.SCRIPT, db_default=Kind.SCRIPT)
     community = models.ForeignKey("communities.Community", models.CASCADE, related_name="+")
     project = models.OneToOneField(Project, models.SET_NULL, null=True, blank=True, related_name="+")
     claim = models.CharField(max_length=64, null=True, blank=True, unique=True)
@@ -26,8 +32,8 @@ class Generation(Job):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+", db_index=False
     )
-    request = models.JSONField(help_text="The request: a surveys.ai.provider.ScriptRequest.")
-    draft = models.JSONField(null=True, blank=True, help_text="The result: a ScriptDraft.")
+    request = models.JSONField(help_text="What the provider is asked, by kind.")
+    draft = models.JSONField(null=True, blank=True, help_text="The result, by kind.")
 
     retry_after = models.PositiveIntegerField(
         null=True, blank=True, help_text="If it failed: seconds after which another attempt may succeed."

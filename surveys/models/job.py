@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Job(models.Model):
-    """Pending until a worker takes it, running under a lease, and finally completed or failed.
+    """A job is pending until a worker takes it, running under a lease, and finally completed or failed.
 
     `attempt` counts the leases: a worker stores its result only if `attempt` has not changed since it took
     the job. `deaths` decides when to give up (`surveys.services.ground.jobs`).

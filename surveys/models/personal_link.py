@@ -14,7 +14,7 @@ from surveys.models.project import Project
 class PersonalLink(models.Model):
     """A signed address for one member, valid for 30 days or until it is revoked (rule 6.4).
 
-    On anonymous projects `used_at` stays null, so that no row joins the link to an answer's time.
+    On anonymous projects `used_at` stays null, so that no row connects the link to an answer's time.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

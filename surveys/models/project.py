@@ -25,7 +25,7 @@ def new_slug() -> str:
     return secrets.token_urlsafe(9)
 
 
-# PostgreSQL would read names with these signs as addresses, numbers or paths, and not find their words.
+# PostgreSQL would read names with these characters as addresses, numbers or paths, and not find their words.
 _SIGNS = "._-/@:'+"
 _NAME_WITHOUT_SIGNS = Func(F("name"), Value(_SIGNS), Value(" " * len(_SIGNS)), function="translate")
 _WORDS_OF_NAME = SearchVector(_NAME_WITHOUT_SIGNS, config="simple")
@@ -46,15 +46,16 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def named(self, words: str) -> Self:
         """Projects whose name has all of these words, or words that begin with them; case is ignored.
 
-        Looks up the matches at once, if they are few. Names with frequent words are found by reading the list
-        in its order. Taking a name apart costs 10 µs, so only those names are that hold the words somewhere.
+        The matches are looked up at once, if they are few. For frequent words, the list is read in its order,
+        and each name is checked. Splitting a name into words costs 10 µs, so only names that contain the
+        words somewhere are split.
         """
         terms = _WORD.findall(words)
         if not terms:
             return self.none()
         query = SearchQuery(" & ".join(f"'{term}':*" for term in terms), config="simple", search_type="raw")
         has_words = Q(words=query)
-        # Words that PostgreSQL takes apart nowhere stand in the name as they are. It may split others.
+        # Words that PostgreSQL never splits appear unchanged in the name. It may split other words.
         for term in filter(_PLAIN_WORD.fullmatch, terms):
             has_words = Q(Contains(Lower("name"), term.lower())) & has_words
         named = self.alias(words=_WORDS_OF_NAME)
@@ -65,7 +66,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.select_related("author").prefetch_related("buckets").with_counts()
 
     def due_to_change(self, *, at: datetime) -> Self:
-        """Projects whose scheduled opening or closing has come."""
+        """Projects whose scheduled opening or closing is due."""
         return self.filter(Q(opens_at__lte=at) | Q(closes_at__lte=at))
 
     def with_counts(self) -> Self:
@@ -81,7 +82,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class _Present(models.Manager.from_queryset(ProjectQuerySet)):  # type: ignore[misc]
-    """All projects but those that are deleted and can still be restored."""
+    """All projects except deleted ones that can still be restored."""
 
     def get_queryset(self) -> ProjectQuerySet:
         projects: ProjectQuerySet = super().get_queryset()
@@ -149,7 +150,7 @@ class Project(models.Model):
     closes_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True, help_text="When it was last opened.")
 
-    # Deleted by staff: hidden at once, and deleted for good once it can no longer be restored.
+    # Deleted by staff: hidden at once, and deleted for good after the time for restoring.
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     deleted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -196,7 +197,8 @@ class Project(models.Model):
         null=True, blank=True, help_text="Made from an intent: its status, who generated it, and an error."
     )
 
-    # Groups of fields as the caller set them. Values that the code decides by have columns of their own.
+    # Groups of fields with the values of the caller. Values that the code needs for decisions have columns of
+    # their own.
     delivery = models.JSONField(null=True, blank=True)
     rewards = models.JSONField(null=True, blank=True)
     presentation = models.JSONField(null=True, blank=True)
@@ -240,8 +242,8 @@ class Project(models.Model):
             models.Index(fields=["community", "-created_at", "-id"], name="project_newest_in_community"),
             models.Index(fields=["community", "updated_at"], name="project_by_change"),
             models.Index(fields=["community", "id"], name="project_by_id"),
-            # For lists of staff: each filter and each order finds its first rows without reading others.
-            # This one has the names too, so that a search reads no rows until it has found a page.
+            # For lists of staff: each filter and each order finds its first rows without reading others. This
+            # index contains the names too, so that a search reads no rows until it has found a page.
             models.Index(
                 "community",
                 Lower("name"),
@@ -280,24 +282,30 @@ class Project(models.Model):
         return f"{self.name} ({self.pk})"
 
     def is_live_at(self, at: datetime) -> bool:
-        """Whether it accepts responses at a time, even if the scheduler has not run yet (rule 2.9)."""
+        """Whether the project accepts responses at a time, even if the scheduler has not run yet (rule
+        2.9).
+        """
         return self.has_begun_at(at) and (self.closes_at is None or self.closes_at > at)
 
     def has_begun_at(self, at: datetime) -> bool:
-        """Whether it is live, or was until a scheduled closing that the scheduler has not seen yet."""
+        """Whether the project is live, or was live until a scheduled closing that the scheduler has not
+        processed yet.
+        """
         return self.status == self.Status.ACTIVE or (self.opens_at is not None and self.opens_at <= at)
 
     def was_opened_by(self, at: datetime) -> bool:
-        """Whether it has ever been open, until a time: one that was not is not closed either."""
+        """Whether the project has ever been open until a time; a project that was not is not closed
+        either.
+        """
         return self.opened_at is not None or self.has_begun_at(at)
 
     def is_public_at(self, at: datetime) -> bool:
-        """Whether everybody with the address may answer, or could while it was open."""
+        """Whether everybody with the address may answer, or could while the project was open."""
         is_on_web = self.participation == self.Participation.OPEN_WEB
         return is_on_web and (self.was_open_to_web or self.has_begun_at(at))
 
     def is_pending_at(self, at: datetime) -> bool:
-        """Whether it has a scheduled opening that is still in the future."""
+        """Whether the project has a scheduled opening that is still in the future."""
         return self.opens_at is not None and self.opens_at > at
 
     @property
@@ -311,7 +319,7 @@ class Project(models.Model):
 
     @property
     def uses_xp(self) -> bool:
-        """Whether it gives XP on completion, or on a poll with the vote (`rewards.use_xp`)."""
+        """Whether the project gives XP on completion, or on a poll with the vote (`rewards.use_xp`)."""
         return bool((self.rewards or {}).get("use_xp"))
 
     @property

@@ -1,4 +1,4 @@
-"""What was read in the answers to open questions: the themes of each question, and a row for each answer."""
+"""Readings of answers to open questions: the themes of each question, and a row for each answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from surveys.models.script import Block
 
 
 class Codebook(models.Model):
-    """The themes of one open question. `version` moves with each change of what staff or a provider wrote.
+    """The themes of one open question. `version` grows with each change by staff or a provider.
 
-    `generated_by` is the provider that named the themes. `unfit` is how many answers fitted no theme when new
-    themes were last looked for.
+    `generated_by` is the provider that named the themes. `unfit` is the number of answers that fitted no
+    theme when new themes were last searched.
     """
 
     block = models.OneToOneField(Block, models.CASCADE, primary_key=True, related_name="codebook")
@@ -32,9 +32,9 @@ class Codebook(models.Model):
 class Theme(models.Model):
     """Something that several answers to a question mention.
 
-    `since` is the version of the codebook in which the theme got its present meaning: an answer that was read
-    before is read against it again. `phrases` are a provider's own means to recognise it. Answers of a theme
-    that was merged are those of `merged_into`; its row stays for workers that read against it.
+    `since` is the version of the codebook in which the theme got its current meaning: an answer that was read
+    before that is read again. `phrases` are the provider's own data to recognise the theme. Answers of a
+    theme that was merged count for `merged_into`; its row stays for workers that still use it.
     """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="themes", db_index=False)
@@ -63,11 +63,11 @@ class Theme(models.Model):
 
 
 class Reading(models.Model):
-    """What was read in one answer to an open question.
+    """The reading of one answer to an open question.
 
-    A trigger deletes it with the answer, and when the text of the answer changes. `version` is that of the
-    codebook whose themes the answer was read against. `sentiment` is null if it could not be judged. `quote`
-    is a verbatim part of the answer. Staff have put it right if `is_corrected`.
+    A trigger deletes it with the answer, and when the text of the answer changes. `version` is the version of
+    the codebook with which the answer was read. `sentiment` is null if it could not be judged. `quote` is a
+    verbatim part of the answer. `is_corrected` if staff have corrected the reading.
     """
 
     pk = models.CompositePrimaryKey("conversation_id", "block_id")

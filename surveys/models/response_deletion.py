@@ -9,10 +9,10 @@ from surveys.models.project import Project
 
 
 class ResponseDeletion(models.Model):
-    """A response that is deleted at a time to come, unless that is undone before.
+    """A response that will be deleted at a time, unless that is undone before.
 
-    There is no foreign key to the response: anonymous ones are rewritten as whole rows, and the interface may
-    delete one at once. On anonymous projects the time is a full hour.
+    There is no foreign key to the response, because anonymous responses are rewritten as whole rows, and the
+    interface may delete one at once. On anonymous projects the time is a full hour.
     """
 
     response_id = models.UUIDField(primary_key=True)

@@ -10,12 +10,13 @@ from surveys.models.project import Project
 
 
 class ResultsCount(Job):
-    """Filtered or segmented results of a project, counted by a worker. Deleted an hour after the end.
+    """Filtered or segmented results of a project, counted by a worker.
 
-    `part` is what is counted: the filters, `segment_by`, whether scores are counted, and how the fields among
-    these are declared, in one order. It is indexed by its hash, because values of many fields are too long
-    for an index. `changes` are those of the tally when the count began. `sealed` are the figures, encrypted:
-    compared with later answers they would tell what the latest respondents of an anonymous project answered.
+    The row is deleted an hour after the end. `part` describes what is counted: the filters, `segment_by`,
+    whether scores are counted, and the declarations of the fields among these, in a fixed order. It is
+    indexed by its hash, because values of many fields are too long for an index. `changes` are those of the
+    tally when the count began. `sealed` contains the figures, encrypted: compared with later answers they
+    would reveal what the latest respondents of an anonymous project answered.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

@@ -31,7 +31,7 @@ def buckets_in_order(project: Project) -> list[Bucket]:
 
 
 class Block(models.Model):
-    """One step of a script. The fields are defined by chapter 3; null here is null there."""
+    """One step of a script. The fields are defined by chapter 3; null has the same meaning as there."""
 
     class Section(models.TextChoices):
         INTRO = "intro"
@@ -70,6 +70,9 @@ class Block(models.Model):
     scale = models.JSONField(null=True, blank=True)
     randomize_options = models.BooleanField(null=True, blank=True)
     rank_top_n = models.PositiveIntegerField(null=True, blank=True)
+    follow_ups = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Further questions that a model may ask about a short answer."
+    )
     calculated_formula = models.TextField(null=True, blank=True)  # noqa: DJ001
     advance = models.JSONField("continue", null=True, blank=True)
     last_code = models.PositiveIntegerField(
@@ -93,8 +96,8 @@ class Block(models.Model):
 class Option(models.Model):
     """A choice, ranking item or scale point of a block.
 
-    `code` is its number in exports. It is given once, in the order in which options are first written, and
-    neither changes nor goes to another option of the block (rules 3.17 and 6.63).
+    `code` is its number in exports. The code is assigned once, in the order in which options are first
+    written. It never changes, and is never assigned to another option of the block (rules 3.17 and 6.63).
     """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="options")

@@ -1,4 +1,4 @@
-"""What was last shown of an anonymous project."""
+"""The figures that were last shown of an anonymous project."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from surveys.models.project import Project
 
 
 class ShownFigures(models.Model):
-    """The figures that people who may not read single responses see, until enough others have come.
+    """The figures that people who may not read single responses see, until enough other responses differ.
 
-    `sealed` is encrypted with a key that is not in the database: the difference to the answers stored now is
-    what the last few people answered. See `surveys.services.results.steps`.
+    `sealed` is encrypted with a key that is not in the database. Otherwise the difference to the stored
+    answers would reveal the answers of the last few people. See `surveys.services.results.steps`.
     """
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="+")

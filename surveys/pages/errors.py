@@ -29,7 +29,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def refused_body(request: HttpRequest, status: int) -> HttpResponse:
-    """The page for a form that is not read: 400, 413 or 415."""
+    """The page for a form that was not read: 400, 413 or 415."""
     return _page(f"{status}.html", status, request)
 
 
@@ -44,13 +44,13 @@ def fault(request: HttpRequest) -> HttpResponse:
 
 
 def unavailable(retry_after: int, request: HttpRequest) -> HttpResponse:
-    """The page for what works again in so many seconds."""
+    """The page for an error that will be over after `retry_after` seconds."""
     response = _page("503.html", 503, request)
     response["Retry-After"] = str(retry_after)
     return response
 
 
 def _page(template: str, status: int, request: HttpRequest) -> HttpResponse:
-    """The account area has words of its own: nobody answers anything there."""
+    """The account area has texts of its own, because nobody answers a survey there."""
     context = {"page": theme.PLAIN, "is_account": request.path.startswith(ACCOUNT_AREA)}
     return HttpResponse(loader.get_template(template).render(context), status=status)

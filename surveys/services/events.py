@@ -20,9 +20,9 @@ from xp.services import members
 def project_changed(
     type: EventType, project: Project, *, at: datetime, happened_at: datetime | None = None
 ) -> None:
-    """Emit an event with the project as it was at `happened_at`, which may be earlier than `at`.
+    """Emit an event with the project in its state at `happened_at`, which may be earlier than `at`.
 
-    `project` comes from `Project.objects.with_details()`, or was created just now.
+    `project` is loaded by `Project.objects.with_details()`, or was created just now.
     """
     outbox.emit(
         community_id=project.community_id,
@@ -37,9 +37,9 @@ def project_changed(
 
 
 def project_updated(project: Project, *, at: datetime) -> None:
-    """Emit the event of a project that has just been changed, with the project as it is now.
+    """Emit the event of a project that has just been changed, with its current state.
 
-    Creating, opening, closing and deleting have events of their own.
+    Creating, opening, closing and deleting have other events.
     """
     stored = lookup.get(community_id=project.community_id, project_id=project.pk)
     project_changed(EventType.PROJECT_UPDATED, stored, at=at)
@@ -95,7 +95,8 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         stored.blocks,
         stored.options,
         stored.texts,
-        None,  # an answer that was just given has not been read
+        None,  # a new answer has no reading yet
+        conversation.state.get("follow_ups"),
     )
 
 
@@ -127,7 +128,10 @@ def analysis_ended(analysis: Analysis, project: Project, *, at: datetime) -> Non
 def members_updated(
     *, community_id: int, member_ids: Collection[int], at: datetime, happened_at: datetime | None = None
 ) -> None:
-    """Emit an event with each of these members as they are now, by one statement. Leaves out who is gone."""
+    """Emit an event with each of these members in their current state, by one statement.
+
+    Members who have left are left out.
+    """
     rows = members.of_ids(list(member_ids), community_id=community_id, at=at)
     outbox.emit_many(
         community_id=community_id,
@@ -141,7 +145,10 @@ def members_updated(
 
 
 def member_erased(*, community_id: int, member_id: int, at: datetime) -> None:
-    """Emit an event with the id of a member whose data was erased. It names nobody who still exists."""
+    """Emit an event with the id of a member whose data was erased (rule 7.19).
+
+    The event contains no name of a person.
+    """
     outbox.emit(
         community_id=community_id,
         type=EventType.MEMBER_ERASED,

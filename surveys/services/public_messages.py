@@ -1,7 +1,7 @@
-"""Asks for the message of a project on the chat platform: posted, changed or closed by the worker.
+"""Requests for the message of a project on the chat platform: the worker posts, changes or closes it.
 
-A project has one if its invitation names a channel and its community is connected. What the message says is
-drawn when it is sent (`surveys.chat.posting`), so asking twice changes nothing.
+A project has a message if its invitation names a channel and its community is connected. The content of the
+message is rendered when it is sent (`surveys.chat.posting`), so a second request changes nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ SEND = "surveys.send_public_message"
 SUMMARIZE = "surveys.send_summary"
 REMOVE = "surveys.remove_public_message"
 
-ASKED_AGAIN = timedelta(hours=1)  # after the platform refused: each refusal counts against the bot
+ASKED_AGAIN = timedelta(hours=1)  # after the platform refused, because each refusal counts against the bot
 
 # Only these are compared, by an index: messages with buttons, and projects with votes that were deleted or
-# imported since they were closed. What waits or is blocked in the outbox is not hurried.
-# Votes of anonymous projects are shown once an hour, so that no time here tells when somebody voted.
+# imported after the closing. Waiting and blocked tasks of the outbox keep their time. Votes of anonymous
+# projects are shown once an hour, so that no time in these rows reveals when somebody voted.
 _SUM = "(SELECT coalesce(sum(changes), 0) FROM surveys_tally WHERE project_id = message.project_id)"
 _COMPARED = """
     FROM surveys_publicmessage message
@@ -40,7 +40,7 @@ _IS_NOT_ON_ITS_WAY = """
                 OR task.status = 'abandoned' AND task.last_attempt_at > %(again)s)
     )
 """
-# Messages that do not show what they should: a closing, another wording, votes.
+# Messages that are outdated: by a closing, another wording, or votes.
 _IS_OUTDATED = f"""
     SELECT message.project_id::text, project.community_id {_COMPARED}
     WHERE (message.is_open OR message.recounts > 0) AND NOT message.is_deleted AND (
@@ -50,7 +50,7 @@ _IS_OUTDATED = f"""
     ) AND {_IS_NOT_ON_ITS_WAY.format(subject="message.project_id::text")}
     ORDER BY message.edited_at NULLS FIRST LIMIT 500
 """
-# Summaries whose figures have changed since: of answers that were deleted, or given in another opening.
+# Summaries whose figures have changed since: answers were deleted, or given in another opening.
 _SUMMARY = "summary.project_id || ':' || summary.opening"
 _OUTDATED_SUMMARIES = f"""
     SELECT {_SUMMARY}, project.community_id {_COMPARED}
@@ -83,7 +83,7 @@ _NOTE_RECOUNT = """
 
 
 def names_of(subjects: Collection[str]) -> Mapping[str, str]:
-    """The names of the projects that tasks of the outbox are about."""
+    """The names of the projects in the subjects of outbox tasks."""
     ids = {subject: subject.partition(":")[0] for subject in subjects}
     found = Project.objects.filter(pk__in={each for each in ids.values() if each.isdigit()})
     names = {str(pk): name for pk, name in found.values_list("pk", "name")}
@@ -101,7 +101,7 @@ def channel_of(project: Project) -> str:
 
 
 def address_of(project: Project) -> str:
-    """Where the message of a project is read in a browser; empty if it has none."""
+    """The web address of a project's message; empty if it has no message."""
     row = PublicMessage.objects.filter(pk=project.pk).first()
     if row is None or not row.message_id:
         return ""
@@ -114,9 +114,10 @@ def are_posted(projects: Collection[Project]) -> bool:
 
 
 def ask(project: Project, *, at: datetime) -> None:
-    """Have the message of a project posted, or brought up to date. In the transaction of the change.
+    """Request that the message of a project is posted, or updated.
 
-    While the community is not connected, the task is blocked until it is.
+    Call this in the transaction of the change. While the community is not connected, the task is blocked
+    until it is.
     """
     channel_id = channel_of(project)
     if not channel_id and not PublicMessage.objects.filter(pk=project.pk).exists():
@@ -129,9 +130,9 @@ def ask(project: Project, *, at: datetime) -> None:
 
 
 def note_recount(*, project_id: int) -> None:
-    """Have what is posted of a closed project compared: its votes have changed. In the change's transaction.
+    """Request a comparison of the messages of a closed project, because its votes have changed.
 
-    While a project is open, its message is compared anyway.
+    Call this in the transaction of the change. While a project is open, its message is compared periodically.
     """
     with prepared() as cursor:
         cursor.execute(_NOTE_RECOUNT, [project_id])
@@ -143,14 +144,18 @@ def was_deleted(project: Project) -> bool:
 
 
 def ask_to_post(project: Project, *, at: datetime) -> None:
-    """Have the message of a project posted, also if it was deleted before: somebody opens it, or asks."""
+    """Request the message of a project, even if it was deleted before: somebody opens the project, or asks
+    for the post.
+    """
     asked = {"is_deleted": False, "times_asked": F("times_asked") + 1}
     PublicMessage.objects.filter(pk=project.pk).update(**asked)
     ask(project, at=at)
 
 
 def ask_at_closing(project: Project, *, at: datetime) -> None:
-    """Have the message of a project that closes say so, and its results posted if it reveals them."""
+    """Request that the message of a closing project shows the closing, and that the results are posted if the
+    project reveals them.
+    """
     ask(project, at=at)
     PublicMessage.objects.filter(pk=project.pk).update(recounts=F("recounts") + 1)  # for earlier summaries
     if project.reveal_results and installations.is_configured():
@@ -159,7 +164,10 @@ def ask_at_closing(project: Project, *, at: datetime) -> None:
 
 
 def ask_to_remove(project: Project, *, at: datetime) -> None:
-    """Have all messages of a project removed that is deleted for good. In the transaction of the deletion."""
+    """Request that all messages of a project are removed, because the project is deleted for good.
+
+    Call this in the transaction of the deletion.
+    """
     if not installations.is_configured():
         return
     for posts in (PublicMessage.objects.all(), SummaryMessage.objects.all()):
@@ -168,7 +176,7 @@ def ask_to_remove(project: Project, *, at: datetime) -> None:
 
 
 def remove(project: Project, row: ChatPost, *, at: datetime) -> None:
-    """Have a message removed that is not the project's any more."""
+    """Request that a message is removed that no longer belongs to the project."""
     subject = subject_of_removal(row.channel_id, row.message_id)
     outbox.put(community_id=project.community_id, kind=REMOVE, subject=subject, at=at)
 
@@ -179,15 +187,15 @@ def subject_of_removal(channel_id: str, message_id: str) -> str:
 
 
 def ask_for_outdated_summaries(*, at: datetime) -> int:
-    """Have the summaries changed whose figures are no longer right. Returns how many."""
+    """Request changes of the summaries whose figures are outdated. Returns the number of summaries."""
     return _ask_for(_OUTDATED_SUMMARIES, SUMMARIZE, at)
 
 
 def ask_for_outdated(*, at: datetime) -> int:
-    """Have the messages changed that do not show the latest votes or wording. Returns how many.
+    """Request changes of the messages that do not show the latest votes or wording.
 
-    Compared are sums that every vote changes anyway, so a vote does nothing for its message. Posts, roles
-    and answers are sent before what is asked for here.
+    Returns the number of messages. The comparison uses sums that every vote changes anyway, so a vote costs
+    nothing extra for its message. The outbox sends posts, roles and answers before these requests.
     """
     with prepared() as cursor:
         cursor.execute(_SETTLE)

@@ -114,6 +114,7 @@ def test_what_strangers_write_reaches_a_model_as_data_only(connected: Connected,
 
 @pytest.mark.parametrize("bad", BAD)
 def test_no_theme_is_named_after_an_order_or_an_address(connected: Connected, bad: str) -> None:
+    """Rule 10.31."""
     good = {"title": "Slow search", "description": bad}
     connected.model.default_to({"themes": [{"title": bad, "description": "So."}, good]})
 
@@ -122,6 +123,7 @@ def test_no_theme_is_named_after_an_order_or_an_address(connected: Connected, ba
 
 @pytest.mark.parametrize(("marked", "plain"), MARKUP.items())
 def test_a_theme_has_no_markup(connected: Connected, marked: str, plain: str) -> None:
+    """Rule 10.31."""
     connected.model.default_to({"themes": [{"title": marked, "description": marked}]})
 
     assert connected.provider.name_themes(TextSample("Why?", ["a"])) == [TextTheme(plain, plain)]
@@ -129,6 +131,7 @@ def test_a_theme_has_no_markup(connected: Connected, marked: str, plain: str) ->
 
 @pytest.mark.parametrize("bad", BAD)
 def test_a_summary_with_an_order_or_an_address_is_an_error(connected: Connected, bad: str) -> None:
+    """Rule 10.31."""
     connected.model.default_to({"summary": f"Many find it slow. {bad} All is well."})
     theme = CountedTheme("Slow", "", 3, 60.0, "negative")
 
@@ -140,6 +143,7 @@ def test_a_summary_with_an_order_or_an_address_is_an_error(connected: Connected,
 
 @pytest.mark.parametrize(("marked", "plain"), MARKUP.items())
 def test_a_summary_has_no_markup(connected: Connected, marked: str, plain: str) -> None:
+    """Rule 10.31."""
     connected.model.default_to({"summary": marked})
 
     assert connected.provider.summarize_analysis(AnalysisOverview("Tea", 1, 1, [])) == plain
@@ -147,6 +151,7 @@ def test_a_summary_has_no_markup(connected: Connected, marked: str, plain: str) 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_no_question_claim_or_remark_has_an_order_or_an_address(connected: Connected, bad: str) -> None:
+    """Rule 10.31."""
     provider, model = connected.provider, connected.model
     figure = ReferencedFigure("a", "Answers", "5")
     model.queue({"is_clear": False, "question": f"{bad[:-1]}?"})
@@ -159,6 +164,7 @@ def test_no_question_claim_or_remark_has_an_order_or_an_address(connected: Conne
 
 
 def test_a_further_question_has_no_markup(connected: Connected) -> None:
+    """Rule 10.31."""
     connected.model.queue({"is_clear": False, "question": "What **exactly** is [slow](//evil.example)?"})
 
     question = connected.provider.ask_further(FollowUpRequest("Why?", "Slow"))

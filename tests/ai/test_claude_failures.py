@@ -194,6 +194,7 @@ def test_an_unusable_response_is_an_error_without_a_retry(
     spoil: Callable[[Loopback], None],
     words: str,
 ) -> None:
+    """Rule 10.35."""
     spoil(anthropic)
 
     assert words in failure_of(claude).message

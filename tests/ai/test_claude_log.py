@@ -35,6 +35,7 @@ def log_line_of(claude: ClaudeProvider, *, fails: bool = False) -> dict[str, Any
 def test_a_request_is_logged_with_its_tokens_and_its_cost(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
+    """Rule 10.34."""
     usage = {
         "input_tokens": 1_000,
         "output_tokens": 200,

@@ -36,6 +36,7 @@ def claim(text: str, *references: Any) -> dict[str, Any]:
 def test_an_answer_is_claims_with_the_references_of_their_figures(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
+    """Rule 10.32."""
     anthropic.queue({"claims": [claim("They rate it 3.8 of 5.", "b4.mean"), claim("All 212.", "b4.count")]})
 
     assert claude.answer_question(QUESTION) == [
@@ -51,26 +52,20 @@ def test_an_answer_is_claims_with_the_references_of_their_figures(
     }
 
 
-DROPPED = {
-    "an unknown reference": claim("They like it.", "b9.mean"),
-    "no reference": claim("They like it."),
-    "a number of no figure": claim("80 % like it.", "b4.mean"),
-    "a number of a figure that is not referred to": claim("212 like it.", "b4.mean"),
-    "no text": claim(" ", "b4.mean"),
-    "a link": claim("See https://example.org.", "b4.mean"),
-}
-
-
-@pytest.mark.parametrize("dropped", DROPPED.values(), ids=DROPPED)
-def test_a_claim_that_its_figures_do_not_bear_out_is_dropped(
-    claude: ClaudeProvider, anthropic: Loopback, dropped: dict[str, Any]
+@pytest.mark.parametrize("text", [" ", "See https://example.org."])
+def test_a_claim_without_plain_words_is_dropped(
+    claude: ClaudeProvider, anthropic: Loopback, text: str
 ) -> None:
-    anthropic.queue({"claims": [dropped, claim("Their average is 3.82.", "b9.mean", "b4.mean", "b4.mean")]})
+    """Rule 10.32."""
+    said = claim("Their average is 3.82.", "b9.mean", "b4.mean", "b4.mean")
+    anthropic.queue({"claims": [claim(text, "b4.mean"), said]})
 
-    assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b4.mean",))]
+    # Whether figures bear a claim out is checked by the services.
+    assert claude.answer_question(QUESTION) == [Claim("Their average is 3.82.", ("b9.mean", "b4.mean"))]
 
 
 def test_no_claims_mean_that_the_data_cannot_tell(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.32."""
     anthropic.queue({"claims": []})
 
     assert claude.answer_question(QUESTION) == []
@@ -208,6 +203,7 @@ def test_a_further_question_may_be_in_any_language(
 def test_no_further_question_is_better_than_a_bad_one(
     claude: ClaudeProvider, anthropic: Loopback, question: str
 ) -> None:
+    """Rule 10.33."""
     anthropic.queue({"is_clear": False, "question": question})
 
     assert claude.ask_further(FollowUpRequest(FOLLOW_UP.prompt, "No.", earlier=[("Which?", "All")])) is None

@@ -207,6 +207,7 @@ def test_blocks_that_are_written_as_they_were_shown_are_the_same(
 
 
 def test_only_what_was_changed_changes(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.30."""
     blocks = revised(
         claude,
         anthropic,
@@ -234,6 +235,7 @@ def test_only_what_was_changed_changes(claude: ClaudeProvider, anthropic: Loopba
 def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
+    """Rule 10.30."""
     options = [
         {"id": 22, "value": "Nein", "emoji": "👎"},
         {"id": 21, "value": "Ja", "scores": [{"bucket": "score", "points": 2}]},

@@ -397,6 +397,7 @@ def test_an_unusable_response_is_an_error_without_a_retry(
 
 
 def test_neither_the_key_nor_an_answer_follows_a_redirect(chat: OpenAIProvider, server: ChatLoopback) -> None:
+    """Rule 10.35."""
     with ChatLoopback() as other:
         location = f"{other.address}/chat/completions"
         for status in (301, 302, 307, 308):

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.models import Conversation, Generation
+from surveys.services.ai_work import generation
 from tests.support.browser import editor
 from tests.support.browser.sizes import expect_to_fit
 from tests.support.caller import Caller
+from tests.support.surveys.draft_provider import provide
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,6 +40,10 @@ ORDER: dict[str, Any] = {
     "options": [{"value": "one"}, {"value": "two"}, {"value": "three"}],
 }
 PATH = ".preview-path li button"
+SAY_BYE = """() => {
+  const { store } = colloquyEditor;
+  store.changeBlock(store.selected, (block) => { block.prompt = "Bye."; }, "Type");
+}"""
 ONE_QUESTION = """window.colloquyEditor.store.blocks.filter((block) => block.section !== "outro")
   .map((block) => [block.type, block.prompt, block.options.map((option) => option.value)])"""
 
@@ -180,8 +187,6 @@ def test_a_template_is_previewed_and_taken_and_undone(windows, check_accessibili
 
 
 def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
-    from surveys.services.ai_work import generation  # noqa: PLC0415 - the worker of this test
-
     page = opened(windows, COLOUR)
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
     page.get_by_role("button", name="Start from…").click()
@@ -197,3 +202,85 @@ def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
     page.get_by_role("button", name="Your script is ready").click()
     page.get_by_role("button", name="Replace the draft").click()
     assert len(editor.prompts(page)) > 1
+
+
+def changed_by_ai(request: RevisionRequest) -> ProposedScript:
+    """Other words of the first block, the second one gone, the third one as it is, and a new one."""
+    first, _, third = request.blocks
+    new = {"type": "open_text", "prompt": "What may it cost?", "name": "price"}
+    return ProposedScript(
+        [{**first, "prompt": "Which paint?"}, third, new],
+        understood=("It asks for paint.",),
+        unmet=("It does not rhyme.",),
+    )
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monkeypatch, settings, phone):
+    provide(monkeypatch, settings).revise = changed_by_ai
+    monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
+    settings.CREDITS_FOR_A_SCRIPT = 0
+    page = opened(windows, COLOUR, WHY, phone=phone)
+    editor.add(page, "Statement")
+    page.evaluate(
+        "colloquyEditor.store.changeBlock(colloquyEditor.store.selected, (b) => { b.prompt = 'Bye.'; }, 'T')"
+    )
+    before = editor.prompts(page)
+    if phone:
+        page.get_by_role("button", name="Blocks").click()
+    page.get_by_role("button", name="Change by AI…").click()
+    page.get_by_label("What shall AI change?").fill("Paint, in rhymes")
+    page.get_by_role("button", name="Change the draft").click()
+    expect(page.get_by_role("progressbar", name="The draft is being changed")).to_be_visible()
+
+    generation.run(generation_id=Generation.objects.get().pk)
+
+    expect(page.locator(".start-result")).to_contain_text("It does not rhyme.")
+    page.get_by_role("button", name="Review the changes").press("Enter")
+    review = page.get_by_role("dialog", name="What AI has changed")
+    expect(review.locator(".collision-kind")).to_have_text(["Changed", "Removed", "Added"])
+    expect_to_fit(page)
+    review.get_by_role("group").nth(1).get_by_label("As it is").check()
+    review.get_by_role("button", name="Use the result").press("Enter")
+
+    assert editor.prompts(page) == ["Which paint?", "Bye.", "Why [Colour]?", "What may it cost?"]
+    page.keyboard.press("Control+z")
+    assert editor.prompts(page) == before
+
+
+def test_a_change_that_is_not_wanted_leaves_the_draft_as_it_is(windows, monkeypatch, settings):
+    provide(monkeypatch, settings).revise = changed_by_ai
+    monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
+    settings.CREDITS_FOR_A_SCRIPT = 0
+    page = opened(windows, COLOUR, WHY, BYE)
+    before = editor.prompts(page)
+    page.get_by_role("button", name="Change by AI…").click()
+    page.get_by_label("What shall AI change?").fill("Paint")
+    page.get_by_role("button", name="Change the draft").click()
+    generation_id = page_job(page)
+
+    generation.run(generation_id=generation_id)
+
+    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Not now").click()
+    page.get_by_role("button", name="Your changes are ready").click()
+    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name="Take none").click()
+    page.get_by_role("button", name="Use the result").click()
+    expect(page.locator("#editor-announcer")).to_have_text("The draft stays as it is.")
+    assert editor.prompts(page) == before
+
+
+def test_without_a_model_changes_are_not_offered_and_the_reason_is_said(windows):
+    page = opened(windows, COLOUR)
+
+    page.get_by_role("button", name="Change by AI…").click()
+
+    expect(page.locator(".start-panel")).to_contain_text("needs a model")
+    expect(page.get_by_label("What shall AI change?")).to_have_count(0)
+
+
+def page_job(page: Page) -> int:
+    """The job that the page follows, once it does."""
+    expect(page.locator(".start progress")).to_be_visible()
+    return Generation.objects.get().pk

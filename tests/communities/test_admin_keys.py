@@ -41,11 +41,12 @@ def works(secret: str, community_id: int, staff: Staff) -> int:
 def test_a_new_key_works_and_belongs_to_its_maker() -> None:
     staff = Staff()
 
-    answer = make(staff, description="The club's site")
+    answer = make(staff, description="The club's site", scope="read")
 
     key, secret = ApiKey.objects.get(), secret_in(answer)
     assert answer.status_code == 200
     assert (key.name, key.description, key.restricted_to) == ("Website", "The club's site", "creator")
+    assert key.scope == "read"
     assert (key.user_id, key.community_id) == (staff.user.pk, staff.community.pk)
     assert key.expires_at is not None
     assert abs(key.expires_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)

@@ -44,6 +44,7 @@ def test_every_registered_admin_checks_communities_or_is_for_operations() -> Non
 
 @pytest.mark.django_db
 def test_visitors_are_sent_to_the_sign_in(client: Client) -> None:
+    """Rule 12.10."""
     response = client.get(reverse("admin:index"))
 
     assert response.status_code == 302

@@ -162,6 +162,7 @@ def test_no_body_is_held_twice_and_its_memory_has_a_bound(element: bytes) -> Non
 def test_a_body_with_too_many_values_is_refused_before_any_is_built(
     part: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Rule 11.32."""
     monkeypatch.setattr(orjson, "loads", lambda _: pytest.fail("The body was parsed."))
 
     with pytest.raises(InvalidRequest, match="too many values: at most 100,000"):
@@ -169,6 +170,7 @@ def test_a_body_with_too_many_values_is_refused_before_any_is_built(
 
 
 def test_each_line_has_the_limit_of_values_of_a_body() -> None:
+    """Rule 11.32."""
     wide = b'{"answers":[' + b"1," * MAX_VALUES + b"1]}"
 
     first, second = parse_lines(wide + b'\n{"answers":[]}', most=2)
@@ -214,6 +216,7 @@ def test_many_brackets_beside_each_other_are_not_deep() -> None:
     ],
 )
 def test_json_by_its_names(caller: Caller, content_type: str) -> None:
+    """Rule 11.1."""
     assert patch(caller, named('"Tempi"'), content_type=content_type).status_code == 200
 
 
@@ -231,6 +234,7 @@ def test_json_by_its_names(caller: Caller, content_type: str) -> None:
     ],
 )
 def test_other_media_types_are_refused(caller: Caller, content_type: str) -> None:
+    """Rule 11.1."""
     answer = patch(caller, named('"Tempi"'), content_type=content_type)
 
     assert refusal(answer) == (415, "invalid_request")

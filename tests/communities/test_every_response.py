@@ -1,8 +1,6 @@
 """Every response under /v1, from any layer, is JSON in one form, with a request id and limit headers.
 
 Rules 11.5, 11.13 and 11.17.
-
-Rules 11.5, 11.13 and 11.17.
 """
 
 import json
@@ -72,6 +70,7 @@ def is_told_properly(answer: HttpResponse) -> bool:
 def test_every_refusal_has_the_one_shape(
     caller: Caller, method: str, path: str, status: int, error: str
 ) -> None:
+    """Rule 11.1."""
     answer = ask(method, path, key=caller.secret)
 
     assert refusal(answer) == (status, error)

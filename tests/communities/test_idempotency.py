@@ -1,8 +1,6 @@
 """A write with an Idempotency-Key is done once. Here it creates an API key, which is easy to count.
 
 Rules 11.21 to 11.24.
-
-Rules 11.21 to 11.24.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from communities.api import keys as keys_api
 from communities.gate import idempotency
@@ -197,6 +195,7 @@ def test_a_stored_response_expires_on_the_hour_and_reveals_no_exact_time(db: Non
 
 
 def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None:
+    """Rule 11.26."""
     caller = Caller()
     secret = make_key(caller, "a-key-of-ours").json()["key"]
 
@@ -206,6 +205,23 @@ def test_neither_request_nor_response_can_be_read_in_the_table(db: None) -> None
 
     for known in (secret, NAME, "a-key-of-ours", str(caller.community.pk), secret.encode().hex()):
         assert known not in stored
+
+
+def test_the_fingerprint_of_a_request_is_keyed(
+    db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    """Rule 11.26."""
+    caller = Caller()
+    assert outcome(make_key(caller))[0] == 201
+    fingerprints = [IdempotentRequest.objects.get().fingerprint]
+
+    settings.SECRET_KEY = "another"
+    monkeypatch.setattr(idempotency, "_secret", idempotency._secret.__wrapped__)
+    IdempotentRequest.objects.all().delete()
+    assert outcome(make_key(caller))[0] == 201
+    fingerprints.append(IdempotentRequest.objects.get().fingerprint)
+
+    assert fingerprints[0] != fingerprints[1]
 
 
 def test_a_write_costs_two_statements_more(

@@ -14,6 +14,7 @@ from communities.services.api_keys import keys
 from tests.factories import StaffFactory
 from tests.support.api_requests import ask, clear_caller_cache, key_of
 from tests.support.caller import Caller, faults, refusal
+from tests.support.instruments.respondent import opened
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_a_key_is_created_and_its_secret_is_shown_once(caller: Caller) -> None:
         "description": "For the front page.",
         "key_prefix": secret[:14],
         "role": "admin",
+        "scope": "all",
         "is_active": True,
         "last_used_at": None,
         "expires_at": None,
@@ -83,6 +85,65 @@ def test_a_key_may_be_restricted_to_creator(caller: Caller) -> None:
     assert refusal(answer) == (403, "forbidden")
 
 
+def _send(secret: str, method: str, path: str, body: object = None) -> int:
+    """The status of a request in the caller's community with this key."""
+    return ask(method, path, body=b"" if body is None else body, key=secret).status_code
+
+
+def test_a_scope_allows_some_requests_only(caller: Caller) -> None:
+    """A key reads only, or leads conversations only (rule 1.49)."""
+    script = {"blocks": [{"type": "open_text", "prompt": "Why?"}]}
+    project = caller.post("/projects", {"name": "Boats", "type": "convo", "script": script}).json()
+    opened(caller, project)
+    community = f"/v1/communities/{caller.community.pk}"
+    one = f"{community}/projects/{project['id']}"
+    secrets = {
+        scope: caller.post("/api_keys", {"name": scope, "scope": scope}).json()["key"]
+        for scope in ("all", "read", "conversations")
+    }
+    begun = ask("POST", f"{one}/conversations", body={"external_id": "dora"}, key=secrets["conversations"])
+    talk = f"{community}/conversations/{begun.json()['id']}"
+    # For each request: its status with the scopes all, read and conversations.
+    requests = [
+        ("GET", f"{community}/projects", None, (200, 200, 200)),
+        ("GET", one, None, (200, 200, 200)),
+        ("GET", f"{one}/script", None, (200, 200, 200)),
+        ("POST", f"{one}/conversations", {}, (201, 403, 201)),
+        ("GET", talk, None, (200, 200, 200)),
+        ("POST", f"{talk}/continue", {}, (409, 403, 409)),  # the step is a question
+        ("POST", f"{talk}/back", {}, (409, 403, 409)),
+        ("POST", f"{talk}/answers", {}, (400, 403, 400)),
+        ("GET", f"{one}/responses", None, (200, 200, 403)),
+        ("GET", f"{community}/members", None, (200, 200, 403)),
+        ("PATCH", one, {"name": "Renamed"}, (200, 403, 403)),
+        ("POST", f"{community}/api_keys", {"name": "More"}, (201, 403, 403)),
+    ]
+
+    statuses = [
+        tuple(_send(secret, method, path, body) for secret in secrets.values())
+        for method, path, body, _ in requests
+    ]
+
+    assert begun.status_code == 201
+    assert statuses == [expected for *_, expected in requests]
+    assert [key["scope"] for key in caller.get("/api_keys?per_page=4").json()["data"]] == [
+        "all",
+        "conversations",
+        "read",
+        "all",
+    ]
+
+
+def test_a_scope_is_shown_and_refused_in_words(caller: Caller) -> None:
+    made = caller.post("/api_keys", {"name": "Mirror", "scope": "read"}).json()
+
+    answer = ask("POST", f"/v1/communities/{caller.community.pk}/projects", body={}, key=made["key"])
+
+    assert made["scope"] == "read"
+    assert refusal(answer) == (403, "forbidden")
+    assert answer.json()["message"] == ("The scope of this key is `read`, so it sends GET requests only.")
+
+
 def test_a_key_may_expire(caller: Caller) -> None:
     ends = (timezone.now() + timedelta(hours=1)).replace(microsecond=0)
 
@@ -105,6 +166,8 @@ def test_a_key_may_expire(caller: Caller) -> None:
         ({"description": "x" * 1001}, ("description", "too_long")),
         ({"role": "admin"}, ("role", "invalid_choice")),
         ({"role": "member"}, ("role", "invalid_choice")),
+        ({"scope": "write"}, ("scope", "invalid_choice")),
+        ({"scope": None}, ("scope", "null")),
         ({"expires_at": "2020-01-01T00:00:00Z"}, ("expires_at", "in_past")),
         ({"expires_at": "2099-01-01T00:00:00"}, ("expires_at", "invalid")),
         ({"expires_at": "soon"}, ("expires_at", "invalid")),

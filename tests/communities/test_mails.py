@@ -254,6 +254,7 @@ def test_an_address_has_one_hash_in_all_spellings(one: str, other: str) -> None:
 
 
 def test_mails_as_files_are_for_this_account_alone(settings: Settings, tmp_path: Path) -> None:
+    """Rule 12.9."""
     folder = tmp_path / "mail"
     folder.mkdir(mode=0o755)
     for name, value in environment.django_mail("", folder=folder).items():

@@ -1,8 +1,6 @@
 """A running site that loses its servers: 503 without the database, no limits without Redis.
 
 Rules 11.14 and 11.20.
-
-Rules 11.14 and 11.20.
 """
 
 from __future__ import annotations

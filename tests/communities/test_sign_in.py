@@ -1,8 +1,6 @@
 """Signing in with a password: what is refused before a password is hashed, and who is never locked out.
 
 Rule 12.11.
-
-Rule 12.11.
 """
 
 from functools import partial

@@ -171,6 +171,7 @@ def test_the_header_of_ignored_fields_stays_short() -> None:
     ],
 )
 def test_a_time_is_rendered_in_utc(text: str, moment: str) -> None:
+    """Rule 1.3."""
     assert UtcDateTimeField().to_representation(UtcDateTimeField().run_validation(text)) == moment
 
 

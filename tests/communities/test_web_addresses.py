@@ -344,6 +344,7 @@ def test_a_refusal_is_a_sentence_with_a_documented_code() -> None:
 
 
 def test_a_private_address_is_refused_in_every_spelling() -> None:
+    """Rule 9.15."""
     without_tls = [url.replace("https:", "http:") for url in NOT_PUBLIC]
 
     assert [url for url in NOT_PUBLIC if code_of(url) != "not_allowed"] == []

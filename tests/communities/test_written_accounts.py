@@ -75,6 +75,7 @@ def members_of(caller: Caller) -> list[dict[str, Any]]:
 
 
 def test_an_invitation_of_a_claimed_account_opens_nothing_in_another_community(attacker, other):
+    """Rule 7.25."""
     private = other.post("/projects", {"name": "Ours", "type": "convo", "script": {"blocks": [TEXT]}}).json()
     other.post(f"/projects/{private['id']}/open")
     claimed = add(attacker)
@@ -92,6 +93,7 @@ def test_an_invitation_of_a_claimed_account_opens_nothing_in_another_community(a
 
 
 def test_a_signed_in_reader_of_an_invitation_takes_over_no_claimed_account(attacker, other):
+    """Rule 7.25."""
     claimed, eve = add(attacker), person("Eve", "eve@example.org")
     browser = new_browser()
     sign_in(browser, "eve@example.org")
@@ -107,6 +109,7 @@ def test_a_signed_in_reader_of_an_invitation_takes_over_no_claimed_account(attac
 
 
 def test_communities_and_the_chat_share_no_user_by_an_unproven_account(attacker, other):
+    """Rule 7.23."""
     added = add(attacker)
     third = Caller("admin")
     acting = act(third)
@@ -118,6 +121,7 @@ def test_communities_and_the_chat_share_no_user_by_an_unproven_account(attacker,
 
 @pytest.mark.parametrize("known", [True, False])
 def test_writing_an_id_gets_the_same_answer_whether_it_is_known_elsewhere_or_not(attacker, known):
+    """Rule 7.30."""
     if known:
         elsewhere = Caller("admin")
         add(elsewhere)
@@ -135,6 +139,7 @@ def test_writing_an_id_gets_the_same_answer_whether_it_is_known_elsewhere_or_not
 
 
 def test_nothing_but_what_the_community_wrote_is_told_of_a_claimed_account(attacker):
+    """Rule 7.28."""
     owner = prove()
     User.objects.filter(pk=owner.user_id).update(email="marit@example.org", last_login=NOON)
     claimed = add(attacker)
@@ -152,6 +157,7 @@ def test_nothing_but_what_the_community_wrote_is_told_of_a_claimed_account(attac
 
 
 def test_signing_in_joins_what_all_communities_wrote(attacker, other):
+    """Rule 7.24."""
     first, second = add(attacker), members_of(other)[0]
     attacker.post(f"/members/{first['id']}/xp", {"amount": 30})
     other.post(f"/members/{second['id']}/xp", {"amount": 40})
@@ -192,6 +198,7 @@ def test_answers_given_before_become_the_owners(attacker):
 
 
 def test_what_is_written_after_the_proof_takes_effect_by_acting_in_the_chat(attacker):
+    """Rule 7.24."""
     owner = prove()
     claimed = add(attacker, access="creator")
 
@@ -253,6 +260,7 @@ def test_a_deactivated_owner_gets_nothing_joined(other):
 
 
 def test_the_platform_is_asked_only_about_accounts_that_their_owner_has_proven(attacker, monkeypatch):
+    """Rule 7.27."""
     asked: list[int] = []
     monkeypatch.setattr(platform_members, "_ask", lambda **about: asked.append(about["user_id"]))
     claimed = add(attacker)
@@ -285,6 +293,7 @@ def test_a_member_who_acts_in_the_chat_is_neither_invited_nor_given_another_acco
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("comes_first", [True, False])
 def test_the_database_refuses_a_way_to_sign_in_beside_an_unproven_account(way, comes_first):
+    """Rule 7.26."""
     member = MemberFactory.create(user=UserFactory.create(password=""))
     claim = partial(IdentityFactory.create, user=member.user, community=member.community)
     if comes_first:
@@ -327,6 +336,7 @@ def test_two_first_sign_ins_at_once_take_one_written_account(attacker, other):
 
 
 def test_superusers_set_a_password_only_after_the_claimed_account_has_left(attacker):
+    """Rule 7.25."""
     claimed, root = add(attacker), Client()
     root.force_login(StaffFactory.create())
     address = reverse("admin:auth_user_password_change", args=[claimed["user_id"]])

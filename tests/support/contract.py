@@ -1,6 +1,7 @@
 """The rules of `config/docs`, and who cites them.
 
 `python -m tests.support.contract` lists the rules that no test cites.
+With numbers, such as `6.61`, it lists the places that cite these rules, also as a part of a range.
 """
 
 from __future__ import annotations
@@ -103,10 +104,20 @@ def _expanded(listed: str, pattern: str) -> Iterator[str]:
                 yield from (".".join([*chapter, str(each)]) for each in range(int(start) + 1, int(end) + 1))
 
 
-def main() -> None:
-    for number, text in uncited():
-        sys.stdout.write(f"{number}  {text}\n")
+def cited_at(number: str, root: Path = ROOT) -> list[str]:
+    """The files and lines that cite this rule: the code first, then the tests and documents."""
+    places = [each for each in citations(root) if each.number == number]
+    places.sort(key=lambda each: each.file.startswith(("tests/", "config/docs/")))
+    return [f"{each.file}:{each.line}" for each in places]
+
+
+def main(numbers: Iterable[str]) -> None:
+    """Print the places that cite each of these rules; without any, the rules that no test cites."""
+    rules = dict(numbered())
+    lines = [line for each in numbers for line in (f"{each}  {rules[each]}", *cited_at(each))]
+    for line in lines or [f"{number}  {text}" for number, text in uncited()]:
+        sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -193,6 +193,7 @@ def test_superusers_who_acted_where_they_were_no_member_go_from_there_too() -> N
 
 
 def test_what_staff_gave_by_hand_has_the_pseudonym_of_the_trail() -> None:
+    """Rule 7.21."""
     caller = Caller()
     keep, drop = admin_beside(caller), admin_beside(caller)
     other = MemberFactory.create(community=caller.community)

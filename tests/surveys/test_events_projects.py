@@ -76,6 +76,7 @@ def test_each_change_is_told_with_the_project_as_the_interface_tells_it(caller: 
 
 
 def test_the_body_says_what_when_and_whose_it_is(caller: Caller) -> None:
+    """Rule 9.9."""
     made = caller.make(TEXT)
 
     event = Event.objects.get()

@@ -122,12 +122,41 @@ def test_its_price_is_a_setting(caller, drafts, settings):
 
 
 def test_the_local_provider_is_free(caller):
+    """Rule 10.1."""
     answer = caller.post("/projects", INTENT)
 
     assert answer.json()["credits_used"] == 0
     assert answer.json()["generation"]["generated_by"] == "local"
     assert answer.json()["script"]["blocks"]
     assert credits(caller) == 3
+
+
+@pytest.mark.parametrize(
+    ("intent", "words"),
+    [
+        ("Customer survey about the new menu", "the new menu"),
+        ("Sondage sur le nouveau menu", "Quelques questions"),
+        ("Umfrage über den neuen Speiseplan", "Was gefällt dir"),
+        ("Pesquisa sobre a nova sede", "do que você mais gosta"),
+        ("Encuesta sobre el nuevo horario", "preguntas cortas"),
+    ],
+)
+def test_without_a_model_a_script_is_in_the_language_of_the_intent(caller, intent, words):
+    """Rule 10.43."""
+    made = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent}).json()
+
+    assert words in "\n".join(block["prompt"] for block in made["script"]["blocks"])
+
+
+def test_without_a_model_no_script_is_written_in_another_language(caller):
+    """Rule 10.43."""
+    intent = "sondaggio sui pasti della nostra mensa"
+
+    answer = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent})
+
+    assert refusal(answer) == (503, "unavailable")
+    assert "English, French, German, Portuguese and Spanish only" in answer.json()["message"]
+    assert not Project.objects.exists()
 
 
 def test_too_few_credits_are_refused_and_nothing_is_left(caller, drafts):

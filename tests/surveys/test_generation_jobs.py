@@ -101,6 +101,7 @@ def test_a_quiz_that_comes_later_turns_scoring_on(caller, monkeypatch, settings)
 def test_one_that_fails_later_leaves_the_project_empty_and_gives_the_credits_back(
     caller, monkeypatch, settings
 ):
+    """Rule 10.8."""
     provide(monkeypatch, settings, down())
     made, work = pending(caller)
 
@@ -176,6 +177,7 @@ def test_what_was_told_as_pending_is_told_so_again_under_its_key(caller, monkeyp
 
 
 def test_work_is_taken_by_one_worker(caller):
+    """Rule 10.9."""
     work = begin(caller)
     at = timezone.now()
 
@@ -184,6 +186,7 @@ def test_work_is_taken_by_one_worker(caller):
 
 
 def test_the_work_of_a_worker_that_died_is_taken_up_when_its_lease_is_over(caller):
+    """Rule 10.9."""
     work = begin(caller)
     at = timezone.now()
     jobs.take(Generation, work, at=at)

@@ -17,13 +17,16 @@ from surveys.models import Analysis, Project
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
 from tests.support.ai.loopback import Loopback
-from tests.support.caller import Caller
+from tests.support.caller import TEXT, Caller
 from tests.support.staff import Staff
 from tests.support.surveys.analyses import ask, credits_of, give, survey, wrote
 from tests.support.surveys.draft_provider import INTENT, work_while_waiting
 
 pytestmark = pytest.mark.django_db
-WORDS = "A community can have 2 scripts and analyses made with AI in an hour. Please try again in 60 minutes."
+WORDS = (
+    "A community can have 2 scripts, analyses and answers made with AI in an hour. Please try again in 60 "
+    "minutes."
+)
 
 
 @pytest.fixture
@@ -71,8 +74,26 @@ def run_analyses(project: Project) -> None:
         analysis.run(analysis_id=job.pk)
 
 
+def revision_by_api(caller: Caller) -> Any:
+    address = f"/projects/{caller.make(TEXT)['id']}/script/revise"
+    return caller.post(address, {"instruction": "Shorter"})
+
+
+def question_by_api(caller: Caller) -> Any:
+    address = f"/projects/{survey(caller).pk}/analysis/questions"
+    return caller.post(address, {"question": "How many answered?"})
+
+
 @pytest.mark.parametrize(
-    "begin", [script_by_api, analysis_by_api, script_in_the_editor, analysis_on_the_results_tab]
+    "begin",
+    [
+        script_by_api,
+        revision_by_api,
+        question_by_api,
+        analysis_by_api,
+        script_in_the_editor,
+        analysis_on_the_results_tab,
+    ],
 )
 def test_every_place_that_begins_jobs_refuses_more_of_them_in_the_same_words(
     begin: Callable[[Caller], Any], anthropic: Loopback, settings: Any, monkeypatch: pytest.MonkeyPatch

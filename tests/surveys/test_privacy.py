@@ -4,10 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import models
 
 from communities.ground.errors import Conflict
 from communities.models import Identity, Member, User
-from surveys.models import Conversation
+from surveys.models import Answer, Conversation, DeletedResponse, Reading
 from surveys.services.conversations import admission, gifts
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import anonymity
@@ -57,6 +59,7 @@ def traces(rows) -> list[str]:
 @pytest.mark.django_db
 @pytest.mark.parametrize("who", [member, external])
 def test_nothing_that_an_anonymous_conversation_stores_tells_who_it_was(who):
+    """Rules 7.2, 7.3, 7.4 and 7.7."""
     made = scenario.project(CHOICE, {**TEXT, "prompt": "Well, [UserName]?"}, **anonymous)
     respondent = who()
     made.created_at = LUNCHTIME - timedelta(days=1)
@@ -135,6 +138,7 @@ def test_more_anonymous_rounds_to_the_day():
 @pytest.mark.django_db
 @pytest.mark.parametrize("who", [member, external])
 def test_the_limit_holds_though_nobody_is_known(who):
+    """Rule 7.6."""
     made, other = scenario.project(CHOICE, TEXT, **anonymous), scenario.project(CHOICE, TEXT, **anonymous)
     respondent = who()
     told, second = talk(made, respondent), talk(made, respondent)
@@ -153,6 +157,7 @@ def test_the_limit_holds_though_nobody_is_known(who):
 @pytest.mark.django_db
 @pytest.mark.parametrize("channel", ["web", "chat"])
 def test_a_response_tells_nobody_and_no_source_that_only_one_may_have(channel):
+    """Rules 7.3 and 7.4."""
     made = scenario.project(CHOICE, TEXT, response_channel=channel, **anonymous)
     told = scenario.say(talk(made, member()), "end")
 
@@ -169,6 +174,7 @@ class TestSilence:
         ("hours", "forgotten"), [(timedelta(hours=24) - timedelta(seconds=1), 0), (timedelta(hours=24), 1)]
     )
     def test_after_a_day_of_it_a_running_conversation_forgets_whom_it_talked_with(self, hours, forgotten):
+        """Rule 7.7."""
         made = scenario.project(CHOICE, TEXT, TEXT, **anonymous)
         told = talk(made, member())
         told = scenario.say(told, "still here", at=ENDED)
@@ -198,6 +204,7 @@ class TestSealing:
     known = RememberedRespondent("ab" * 32, 17, LUNCHTIME)
 
     def test_what_is_sealed_is_read_again_by_this_conversation_alone(self):
+        """Rule 7.7."""
         sealed = anonymity.seal(**self.here, remembered=self.known)
 
         assert anonymity.unseal(**self.here, sealed=sealed) == self.known
@@ -225,7 +232,19 @@ class TestSealing:
 
         assert read is None
 
+    def test_a_hash_has_a_key_outside_of_the_database(self, settings):
+        """Rule 7.6."""
+        first = anonymity.respondent_hash(project_id=1, who="a")
+        settings.SECRET_KEY = "another"
+        anonymity._key.cache_clear()
+
+        second = anonymity.respondent_hash(project_id=1, who="a")
+        anonymity._key.cache_clear()
+
+        assert first != second
+
     def test_a_hash_is_one_persons_on_one_project(self):
+        """Rule 7.6."""
         hashes = {
             anonymity.respondent_hash(project_id=project, who=who)
             for project in (1, 2)
@@ -236,8 +255,23 @@ class TestSealing:
         assert all(len(each) == 64 for each in hashes)
 
 
+def test_no_key_of_a_row_about_a_response_is_a_number():
+    """Rule 7.9."""
+    rows = {
+        model: model._meta.pk
+        for model in apps.get_models()
+        for field in model._meta.concrete_fields
+        if field.related_model is Conversation or field.name in ("response_id", "conversation_id")
+    }
+
+    assert {Conversation, Answer, Reading, DeletedResponse} < {Conversation, *rows}
+    assert [model for model, key in rows.items() if isinstance(key, models.AutoField)] == []
+    assert isinstance(Conversation._meta.pk, models.UUIDField)
+
+
 @pytest.mark.django_db
 def test_ids_are_in_order_of_time_only_where_that_may_be_told():
+    """Rules 1.2 and 7.9."""
     open_one, hidden = scenario.project(TEXT), scenario.project(TEXT, **anonymous)
 
     ids = [[scenario.begin(made).conversation.pk for _ in range(20)] for made in (open_one, hidden)]

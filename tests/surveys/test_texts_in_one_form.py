@@ -102,6 +102,7 @@ def test_a_required_question_is_not_answered_by_what_nobody_sees(caller: Caller,
     ],
 )
 def test_a_number_is_stored_in_one_form_with_every_digit(caller: Caller, sent: bytes, kept: str) -> None:
+    """Rule 6.24."""
     project = caller.make_open({"type": "open_numeric", "prompt": "How many?"}, delivery=OPEN_WEB)
 
     assert answer(caller, begin(caller, project), sent).status_code == 200

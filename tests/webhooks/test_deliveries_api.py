@@ -82,6 +82,7 @@ def test_a_delivery_before_its_first_attempt(
 
 
 def test_a_delivery_that_failed(caller: Caller, webhook: dict[str, Any], delivery: Delivery) -> None:
+    """Rule 9.16."""
     set_status(
         delivery,
         "failed",
@@ -187,6 +188,7 @@ def test_invalid_query_parameters_are_refused(
 
 
 def test_a_single_delivery_includes_its_payload(caller: Caller, delivery: Delivery) -> None:
+    """Rule 9.16."""
     body = caller.get(f"/deliveries/{delivery.pk}").json()
 
     assert list(body) == [*FIELDS, "attempts", "payload"]

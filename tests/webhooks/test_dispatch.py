@@ -42,6 +42,7 @@ def state(delivery: Delivery) -> tuple[Any, ...]:
 
 
 def test_the_stored_body_is_sent_byte_for_byte_with_its_signature(receiver: Receiver) -> None:
+    """Rule 9.8."""
     webhook = webhook_to(receiver.url("/hook?from=colloquy"))
     delivery = emit_delivery(data={"name": "Zoë ✓", "empty": None})
 
@@ -53,6 +54,17 @@ def test_the_stored_body_is_sent_byte_for_byte_with_its_signature(receiver: Rece
     assert request.headers["content-type"] == "application/json"
     assert request.headers["webhook-id"] == str(delivery.event_id)
     assert Verifier(SECRET).verify(request.body, dict(request.headers)) == request.event
+
+
+def test_each_attempt_sends_the_same_bytes(receiver: Receiver) -> None:
+    """Rule 9.8."""
+    webhook = webhook_to(receiver.script("/", ScriptedResponse(status=503), ScriptedResponse(status=200)))
+    delivery = emit_delivery(data={"name": "Zoë ✓"})
+
+    drain_all(webhook, at=NOW)
+    drain_all(webhook, at=NOW + timedelta(seconds=5))
+
+    assert [request.body for request in receiver.requests()] == [delivery.event.body] * 2
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])

@@ -1,8 +1,6 @@
 """Workers: one at a time sends a partition, nothing is sent twice or lost, no endpoint delays others.
 
 Rule 9.21.
-
-Rule 9.21.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The list of events: all that were emitted, as they are delivered, whether a webhook listens or not.
 
 Rule 9.11.
-
-Rule 9.11.
 """
 
 from __future__ import annotations

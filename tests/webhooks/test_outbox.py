@@ -1,8 +1,6 @@
 """Many events at once: one statement writes them, and a delivery of each for every webhook that listens.
 
 Rules 9.7 and 9.10.
-
-Rules 9.7 and 9.10.
 """
 
 from __future__ import annotations
@@ -38,6 +36,7 @@ def emit_many(*happenings: Happening, **fields: Any) -> None:
 
 
 def test_each_event_has_its_own_body_and_person_and_a_delivery_for_each_listener() -> None:
+    """Rule 9.5."""
     listeners = {create_webhook().pk, create_webhook(project_ids=[7]).pk}
     create_webhook(project_ids=[8])
     create_webhook(events=[EventType.PROJECT_OPENED])

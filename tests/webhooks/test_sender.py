@@ -87,6 +87,7 @@ def test_retry_after_is_returned_as_received(listen: Listen, header: bytes, retr
     ],
 )
 def test_the_text_is_the_first_1000_characters_of_any_bytes(listen: Listen, body: bytes, text: str) -> None:
+    """Rule 9.16."""
     assert post_to(listen(responds_with(ok(body)))).text == text
 
 

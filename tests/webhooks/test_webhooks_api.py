@@ -133,6 +133,7 @@ def test_a_repeated_registration_answers_the_same_secret(caller: Caller) -> None
 def test_invalid_fields_are_refused(
     caller: Caller, webhook: dict[str, Any], fields: dict[str, object], violation: tuple[str, str]
 ) -> None:
+    """Rule 9.15."""
     complete = {"url": URL, "events": ["*"], **fields}
 
     for response in (caller.post("/webhooks", complete), caller.patch(f"/webhooks/{webhook['id']}", fields)):

@@ -168,6 +168,7 @@ def numbers(first: int) -> list[str]:
 
 
 def test_who_reads_members_reads_their_newest_achievements_alone(read: list[int]) -> None:
+    """Rule 1.48."""
     admin = Caller("admin")
     pair = [MemberFactory.create(community=admin.community) for _ in range(2)]
     for each in pair:

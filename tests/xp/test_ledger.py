@@ -142,6 +142,7 @@ def test_the_newest_entries_come_first() -> None:
 
 
 def test_the_month_turns_at_midnight_utc() -> None:
+    """Rule 8.8."""
     ann = MemberFactory.create()
     award(ann, 10, at=FEBRUARY - timedelta(microseconds=1))
 

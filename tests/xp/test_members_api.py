@@ -29,6 +29,7 @@ def changed_at(member):
 
 
 def test_a_members_json_has_all_that_they_earned(admin):
+    """Rules 1.13 and 1.17."""
     ann = member(
         admin,
         "Ann Lee",

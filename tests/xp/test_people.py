@@ -29,6 +29,7 @@ def test_a_member_who_earned_nothing_has_no_data() -> None:
 
 
 def test_personal_data_has_all_achievements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 1.48."""
     monkeypatch.setattr(achievements, "MOST_OF_ONE", 2)
     ann = MemberFactory.create()
     EarnedAchievementFactory.create_batch(25, member=ann)

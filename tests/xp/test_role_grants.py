@@ -58,6 +58,21 @@ def test_an_earned_role_is_granted_with_its_reason(chat: Any) -> None:
     assert (grant.carried_out_at is None, grant.refusal) == (False, "")
 
 
+def test_a_role_that_could_not_be_granted_is_tried_again(chat: Any) -> None:
+    """Rule 8.14."""
+    member, person = _member(chat)
+    grant = _earn(chat, member)
+    chat.platform.is_down = True
+    chat.work()
+    assert (_now(grant).state, person.roles) == ("waiting", [])
+
+    chat.platform.is_down = False
+    ChatTask.objects.update(due_at=timezone.now())
+    chat.work()
+
+    assert (_now(grant).state, person.roles) == ("granted", [chat.helper.id])
+
+
 def test_without_a_connection_or_an_account_it_waits(chat: Any) -> None:
     member, person = _member(chat)
     Identity.objects.all().delete()

@@ -1,4 +1,6 @@
-"""What was sent to webhooks: for each delivery the outcome, the payload and the endpoint's answer."""
+"""The messages that were sent to webhooks: for each delivery the outcome, the payload and the endpoint's
+answer.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ class DeliveryAdmin(CommunityModelAdmin[Delivery]):
         return format_html('<a href="{}">the delivery of {}</a>', address, moment(delivery.created_at))
 
     def progress_view(self, request: HttpRequest, object_id: uuid.UUID) -> HttpResponse:
-        """The part of the page that changes while the first attempt is under way."""
+        """The part of the page that changes while the first attempt is running."""
         _, row = self.open_row(request, str(object_id))
         return self.render(request, "admin/webhooks/delivery/progress.html", self._context(row))
 

@@ -44,5 +44,5 @@ class EventAdmin(OperationsModelAdmin[Event]):
         )
 
     def change_view(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """There is no page of one event: everything that may be shown stands in the list."""
+        """Events have no pages of their own: the list shows everything that may be shown."""
         raise Http404

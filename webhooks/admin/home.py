@@ -1,6 +1,6 @@
-"""What the home page shows of webhooks: those that fail, and messages that were given up.
+"""The parts of the home page about webhooks: failing webhooks, and messages that were given up.
 
-Pings are tests: whoever sent one sees on the webhook's page how it went.
+Pings are left out, because they are tests: the sender sees the result on the webhook's page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from webhooks.events import EventType
 from webhooks.models import Delivery, Webhook
 
 RECENTLY = timedelta(days=7)
-ROUNDED_BY = timedelta(days=1)  # times beside anonymous responses, at most
+ROUNDED_BY = timedelta(days=1)  # the largest rounding of times of anonymous responses
 MOST_COUNTED = 100
 
 
 @add_attention
 def failing_webhooks(request: HttpRequest, actor: Actor) -> Sequence[Attention]:
-    """Webhooks that fail or were switched off by the service, and messages that were given up lately."""
+    """Webhooks that fail or were switched off by the service, and messages that were given up recently."""
     if not actor.is_admin:
         return []
     own = list(Webhook.objects.in_community(actor.community_id))

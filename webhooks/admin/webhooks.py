@@ -1,4 +1,4 @@
-"""Webhooks of a community, for its admins: create, edit, ping, rotate, delete, and what was delivered."""
+"""Webhooks of a community, for its admins: create, edit, ping, rotate, delete, and the deliveries."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return self.render(request, "admin/form.html", context)
 
     def ping_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
-        """Send a test message, and show what the endpoint answers."""
+        """Send a test message, and show the endpoint's answer."""
         if request.method != "POST":
             return self._back(webhook)
         delivery = webhooks.ping(
@@ -204,7 +204,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return HttpResponseRedirect(reverse("admin:webhooks_delivery_change", args=[delivery.pk]))
 
     def rotate_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
-        """Make a new signing secret, after asking."""
+        """Ask for confirmation, then create a new signing secret."""
         form = once.TicketForm(request.POST or None)
         if request.method == "POST" and form.is_valid():
             with transaction.atomic():
@@ -229,7 +229,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return self.render(request, "admin/confirm.html", context)
 
     def delete_page(self, request: HttpRequest, actor: Actor, webhook: Webhook) -> HttpResponse:
-        """Delete it after asking. It can be brought back for ten minutes."""
+        """Ask for confirmation, then delete the webhook. It can be restored for ten minutes."""
         if request.method == "POST":
             webhooks.remove_with_undo(
                 actor=actor, community_id=actor.community_id, webhook_id=webhook.pk, at=timezone.now()
@@ -254,7 +254,7 @@ class WebhookAdmin(CommunityModelAdmin[Webhook]):
         return self.render(request, "admin/confirm.html", context)
 
     def restore_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """Bring a webhook back that was deleted in the last ten minutes."""
+        """Restore a webhook that was deleted in the last ten minutes."""
         actor = self.actor_of(request, str(object_id))
         if request.method != "POST":
             return HttpResponseRedirect(self.address("changelist"))

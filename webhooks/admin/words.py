@@ -1,4 +1,4 @@
-"""How the admin draws the states of webhooks and deliveries."""
+"""The words and symbols of the admin for the states of webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from webhooks.models import Delivery, Webhook
 
 
 def webhook_state(webhook: Webhook) -> SafeString:
-    """Whether a webhook sends, and why not."""
+    """Whether a webhook sends, and the reason if it does not."""
     return state(*words.webhook_state(webhook))
 
 

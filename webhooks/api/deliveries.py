@@ -31,7 +31,7 @@ class DeliveriesIn(PageIn):
     page = serializers.IntegerField(
         min_value=1,
         max_value=MAX_PAGE,
-        required=False,  # without a default, or generated clients would send it beside `after`
+        required=False,  # without a default, because generated clients would send it beside `after`
         help_text="From 1, which is meant without it.",
     )
     after = serializers.UUIDField(

@@ -1,4 +1,4 @@
-"""The API of events: what was emitted, whether a webhook listened or not (rule 9.11)."""
+"""The API of events: all emitted events, whether a webhook listened or not (rule 9.11)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class EventsIn(PerPageIn):
 
 
 class EventOut(serializers.Serializer[Any]):
-    """An event, as it is delivered."""
+    """An event in the form of a delivery."""
 
     id = serializers.UUIDField(help_text="Also the header `webhook-id` of its deliveries.")
     type = serializers.ChoiceField(choices=EventType.values)

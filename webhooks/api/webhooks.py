@@ -109,7 +109,7 @@ class WebhookOut(serializers.Serializer[Webhook]):
 
 
 class RedeliverIn(serializers.Serializer[Any]):
-    """Which deliveries to send again, by when they were made."""
+    """The deliveries to send again, by the time when they were made."""
 
     since = UtcDateTimeField(
         help_text="Made then or later. Of events about responses to anonymous projects, whose times are "

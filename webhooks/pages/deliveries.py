@@ -1,4 +1,6 @@
-"""What was sent to a webhook: a log with filters, and one delivery with the endpoint's answer."""
+"""The messages that were sent to a webhook: a log with filters, and one delivery with the endpoint's
+answer.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ PAGE_LENGTH = 25
 @login_required
 @for_admins(WHAT)
 def log(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """A webhook's deliveries, the newest first; `before` is the id of the last one on the page before."""
+    """A webhook's deliveries, the newest first; `before` is the id of the last one on the previous page."""
     community, webhook = find_webhook(request, webhook_id)
     status = _one_of(request.GET.get("status", ""), words.DELIVERY_STATES)
     event_type = _one_of(request.GET.get("event", ""), words.EVENT_MEANINGS)
@@ -63,7 +65,7 @@ def log(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def delivery(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
-    """One delivery: how it went, what was sent, and what the endpoint answered."""
+    """One delivery: its result, the sent message, and the endpoint's answer."""
     community, found = find_delivery(request, delivery_id)
     payload, arrived = deliveries.payload(found), deliveries.arrived_as(found)
     context = {
@@ -98,7 +100,7 @@ def again(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
 
 
 def _one_of(value: str, known: Iterable[str]) -> str:
-    """The value if it is a known one, else nothing: what somebody typed into an address is no filter."""
+    """The value if it is known, else an empty text, so that an unknown value in an address is no filter."""
     return value if value in {str(each) for each in known} else ""
 
 

@@ -16,7 +16,9 @@ WHAT = "Webhooks"
 def find_webhook(
     request: HttpRequest, webhook_id: int, *, even_deleted: bool = False
 ) -> tuple[OwnCommunity, Webhook]:
-    """Raises Http404 for one of no community of theirs, NotAnAdmin where they are a member or a creator."""
+    """Raises Http404 for a webhook of no community of theirs, and NotAnAdmin if they are a member or a
+    creator there.
+    """
     webhook = Webhook.objects.filter(pk=webhook_id, community_id__in=_own_ids(request)).first()
     if webhook is None or (webhook.deleted_at is not None and not even_deleted):
         raise Http404("There is no such webhook.")
@@ -24,7 +26,7 @@ def find_webhook(
 
 
 def find_delivery(request: HttpRequest, delivery_id: uuid.UUID) -> tuple[OwnCommunity, Delivery]:
-    """Raises as `find_webhook`; the delivery of a deleted webhook is not found either."""
+    """Raises as `find_webhook` does; deliveries of a deleted webhook are not found either."""
     delivery = (
         Delivery.objects.select_related("event", "webhook")
         .filter(pk=delivery_id, webhook__community_id__in=_own_ids(request), webhook__deleted_at__isnull=True)
@@ -36,7 +38,7 @@ def find_delivery(request: HttpRequest, delivery_id: uuid.UUID) -> tuple[OwnComm
 
 
 def list_address(community: OwnCommunity) -> str:
-    """Where a community's webhooks are listed."""
+    """The address of a community's list of webhooks."""
     return f"{reverse('account_webhooks')}?community={community.id}"
 
 

@@ -1,4 +1,4 @@
-"""A community's webhooks: made, changed, tried and deleted by its admins. A secret is shown once."""
+"""Pages on which admins create, change, test and delete a community's webhooks. A secret is shown once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SENT_TWICE = (
 @require_safe
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
-    """A community's webhooks with their last deliveries, and those that can be brought back."""
+    """A community's webhooks with their last deliveries, and the webhooks that can be restored."""
     community = chosen(request)
     if community is None or not community.is_admin:
         return who_can(request, community, WHAT, status=200)
@@ -157,7 +157,7 @@ def edit(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def switch(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Switch it on or off, as the button said."""
+    """Switch a webhook on or off, as the button says."""
     community, webhook = find_webhook(request, webhook_id)
     is_active = request.POST.get("to") == "on"
     webhooks.change(
@@ -175,7 +175,7 @@ def switch(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def rotate(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Ask, then make a new signing secret and show it."""
+    """Ask for confirmation, then create a new signing secret and show it."""
     community, webhook = find_webhook(request, webhook_id)
     require_fresh_sign_in(request)
     form = once.TicketForm(request.POST if request.method == "POST" else None)
@@ -195,7 +195,7 @@ def rotate(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def ping(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Send a test message, and show what the endpoint answers."""
+    """Send a test message, and show the endpoint's answer."""
     community, _ = find_webhook(request, webhook_id)
     delivery = webhooks.ping(
         actor=community.actor, community_id=community.id, webhook_id=webhook_id, at=timezone.now()
@@ -207,7 +207,7 @@ def ping(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def delete(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Ask, then delete it. It can be brought back for ten minutes."""
+    """Ask for confirmation, then delete the webhook. It can be restored for ten minutes."""
     community, webhook = find_webhook(request, webhook_id)
     require_fresh_sign_in(request)
     if request.method == "POST":
@@ -229,7 +229,7 @@ def delete(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @login_required
 @for_admins(WHAT)
 def restore(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Bring a webhook back that was deleted in the last ten minutes."""
+    """Restore a webhook that was deleted in the last ten minutes."""
     community, webhook = find_webhook(request, webhook_id, even_deleted=True)
     try:
         webhooks.restore(

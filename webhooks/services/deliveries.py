@@ -78,12 +78,15 @@ def deliveries_of(
 def older_than(
     deliveries: QuerySet[Delivery], *, webhook_id: int, delivery_id: uuid.UUID
 ) -> QuerySet[Delivery]:
-    """Those that come after a delivery of the webhook in the order of the list. Refuses an unknown one."""
+    """The deliveries after a delivery of the webhook in the order of the list.
+
+    Refuses an unknown delivery.
+    """
     of_webhook = Delivery.objects.filter(webhook_id=webhook_id, pk=delivery_id)
     created_at = of_webhook.values_list("created_at", flat=True).first()
     if created_at is None:
         raise NotFound("There is no such delivery.")
-    # The first condition is implied by the second; the index is entered by it.
+    # The second condition implies the first; the first makes the index usable.
     return deliveries.filter(
         Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=delivery_id),
         created_at__lte=created_at,
@@ -91,7 +94,7 @@ def older_than(
 
 
 def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
-    """A delivery with its event. Refuses one of another community, or of a deleted webhook."""
+    """A delivery with its event. Refuses a delivery of another community, or of a deleted webhook."""
     delivery = (
         Delivery.objects.select_related("event", "webhook")
         .filter(pk=delivery_id, webhook__community_id=community_id, webhook__deleted_at__isnull=True)
@@ -103,7 +106,7 @@ def find(*, community_id: int, delivery_id: uuid.UUID) -> Delivery:
 
 
 def arrived_as(delivery: Delivery) -> Delivery | None:
-    """The delivery of the same event that arrived in place of this one; None if this one was not replaced."""
+    """The delivery of the same event that arrived instead of this one; None if there is none."""
     if not delivery.arrived_when_sent_again:
         return None
     arrived = Delivery.objects.filter(
@@ -117,7 +120,7 @@ def arrived_as(delivery: Delivery) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
-    """One attempt: when it began, what came of it in words, and how long it took."""
+    """One attempt: when it began, its result in words, and its duration."""
 
     at: datetime
     outcome: str
@@ -125,7 +128,7 @@ class PastAttempt:
 
 
 def attempts_of(delivery: Delivery) -> list[PastAttempt]:
-    """The attempts of a delivery, newest first. Those from before attempts were stored are not among them."""
+    """The attempts of a delivery, newest first. Attempts from before attempts were stored are missing."""
     return [
         PastAttempt(
             datetime.fromisoformat(each["attempted_at"]),
@@ -137,7 +140,7 @@ def attempts_of(delivery: Delivery) -> list[PastAttempt]:
 
 
 def attempts_as_json(delivery: Delivery) -> list[dict[str, object]]:
-    """The attempts of a delivery as the interface shows them, oldest first."""
+    """The attempts of a delivery as the interface shows them, oldest first (rule 9.16)."""
     return [
         {**each, "attempted_at": datetime.fromisoformat(each["attempted_at"])} for each in delivery.attempts
     ]
@@ -160,12 +163,13 @@ def redeliver_range(
     statuses: Collection[str] = NOT_ARRIVED,
     at: datetime,
 ) -> int:
-    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE. Returns how many.
+    """Send a webhook's events of a range of time again, oldest first, each once, at a PACE (rule 9.22).
 
-    Those with a delivery in one of these `statuses`, made at `since` or later, as far as rounded times tell.
-    A delivery that waits for another attempt is attempted now; for events that were given up or delivered, a
-    new delivery is made with the same event id. Events that are on their way and those whose body was deleted
-    are left out. Refuses a range with over MAX_REDELIVERED.
+    Returns the number of deliveries. The events are those with a delivery in one of these `statuses` that was
+    made at `since` or later, as far as rounded times show. A delivery that waits for another attempt is
+    attempted now. For events that were given up or delivered, a new delivery is made with the same event id.
+    Events with a waiting delivery and events whose body was deleted are left out. Refuses a range with over
+    MAX_REDELIVERED.
     """
     webhook = webhooks.find(community_id=community_id, webhook_id=webhook_id)
     no_need = {Delivery.Status.PENDING, Delivery.Status.FAILED, Delivery.Status.DELIVERED} - set(statuses)
@@ -186,8 +190,8 @@ def redeliver_range(
         raise Conflict(f"There are more than {MAX_REDELIVERED:,} messages. Choose a shorter time.")
     events = Event.objects.select_for_update(no_key=True).filter(pk__in=event_ids, body__isnull=False)
     rounding_of = dict(events.order_by("pk").values_list("pk", "rounding"))
-    # Asked once more, now that nobody else can send these events again, and at any time: an event that was
-    # given up in the range may wait for another attempt since.
+    # The query runs again, now that nobody else can send these events again, and for any time. An event that
+    # was given up in the range may wait for another attempt since.
     rows = candidates.filter(event_id__in=rounding_of).select_for_update(of=("self",))
     by_event: dict[object, Delivery] = {}
     for row in rows.defer("response_body").order_by("created_at", "pk"):
@@ -216,7 +220,10 @@ def redeliver_range(
 
 
 def _made_since(since: datetime) -> Q:
-    """Deliveries made then or later. Where times are rounded down, those that may have been."""
+    """Deliveries made at this time or later.
+
+    Where times are rounded down, deliveries that may have been made then are included.
+    """
     made = Q(created_at__gte=since)
     for each in Rounding:
         made |= Q(event__rounding=each.value, created_at__gte=rounding.down(since, each))
@@ -224,7 +231,7 @@ def _made_since(since: datetime) -> Q:
 
 
 def _coarsest(roundings: Iterable[str | None]) -> Rounding | None:
-    """How to round the time of something that is done to events with these roundings at once."""
+    """The rounding for the time of one action on events with these roundings."""
     values = set(roundings) - {None}
     return next((each for each in (Rounding.DAY, Rounding.HOUR) if each.value in values), None)
 
@@ -248,7 +255,7 @@ def _again(row: Delivery, rounded_to: str | None, *, at: datetime, due_at: datet
 
 @in_transaction
 def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID, at: datetime) -> Delivery:
-    """Create another delivery of the same event to the same webhook, even if the webhook is off.
+    """Create another delivery of the same event to the same webhook, even if the webhook is off (rule 9.22).
 
     Refuses an event whose body has been deleted.
     """
@@ -266,7 +273,7 @@ def redeliver(*, actor: Actor | None, community_id: int, delivery_id: uuid.UUID,
         is_settled=event.rounding is None,
         created_at=created_at,
     )
-    # Events about anonymous responses are not named, and nothing tells when exactly they were sent.
+    # Events about anonymous responses are not named, and no exact time shows when they were sent.
     named = {} if event.rounding else {"event_id": str(event.pk)}
     history.record(
         Action.WEBHOOK_REDELIVERED,

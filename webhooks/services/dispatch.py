@@ -29,7 +29,7 @@ from webhooks.services.pending import Batch, PendingDelivery
 from webhooks.services.precise_retries import PreciseRetry
 from webhooks.services.webhooks import signing_secrets
 
-SECONDS_OF_A_RUN = 10  # then other partitions have their turn
+SECONDS_OF_A_RUN = 10  # then other partitions get their turn
 SECONDS_OF_A_BATCH = 1  # longest use of a webhook's row before it is read again
 INTERNAL_ERROR = "Colloquy could not send this because of an internal error."
 
@@ -44,7 +44,7 @@ def stop() -> None:
 
 
 def wake_due(*, at: datetime) -> int:
-    """Wake a worker for each partition in which something is due. Returns the number of partitions."""
+    """Wake a worker for each partition with a due delivery. Returns the number of partitions."""
     partitions = pending.due_partitions(at=at)
     for webhook_id, partition in partitions:
         wake(DELIVER, webhook_id=webhook_id, partition=partition)

@@ -1,4 +1,4 @@
-"""Events as they were emitted, listed page by page, whether a webhook listens or not (rule 9.11)."""
+"""Emitted events, listed page by page, whether a webhook listens or not (rule 9.11)."""
 
 from __future__ import annotations
 
@@ -61,22 +61,23 @@ def _kept(community_id: int, at: datetime) -> QuerySet[Event]:
 
 
 def _beyond(events: QuerySet[Event], event_id: uuid.UUID, *, oldest_first: bool) -> QuerySet[Event]:
-    """The events that come after this one in the order of the list."""
+    """The events after this one in the order of the list."""
     created_at = events.filter(pk=event_id).values_list("created_at", flat=True).first()
     if created_at is None:
         raise NotFound("There is no such event.")
     side = "gt" if oldest_first else "lt"
     return events.filter(
         Q(**{f"created_at__{side}": created_at}) | Q(**{f"pk__{side}": event_id}, created_at=created_at),
-        # Implied by the condition before; the index is entered by it.
+        # The condition before implies this one; this one makes the index usable.
         **{f"created_at__{side}e": created_at},
     )
 
 
 def _as_json(event: Event) -> Json | orjson.Fragment:
-    """The body as it is delivered. Without one, only `data` is unknown: see `housekeeping.delete_bodies`.
+    """The body as it is delivered.
 
-    A body goes into the answer as it is stored: read into Python's objects, it would take six times its size.
+    If it was deleted, only `data` is unknown: see `housekeeping.delete_bodies`. A stored body is copied into
+    the answer unparsed: as Python objects it would take six times its size.
     """
     if event.body is not None:
         return orjson.Fragment(event.body)

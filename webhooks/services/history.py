@@ -1,4 +1,4 @@
-"""What the audit trail records of webhooks: no secret, and of a URL only where it leads."""
+"""The fields of webhooks in the audit trail: no secret, and only the origin of a URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shown = dict[str, object]
 
 
 def shown(webhook: Webhook) -> Shown:
-    """What entries tell of a webhook."""
+    """The fields of a webhook for entries."""
     return {
         "name": webhook.name,
         "url": _origin(webhook.url),
@@ -50,10 +50,10 @@ def record(
 def record_change(
     webhook: Webhook, *, actor: Actor | None, at: datetime, before: Shown, has_new_url: bool
 ) -> None:
-    """Write an entry about a webhook whose fields were as in `before`, if any differs now."""
+    """Write an entry about a webhook with the earlier fields `before`, if any of them differs now."""
     after = shown(webhook)
     if has_new_url and after["url"] == before["url"]:
-        after["url"] = f"{after['url']} (changed)"  # in the part that is not shown
+        after["url"] = f"{after['url']} (changed)"  # a change in the part that is not shown
     audit.record_change(
         actor=actor,
         action=Action.WEBHOOK_UPDATED,
@@ -69,7 +69,7 @@ def _subject(webhook: Webhook) -> audit.Subject:
 
 
 def _origin(url: str) -> str:
-    """The start of a URL. The rest may be a secret, as many services put a token into the path."""
+    """The origin of a URL. The rest may be a secret, because many services put a token into the path."""
     parts = urlsplit(url)
     is_whole = parts.path in ("", "/") and not parts.query
     return f"{parts.scheme}://{parts.netloc}/{'' if is_whole else '…'}"

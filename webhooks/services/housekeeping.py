@@ -114,7 +114,7 @@ def delete_bodies(*, at: datetime) -> int:
 
     Deliveries that are still due are abandoned. Outcomes and errors stay, with their events; events without
     deliveries are deleted. The body of an event with counts of an anonymous project is deleted as soon as
-    none of its deliveries is due, which it is at once if no webhook listens.
+    none of its deliveries is due; if no webhook listens, at once.
     """
     types, oldest = [type.value for type in TYPES_WITH_COUNTS], at - BODY_LIFETIME
     total = _delete(_OLD_EVENTS, oldest, oldest=oldest)
@@ -140,11 +140,11 @@ def _delete(selection: str, value: datetime | list[str], *, oldest: datetime) ->
 def settle_anonymous_deliveries(*, at: datetime) -> int:
     """Rewrite rows about anonymous responses once their hour, or day, is over. Returns the number of rows.
 
-    The position of a row in its table, and the transaction that wrote it, would link the response to the XP
-    ledger entry that the same transaction wrote for a member, and to the exact times of neighbouring rows.
-    So the rows are deleted and inserted again, many in one transaction and ordered by their random ids;
+    The position of a row in its table, and the transaction that wrote it, would reveal two things: the XP
+    ledger entry that the same transaction wrote for a member, and the exact times of neighbouring rows. So
+    the rows are deleted and inserted again, many in one transaction and ordered by their random ids;
     deliveries once more after each attempt. The new position reveals no more than the hour of the last
-    change, which the row states anyway, so no other rows have to be written with them. A delivery may be
+    change, which the row contains anyway. So no other rows have to be written with them. A delivery may be
     rewritten while it is being sent: code that writes an outcome has to look for the row twice.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
@@ -166,8 +166,8 @@ def settle_anonymous_deliveries(*, at: datetime) -> int:
 def remove_deleted(*, at: datetime) -> int:
     """Remove webhooks an hour after their deletion, with their deliveries.
 
-    Events that no other webhook received stay until they are 30 days old. Secrets go as soon as the deletion
-    cannot be undone. Returns the number of webhooks removed.
+    Events that no other webhook received stay until they are 30 days old. Secrets are deleted as soon as the
+    deletion cannot be undone. Returns the number of webhooks removed.
     """
     beyond_undo = Webhook.objects.filter(deleted_at__lte=at - UNDO_PERIOD).exclude(sealed_secret=b"")
     beyond_undo.update(sealed_secret=b"", sealed_previous_secret=None, previous_secret_expires_at=None)

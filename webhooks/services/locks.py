@@ -35,14 +35,14 @@ class Busy(Exception):
 
 @contextmanager
 def partition_lock(webhook_id: int, partition: int) -> Iterator[None]:
-    """Be the only worker that sends this partition. Raises Busy."""
+    """Make this worker the only one that sends this partition. Raises Busy."""
     with _lock(f"webhook {webhook_id}, partition {partition}"):
         yield
 
 
 @contextmanager
 def failing_webhook_lock(webhook_id: int) -> Iterator[None]:
-    """Be the only worker that tries a failing webhook, in any of its partitions. Raises Busy."""
+    """Make this worker the only one that tries a failing webhook, in any of its partitions. Raises Busy."""
     with _lock(f"webhook {webhook_id}, failing"):
         yield
 
@@ -63,7 +63,7 @@ def _unlock(name: str) -> None:
     with suppress(Error):
         if _is_true(_UNLOCK, name):
             return
-        # A connection pooler stands in between, or the connection was replaced.
+        # A connection pooler is in between, or the connection was replaced.
         log.error("webhooks.lock_of_another_session")
     connection.close()  # releases the lock
 

@@ -73,7 +73,8 @@ def emit(
     person_id: int | None = None,
     rounded_to: Rounding | None = None,
 ) -> None:
-    """Write an event, and a delivery for each webhook that listens. Call inside the change's transaction.
+    """Write an event, and a delivery for each webhook that listens (rules 9.7 and 9.10). Call inside the
+    change's transaction.
 
     `happened_at` is the time of the change if that was before `at`. For the others see `Happening` and
     `emit_many`.

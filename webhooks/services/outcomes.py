@@ -38,7 +38,7 @@ _NAMED = """
     )
 """
 _DELIVERY_ONLY = f"WITH {_NAMED} {_WRITE}"
-# What was sent again has arrived, so its other deliveries to this webhook need no further attempt.
+# The event was sent again and has arrived, so its other deliveries to this webhook need no further attempt.
 _SETTLED = """
     settled AS (
         UPDATE webhooks_delivery
@@ -125,7 +125,7 @@ def judge(attempt: Attempt, *, attempts: int, jitter: float) -> DeliveryOutcome:
 
 
 def _kept(attempt: Attempt, rounded_to: str | None) -> dict[str, object]:
-    """What stays of an attempt. Without the response's text, which may repeat what the event says."""
+    """The stored part of an attempt. The response's text is left out, because it may repeat the event."""
     return {
         "attempted_at": rounding.down(attempt.began_at, rounded_to),
         "response_status": attempt.response.status if attempt.response else None,
@@ -135,10 +135,11 @@ def _kept(attempt: Attempt, rounded_to: str | None) -> dict[str, object]:
 
 
 def write(delivery: PendingDelivery, attempt: Attempt, outcome: DeliveryOutcome) -> bool:
-    """Write an outcome. False if the delivery is gone or over, or another worker has attempted it too.
+    """Write an outcome.
 
-    A delivery about an anonymous response may just have been rewritten (`housekeeping`), and then its old row
-    is not found. It is updated by a second statement, which does not count the attempt for the webhook again.
+    False if the delivery was deleted or has ended, or if another worker has attempted it too. A delivery
+    about an anonymous response may just have been rewritten (`housekeeping`), and then its old row is not
+    found. It is updated by a second statement, which does not count the attempt for the webhook again.
     """
     response, wait = attempt.response, outcome.wait
     values: dict[str, Any] = {

@@ -71,7 +71,7 @@ class PendingDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Deliveries to attempt in this order, and their webhook as it was when they were read."""
+    """Deliveries to attempt in this order, and their webhook at the time when they were read."""
 
     webhook: Webhook
     deliveries: list[PendingDelivery]
@@ -83,7 +83,7 @@ def read_batch(*, webhook_id: int, partition: int, at: datetime) -> Batch | None
 
 
 def read_retry(*, webhook_id: int, partition: int, retry: PreciseRetry) -> Batch | None:
-    """One delivery, before the due time on its row; None if it is over or was attempted in between."""
+    """One delivery, before the due time on its row; None if it has ended or was attempted in between."""
     return _read(webhook_id, _RETRY, [webhook_id, partition, retry.delivery_id, retry.attempts])
 
 
@@ -96,9 +96,10 @@ def is_any_due(*, webhook_id: int, partition: int, at: datetime) -> bool:
 
 
 def due_partitions(*, at: datetime) -> list[tuple[int, int]]:
-    """Webhook and partition of everything that is due. Communities take turns, so that many do not delay few.
+    """Webhook and partition of all due deliveries.
 
-    Otherwise in random order, so that none always comes first.
+    Communities take turns, so that a community with many does not delay the others. Within a community the
+    order is random, so that no partition is always first.
     """
     with prepared() as cursor:
         cursor.execute(_DUE_PARTITIONS, {"at": at})

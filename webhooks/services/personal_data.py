@@ -1,6 +1,6 @@
-"""Personal data in the outbox, for one person in one community: disclosure and erasure (rule 7.17).
+"""Personal data in the outbox, for one person in one community: exporting and erasing it (rule 7.17).
 
-Events about anonymous responses name nobody, so they are never part of it.
+Events about anonymous responses name nobody, so they contain no personal data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REMOVE_NAMES = """
 def events_naming(*, community_id: int, user_ids: Collection[int]) -> Iterator[Json]:
     """Events that name the person, oldest first; `data` is null once the body has been deleted.
 
-    `user_ids` are the person's user and those merged into it: events keep the user that they were about.
+    `user_ids` are the person's user and the users merged into it, because events keep their original user.
     """
     after: tuple[datetime, uuid.UUID] = (_EPOCH, uuid.UUID(int=0))
     while True:
@@ -56,9 +56,9 @@ def events_naming(*, community_id: int, user_ids: Collection[int]) -> Iterator[J
 def erase(*, community_id: int, user_ids: Collection[int]) -> None:
     """Remove the person's name from every event, whether it was sent already or not.
 
-    Later attempts send the body without the name. Responses of endpoints are deleted, because they may
-    repeat what was sent. What an endpoint has received cannot be taken back. Events are locked before their
-    deliveries, so call this after everything else of the person has been locked.
+    Later attempts send the body without the name. Responses of endpoints are deleted, because they may repeat
+    the event. What an endpoint has received cannot be taken back. Events are locked before their deliveries,
+    so call this after all other rows of the person have been locked.
     """
     events = Event.objects.filter(community_id=community_id, person_id__in=user_ids).order_by("pk")
     while True:
@@ -74,7 +74,7 @@ def erase(*, community_id: int, user_ids: Collection[int]) -> None:
 
 def _without_names(body: str) -> str:
     event = orjson.loads(body)
-    if event["type"] == EventType.MEMBER_UPDATED:  # nothing in it is about anybody else
+    if event["type"] == EventType.MEMBER_UPDATED:  # all its data is about this person
         member = event["data"]["member"]
         data = {"member": {key: value if key == "id" else None for key, value in member.items()}}
         return wire.render({**event, "data": data}).decode()
@@ -82,7 +82,7 @@ def _without_names(body: str) -> str:
 
 
 def _with_nulls(value: object) -> object:
-    """The same value with null under every key that names somebody."""
+    """The same value with null under every key that names a person."""
     if isinstance(value, dict):
         return {key: None if key in NAME_KEYS else _with_nulls(part) for key, part in value.items()}
     return [_with_nulls(part) for part in value] if isinstance(value, list) else value

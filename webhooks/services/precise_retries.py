@@ -1,8 +1,8 @@
-"""Retries that come sooner than the due time on their rows (rule 9.23).
+"""Retries that are due before the time on their rows (rule 9.23).
 
-A delivery about an anonymous response stores the end of an hour or a day as its due time, but its first
-retries are due after seconds or minutes. Only the memory of the process that made the failed attempt holds
-the precise time: neither the database nor the broker learns it. Retries lost at shutdown fall back to the
+A delivery about an anonymous response stores the end of an hour or a day as its due time. But its first
+retries are due after seconds or minutes. Only the memory of the process that made the failed attempt contains
+the precise time: neither the database nor the broker stores it. Retries lost at shutdown fall back to the
 time stored on the row.
 """
 
@@ -18,7 +18,7 @@ from communities.ground.queue import wake_at_once
 from webhooks.services.outbox import DELIVER
 
 MAX_WAIT = timedelta(minutes=5.5)  # longer waits follow the row
-MAX_RETRIES = 10_000  # held by one process
+MAX_RETRIES = 10_000  # of one process
 SECONDS_BETWEEN_CHECKS = 2.0
 # A retry is dropped if its partition is never free or another process is always woken instead.
 SECONDS_UNTIL_DROPPED = 600.0
@@ -28,7 +28,7 @@ _Partition = tuple[int, int]  # webhook id, and number
 
 @dataclass(frozen=True, slots=True)
 class PreciseRetry:
-    """A delivery to attempt before its row says so, unless its count of attempts has changed."""
+    """A delivery to attempt before the due time on its row, unless its count of attempts has changed."""
 
     delivery_id: uuid.UUID
     attempts: int
@@ -65,7 +65,7 @@ class RetrySchedule:
             return next((retry for retry, due in retries.items() if due <= now), None)
 
     def remove(self, webhook_id: int, partition: int, retry: PreciseRetry) -> None:
-        """Forget a retry, if it is scheduled."""
+        """Remove a retry, if it is scheduled."""
         with self._changed:
             retries = self._times.get((webhook_id, partition), {})
             if retries.pop(retry, None) is not None:

@@ -49,7 +49,7 @@ def _one_of(threads: Slots, community_id: int) -> Iterator[None]:
 
 
 def note_duration(webhook_id: int, *, seconds: float) -> None:
-    """Remember whether the last attempt of this process was slow."""
+    """Store whether the last attempt of this process was slow."""
     with _lock:
         if seconds > SLOW_SECONDS:
             _slow_webhooks[webhook_id] = None

@@ -60,9 +60,10 @@ def register(
     project_ids: Sequence[int] | None = None,
     at: datetime,
 ) -> tuple[Webhook, str]:
-    """Create a webhook. Returns it with its signing secret. Refuses the 21st of a community.
+    """Create a webhook (rules 9.4 and 1.25). Returns it with its signing secret. Refuses the 21st of a
+    community.
 
-    With `project_ids`, of events about projects it receives only those about these.
+    With `project_ids`, the webhook receives events about projects only for these projects.
     """
     _require_projects(community_id, project_ids)
     # Locked so that two concurrent requests cannot both create the 20th.
@@ -121,21 +122,21 @@ def remove(*, actor: Actor | None, community_id: int, webhook_id: int, at: datet
 
 @in_transaction
 def remove_with_undo(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> None:
-    """Mark a webhook as deleted. Its secrets stay while `restore` may bring it back."""
+    """Mark a webhook as deleted. Its secrets are kept as long as `restore` is possible."""
     _marked_deleted(_locked(community_id, webhook_id), actor=actor, at=at).save(update_fields=_DELETED)
 
 
 def restorable(*, community_id: int, at: datetime) -> QuerySet[Webhook]:
-    """The webhooks that `restore` may bring back."""
+    """The webhooks that `restore` accepts."""
     deleted = Webhook.objects.filter(community_id=community_id, deleted_at__gt=at - UNDO_PERIOD)
     return deleted.exclude(sealed_secret=b"")
 
 
 @in_transaction
 def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -> Webhook:
-    """Bring a webhook back that was deleted in the last ten minutes, on or off as it was.
+    """Restore a webhook that was deleted in the last ten minutes, on or off as it was.
 
-    Refuses one that was deleted longer ago, or over the API, which erases its secret; and the 21st of a
+    Refuses a webhook that was deleted earlier, or over the API, which erases its secret; and the 21st of a
     community.
     """
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
@@ -155,7 +156,10 @@ def restore(*, actor: Actor, community_id: int, webhook_id: int, at: datetime) -
 def rotate_secret(
     *, actor: Actor | None, community_id: int, webhook_id: int, at: datetime
 ) -> tuple[Webhook, str]:
-    """Create a new signing secret. The old one also signs for 24 hours, or until the next rotation."""
+    """Create a new signing secret (rule 9.3).
+
+    The old one also signs for 24 hours, or until the next rotation.
+    """
     webhook = _locked(community_id, webhook_id)
     before: history.Shown = {"secret_prefix": webhook.secret_prefix}
     secret = signatures.new_secret()
@@ -206,7 +210,7 @@ def ping(*, actor: Actor | None, community_id: int, webhook_id: int, at: datetim
 
 
 def _marked_deleted(webhook: Webhook, *, actor: Actor | None, at: datetime) -> Webhook:
-    """The caller saves it."""
+    """Mark a webhook as deleted; the caller saves it."""
     history.record(Action.WEBHOOK_DELETED, webhook, actor=actor, at=at, before=history.shown(webhook))
     webhook.deleted_at = webhook.updated_at = at
     webhook.was_active, webhook.is_active = webhook.is_active, False
@@ -214,7 +218,7 @@ def _marked_deleted(webhook: Webhook, *, actor: Actor | None, at: datetime) -> W
 
 
 def _require_room(community_id: int) -> None:
-    """The caller has locked the community."""
+    """Refuse more than MOST_WEBHOOKS; the caller has locked the community."""
     if Webhook.objects.in_community(community_id).count() >= MOST_WEBHOOKS:
         raise Conflict(f"A community has at most {MOST_WEBHOOKS} webhooks: delete one first.")
 
@@ -232,7 +236,7 @@ def _existing(webhook: Webhook | None) -> Webhook:
 
 
 def projects_in_words(webhook: Webhook) -> str:
-    """The projects that a webhook hears of, by their names."""
+    """The names of the projects about which a webhook receives events."""
     if webhook.project_ids is None:
         return "All projects"
     names = projects.names_of(community_id=webhook.community_id, project_ids=webhook.project_ids)
@@ -240,7 +244,9 @@ def projects_in_words(webhook: Webhook) -> str:
 
 
 def projects_in_short(*, community_id: int, webhooks: Iterable[Webhook]) -> dict[int, str]:
-    """The projects that each of a community's webhooks hears of: all, one by its name, or how many."""
+    """The projects about which each of a community's webhooks receives events: all, one by its name, or their
+    number.
+    """
     chosen = {each.pk: each.project_ids for each in webhooks}
     single = {ids[0] for ids in chosen.values() if ids and len(ids) == 1}
     names = projects.names_of(community_id=community_id, project_ids=single) if single else {}

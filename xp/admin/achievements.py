@@ -67,7 +67,10 @@ class NewAchievementForm(DescriptionForm, once.CreationForm):
 
 @admin.register(Achievement)
 class AchievementAdmin(CommunityModelAdmin[Achievement]):
-    """Everybody reads them. Admins add and edit; nobody deletes: surveys refer to their numbers."""
+    """All members of the community may read them.
+
+    Admins add and edit them; nobody can delete them, because surveys refer to their numbers.
+    """
 
     nav = Nav("Achievements", "medal", 30)
     least_role = Role.MEMBER
@@ -164,7 +167,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
         return self.render(request, "admin/form.html", context)
 
     def edit_view(self, request: HttpRequest, actor: Actor, row: Achievement) -> HttpResponse:
-        """Edit the description. Only what was changed in the form is saved."""
+        """Edit the description. Only the fields that were changed in the form are saved."""
         _require_admin(actor)
         initial = {"name": row.name, "image_url": row.image_url or "", "role_id": row.role_id or ""}
         form = DescriptionForm(request.POST if request.method == "POST" else None, initial=initial)
@@ -189,7 +192,7 @@ class AchievementAdmin(CommunityModelAdmin[Achievement]):
 
 
 def picture_of(copy: Copy | None, number_: int, *, size: int = 96) -> SafeString:
-    """Our copy of an achievement's own picture, or the badge that is drawn for its number."""
+    """Our copy of an achievement's own picture, or the generated badge for its number."""
     return format_html(
         '<img class="badge" src="{}" alt="" width="{}" height="{}" loading="lazy">',
         achievements.picture_path(number_, copy),
@@ -229,7 +232,7 @@ def _offer_roles(form: DescriptionForm, actor: Actor) -> None:
 
 
 def _role_of(row: Achievement, guild: Guild | None) -> str:
-    """The role that comes with an achievement, by its name where it is known."""
+    """The role that an achievement gives, by its name if it is known."""
     if not row.role_id:
         return ""
     role = guild.roles.get(row.role_id) if guild else None
@@ -237,6 +240,6 @@ def _role_of(row: Achievement, guild: Guild | None) -> str:
 
 
 def _require_admin(actor: Actor) -> None:
-    """Raise Http404 for all but admins: for others these pages do not exist."""
+    """Raise Http404 for all but admins, to whom alone these pages exist."""
     if not actor.is_admin:
         raise Http404

@@ -46,7 +46,7 @@ class AwardForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """The total that was shown and confirmed, so that nothing is done twice or on another total."""
+    """The total that was shown and confirmed, so that nothing is done twice or from another total."""
 
     seen = forms.IntegerField(min_value=0, required=False)
 
@@ -82,7 +82,7 @@ def award(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
 
 @transaction.atomic
 def _award(actor: Actor, member: Member, form: AwardForm, *, seen: int) -> int:
-    """Award by the service that the API uses, if the total is still the one that was seen. Raises Unseen."""
+    """Award by the service that the API uses, if the total is still the one that was shown. Raises Unseen."""
     ledger.lock(community_id=actor.community_id, member_id=member.pk)
     at = timezone.now()
     if standings.of_member(member_id=member.pk, at=at).total != seen:
@@ -137,7 +137,7 @@ def _ask_whether(
 
 @profile.member_page("reset", label="Reset {xp} to 0", order=30)
 def reset(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
-    """Ask first, then take all XP by an entry in the ledger."""
+    """Ask for confirmation, then take all XP by an entry in the ledger."""
     xp, total = get_settings(community_id=actor.community_id).name_of_xp, _total(member)
     if request.method == "POST":
         entry = awards.reset_by_hand(actor=actor, member_id=member.pk, at=timezone.now())

@@ -75,7 +75,7 @@ class MemberInviteForm(once.TicketForm):
 
 
 def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpResponse:
-    """The form and the open invitations; POST invites, sends again or takes back. For admins alone."""
+    """The form and the open invitations; POST invites, sends again or revokes. Only for admins."""
     if not actor.is_admin:
         raise Http404
     action = request.POST.get("action", "")
@@ -120,7 +120,7 @@ def page(request: HttpRequest, actor: Actor, *, here: str, back: str) -> HttpRes
 
 @in_transaction
 def _invite(request: HttpRequest, actor: Actor, form: InviteForm) -> int:
-    """Invite the addresses of a form, and return how many. Returns 0 if this very form was sent before."""
+    """Invite the addresses of a form, and return their number. Returns 0 if the same form was sent before."""
     if not once.use(request, form.cleaned_data["ticket"]):
         return 0
     values = form.cleaned_data
@@ -199,7 +199,7 @@ def invite_member(request: HttpRequest, actor: Actor, member: Member) -> HttpRes
 
 @in_transaction
 def _invite_member(request: HttpRequest, actor: Actor, member: Member, form: MemberInviteForm) -> bool:
-    """Invite a member. Returns False if this very form was sent before."""
+    """Invite a member. Returns False if the same form was sent before."""
     if not once.use(request, form.cleaned_data["ticket"]):
         return False
     invitations.invite(

@@ -1,4 +1,4 @@
-"""A member's XP ledger: the newest entries on the profile, all of them on a page of its own."""
+"""A member's XP ledger: the newest entries on the profile, and all entries on a page of its own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def newest(request: HttpRequest, actor: Actor, member: Member) -> list[profile.S
 
 @profile.member_page("ledger", least_role=Role.MEMBER)
 def whole(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
-    """All entries, newest first, a page at a time."""
+    """All entries, newest first, in pages."""
     if not may_read(actor, member):
         raise Http404
     names = dict[int, str]()
@@ -87,7 +87,7 @@ def whole(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
 
 
 def by(entry: Mapping[str, object]) -> str:
-    """Who gave or took it by hand."""
+    """The user who gave or took the XP by hand."""
     if entry["actor_pseudonym"]:
         return f"Former staff {entry['actor_pseudonym']}"
     return str(entry["actor_name"] or "–")

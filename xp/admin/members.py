@@ -58,10 +58,10 @@ class MemberAdmin(CommunityModelAdmin[Member]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Sorted by XP, the list reads standings, which have an index in that order.
+        """If the list is sorted by XP, it reads standings, which have an index in that order.
 
-        It then shows only present members who have XP. It has no filters, because the members that match may
-        be rare among the standings, and all of these would be read to find them.
+        It then shows only present members who have XP. It has no filters, because the matching members may be
+        rare among the standings, and finding them would read all standings.
         """
         if request.GET.get("sort") != "xp":
             return super().changelist_view(request, extra_context)
@@ -157,7 +157,7 @@ class MemberAdmin(CommunityModelAdmin[Member]):
 
 
 def find(actor: Actor, term: str) -> list[int]:
-    """The ids of members that a term finds. Only admins can search for accounts outside the chat."""
+    """The ids of the members that match a term. Only admins can search for accounts outside the chat."""
     return find_members(community_id=actor.community_id, term=term, by_all_accounts=actor.is_admin)
 
 
@@ -166,7 +166,7 @@ def _member(row: Member | Standing) -> Member:
 
 
 def _rank(rank: int | None) -> str:
-    """A rank as far as ranks are counted on profiles."""
+    """A rank, up to the last rank that is counted on profiles."""
     is_counted = rank is None or rank <= members.LAST_COUNTED
     return number(rank) if is_counted else f"After {number(members.LAST_COUNTED)}"
 

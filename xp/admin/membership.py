@@ -1,4 +1,4 @@
-"""Adding a member, changing what they may do, and where mails to them go."""
+"""Adding a member, changing a member's access, and the address for mails to a member."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add(request: HttpRequest, actor: Actor, *, back: str) -> HttpResponse:
     "access", label="Change access", order=20, is_offered=lambda _, member: member.removed_at is None
 )
 def change_access(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
-    """Choose what a member may do, with what follows."""
+    """Choose a member's access; the page describes the consequences."""
     form = AccessForm(request.POST if request.method == "POST" else None, initial={"access": member.access})
     if request.method == "POST" and form.is_valid():
         try:
@@ -106,7 +106,7 @@ class EmailForm(forms.Form):
 
 @profile.member_page("email", label="Mail address", order=30, is_offered=lambda _, member: member.belongs)
 def change_email(request: HttpRequest, actor: Actor, member: Member) -> HttpResponse:
-    """Say where invitations to surveys and polls go."""
+    """Set the address for invitations to surveys and polls."""
     form = EmailForm(request.POST if request.method == "POST" else None, initial={"email": member.email})
     if request.method == "POST" and form.is_valid():
         try:
@@ -135,6 +135,6 @@ def change_email(request: HttpRequest, actor: Actor, member: Member) -> HttpResp
 
 
 def _has_refused(member: Member) -> bool:
-    """Whether a member, or the address that mails to them go to, wants none."""
+    """Whether a member, or the address for mails to the member, has refused mails."""
     people = recipients.recipients(community_id=member.community_id, member_ids=[member.pk])
     return member.pk in people and people[member.pk].has_refused

@@ -23,7 +23,7 @@ from communities.staff import acting
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the profile: a template, which shows `section`. Sections are sorted by `order`."""
+    """A part of a profile: a template, which shows `section`. Sections are sorted by `order`."""
 
     order: int
     title: str
@@ -33,7 +33,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class MemberPage:
-    """A page below a member's profile. With a label it is among the profile's buttons."""
+    """A page below a member's profile. With a label it has a button on the profile."""
 
     name: str
     view: MemberView
@@ -54,7 +54,7 @@ _pages: list[MemberPage] = []
 
 
 def add_sections(source: SectionSource) -> SectionSource:
-    """Register a function that gives the sections of a profile that the actor may see. A decorator."""
+    """Register a function that returns the sections of a profile that the actor may see. A decorator."""
     _sources.append(source)
     return source
 
@@ -67,9 +67,9 @@ def member_page(
     order: int = 0,
     is_offered: Callable[[Actor, Member], bool] = lambda actor, member: True,
 ) -> Callable[[MemberView], MemberView]:
-    """Register a page below each member's profile. To lower roles it looks absent.
+    """Register a page below each member's profile. For lower roles it does not exist.
 
-    With a `label` it is among the profile's buttons; `{xp}` in it is what the community calls XP.
+    With a `label` it has a button on the profile; `{xp}` in it is replaced by the community's name for XP.
     """
 
     def register(view: MemberView) -> MemberView:
@@ -108,12 +108,12 @@ def address(member_id: int, page: str = "change") -> str:
 
 
 def name_of(member: Member) -> str:
-    """What a member is called in the community: nick, else name, else id."""
+    """A member's name in the community: nick, else name, else id."""
     return member.nick or member.user.name or f"Member {member.pk}"
 
 
 def open_member(request: HttpRequest, member_id: int, *, least_role: Role) -> tuple[Actor, Member]:
-    """A member with the actor in their community, which becomes the current one. Raises Http404."""
+    """A member, and the actor in the member's community, which becomes the current one. Raises Http404."""
     if member_id > MAX_ID:
         raise Http404
     member = Member.objects.select_related("user").filter(pk=member_id).first()
@@ -127,7 +127,7 @@ def open_member(request: HttpRequest, member_id: int, *, least_role: Role) -> tu
 def render(
     request: HttpRequest, member: Member, template: str, context: Mapping[str, object]
 ) -> TemplateResponse:
-    """A page of a member in the frame of the site, with the way back to their profile."""
+    """A page of a member in the frame of the site, with a link back to the profile."""
     crumb = {"back": address(member.pk), "back_label": name_of(member)}
     nav = {**admin.site.each_context(request), "opts": Member._meta, "member": member}
     return TemplateResponse(request, template, {**nav, **crumb, **context})

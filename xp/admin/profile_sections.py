@@ -51,7 +51,10 @@ def roles(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Se
 
 @profile.add_sections
 def accounts(request: HttpRequest, actor: Actor, member: Member) -> list[profile.Section]:
-    """The accounts that the community may know. Others than admins see only those on the chat platform."""
+    """The accounts that the community may know.
+
+    Other members than admins see only accounts on the chat platform.
+    """
     known = identities.known_to(community_id=member.community_id)
     rows = Identity.objects.filter(known, user_id=member.user_id).order_by("pk")
     if not actor.is_admin:

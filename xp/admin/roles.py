@@ -1,4 +1,4 @@
-"""Roles that members have earned, and that wait until a chat platform grants them."""
+"""Roles that members have earned, and that wait until the chat platform grants them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RoleGrantAdmin(CommunityModelAdmin[RoleGrant]):
         return [again, *super().get_urls()]
 
     def state_with_button(self, grant: RoleGrant) -> SafeString:
-        """The state of a role, and a button to ask for it again if the platform would not give it."""
+        """The state of a role, and a button to request it again if the platform refused it."""
         if grant.state != "refused":
             return state_of(grant)
         return format_html(
@@ -76,7 +76,7 @@ class RoleGrantAdmin(CommunityModelAdmin[RoleGrant]):
         )
 
     def again_view(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """Ask the platform for a role once more, and go back to the list, or to the member's profile."""
+        """Ask the platform for a role again, and redirect to the list, or to the member's profile."""
         actor, grant = self.open_row(request, str(object_id))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -97,18 +97,18 @@ class RoleGrantAdmin(CommunityModelAdmin[RoleGrant]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """A role has no page of its own; the list leads to the member."""
+        """A role has no page of its own; this redirects to the list, which links to the member."""
         raise Http404
 
 
 def name_of_role(guild: Guild | None, role_id: str) -> SafeString:
-    """A role by its name, or by its id where the server is not known."""
+    """A role by its name, or by its id if the server is not known."""
     role = guild.roles.get(role_id) if guild else None
     return format_html("{}", role.name) if role else format_html("<code>{}</code>", role_id)
 
 
 def state_of(grant: RoleGrant) -> SafeString:
-    """What has become of a role, in words with a sign, and why."""
+    """The state of a role, in words with a symbol, and the reason."""
     if grant.carried_out_at is not None:
         return format_html("{} {}", state(STATES["granted"], "done"), moment(grant.carried_out_at))
     if grant.state == "refused":

@@ -24,7 +24,10 @@ EXAMPLE = {
 
 
 class AchievementOut(serializers.Serializer[Any]):
-    """The current description of an achievement. Those already earned keep their earlier description."""
+    """The current description of an achievement.
+
+    Members who earned it earlier keep the earlier description.
+    """
 
     id = serializers.CharField(help_text="Its number in the community; `achievement_id` refers to it.")
     name = serializers.CharField()

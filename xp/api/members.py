@@ -38,7 +38,7 @@ MAX_AT_ONCE = 100
 
 
 class NewMemberIn(serializers.Serializer[Any]):
-    """Somebody who becomes a member."""
+    """A person who becomes a member."""
 
     accepted_and_ignored = frozenset(MEMBER_EXAMPLE)
 

@@ -20,7 +20,8 @@ from xp.models import Achievement, EarnedAchievement, default_name
 
 # Numbers are assigned in sequence below this limit. A script may name any number that the column can hold.
 ASSIGNED_NUMBERS_END = 2**53
-# The newest that are read of each member: in lists, the leaderboard and events, and of one member alone.
+# The number of newest achievements that are read of each member: in lists, the leaderboard and events, and of
+# a single member (rule 1.48).
 MOST_IN_LISTS, MOST_OF_ONE = 20, 1_000
 
 # Locks the member against deletion, as the ledger does. A concurrent grant of the same number waits for this
@@ -35,7 +36,7 @@ _GRANT = """
     ON CONFLICT (member_id, number) DO NOTHING
 """
 
-# Reads no more rows of a member than it returns. All of them without a limit (null).
+# Reads no more rows of a member than it returns. Without a limit (null) it reads all of them.
 _EARNED_BY = """
     SELECT earned.* FROM unnest(%s::bigint[]) AS wanted (id)
     CROSS JOIN LATERAL (
@@ -67,7 +68,7 @@ def define(
 ) -> int:
     """Describe an achievement, and return its number: `number`, or the community's next free one.
 
-    A reserved number gets the description. A number that already has one keeps it.
+    A reserved number gets the description. A number that already has a description keeps it.
     """
     if number is None:
         number = next_number(community_id=community_id)
@@ -112,7 +113,7 @@ def reserve(*, community_id: int, numbers: Iterable[int]) -> None:
 
 
 def redescribe(*, community_id: int, number: int, before: Description, after: Description) -> None:
-    """Change each part of a description from `before` to `after`, unless somebody has edited that part."""
+    """Change each part of a description from `before` to `after`, unless a person has edited that part."""
     own = Achievement.objects.filter(community_id=community_id, number=number)
     for key, old in before.items():
         if after[key] != old:
@@ -136,9 +137,9 @@ def grant(
     project_id: int | None,
     at: datetime,
 ) -> bool:
-    """Give a member an achievement with its present name and picture.
+    """Give a member an achievement with its current name and picture.
 
-    False if the member has it already, or is gone.
+    False if the member has it already, or no longer exists.
     """
     with prepared() as cursor:
         cursor.execute(_GRANT, [number, _truncated(name), image_url, project_id, at, member_id])
@@ -157,14 +158,16 @@ def as_json(earned: EarnedAchievement) -> dict[str, Any]:
 
 
 def picture_path(number: int, copy: Copy | None) -> str:
-    """What a page shows for an achievement: our copy of its own picture, else the badge of its number."""
+    """The picture that a page shows for an achievement: our copy of its own picture, else the badge of its
+    number.
+    """
     return copy.path if copy else reverse("xp-pages:badge", args=[number])
 
 
 def earned_by(*, member_ids: Collection[int], most: int | None) -> Mapping[int, list[dict[str, Any]]]:
     """The newest `most` achievements of each of these members in the shape of the API, the earliest first.
 
-    All of them if `most` is None.
+    All achievements if `most` is None.
     """
     by_member: dict[int, list[dict[str, Any]]] = {}
     for earned in EarnedAchievement.objects.raw(_EARNED_BY, [list(member_ids), most]):
@@ -193,14 +196,14 @@ def description_as_json(achievement: Achievement) -> dict[str, Any]:
 
 
 def erase(*, member_id: int) -> None:
-    """Delete the achievements that a member earned. The community's descriptions stay."""
+    """Delete the achievements that a member earned. The community's descriptions remain."""
     EarnedAchievement.objects.filter(member_id=member_id).delete()
 
 
 def merge(*, keep_id: int, drop_id: int) -> None:
-    """Give a member the achievements of another, who turned out to be the same person.
+    """Move the achievements of a member to another member, who is the same person.
 
-    Of one that both have, the earlier stays.
+    If both have an achievement, the earlier one remains.
     """
     theirs = {each.number: each for each in EarnedAchievement.objects.filter(member_id=drop_id)}
     for own in EarnedAchievement.objects.filter(member_id=keep_id, number__in=theirs):

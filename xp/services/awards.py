@@ -17,7 +17,7 @@ from xp.services import ledger
 
 @in_transaction
 def award_by_hand(*, actor: Actor, member_id: int, amount: int, note: str | None, at: datetime) -> XpEntry:
-    """Give a member XP, or take it if `amount` is negative. The entry records the user who did it.
+    """Give a member XP, or take it if `amount` is negative (rule 8.6). The entry records the user who did it.
 
     Raises `NoSuchMember` if there is no such member, and `Conflict` if the member has left or the community
     has XP switched off. Raises `ActorGone` if the actor's user has been erased or merged.
@@ -57,7 +57,7 @@ def reset_by_hand(*, actor: Actor, member_id: int, at: datetime) -> XpEntry | No
 
 
 def _record(action: Action, entry: XpEntry, *, actor: Actor, user_id: int, at: datetime) -> None:
-    """Write the change to the audit trail. The note is about a person, and stays in the ledger."""
+    """Write the change to the audit trail. The note is about a person, so it is stored only in the ledger."""
     whose = {"community_id": actor.community_id, "member_id": entry.member_id, "user_id": user_id}
     audit.record(
         actor=actor,

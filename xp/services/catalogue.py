@@ -1,4 +1,4 @@
-"""Achievements as staff describe them by hand, and how many members have earned each."""
+"""Achievements that staff describe by hand, and how many members have earned each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from xp.services.achievements import ASSIGNED_NUMBERS_END
 
 MAX_COUNTED = 500
 
-# Order and range are those of an index, so that PostgreSQL reads it. Without them, or with `=`, it guesses
-# from the numbers that most rows have, and reads the whole table for each number that hardly anybody earned.
+# Order and range are those of an index, so that PostgreSQL uses it. Without them, or with `=`, PostgreSQL
+# estimates by the most frequent numbers, and reads the whole table for each number that few members have
+# earned.
 _EARNED = """
     SELECT number, (
         SELECT count(*) FROM (
@@ -36,13 +37,13 @@ _EARNED = """
 
 
 def propose_number(*, community_id: int) -> int:
-    """One more than the community's highest number: free now, though somebody may take it first."""
+    """One more than the community's highest number: free now, though another user may take it first."""
     assigned = Achievement.objects.filter(community_id=community_id, number__lt=ASSIGNED_NUMBERS_END)
     return (assigned.aggregate(highest=Max("number"))["highest"] or 0) + 1
 
 
 def count_earned(*, community_id: int, numbers: Collection[int]) -> dict[int, int]:
-    """How many members have earned each number; MAX_COUNTED + 1 stands for any more than MAX_COUNTED."""
+    """How many members have earned each number; MAX_COUNTED + 1 means any number above MAX_COUNTED."""
     return dict(fetch_rows(_EARNED, [community_id, MAX_COUNTED + 1, list(numbers)]))
 
 
@@ -50,8 +51,11 @@ def count_earned(*, community_id: int, numbers: Collection[int]) -> dict[int, in
 def add_achievement(
     *, actor: Actor, number: int, name: str, image_url: str | None, role_id: str | None, at: datetime
 ) -> Achievement:
-    """Describe a new number. Raises Conflict for one that is described, or reserved by a script."""
-    # A lock, so that two people do not both find the number free.
+    """Describe a new number.
+
+    Raises Conflict for a number that has a description, or that a script has reserved.
+    """
+    # A lock, so that two users do not both find the number free.
     Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     if Achievement.objects.filter(community_id=actor.community_id, number=number).exists():
         raise Conflict(f"Number {number} belongs to another achievement of this community.")
@@ -72,7 +76,7 @@ def add_achievement(
 def change_achievement(*, actor: Actor, number: int, changes: Mapping[str, Any], at: datetime) -> Achievement:
     """Change parts of a description: `name`, `image_url`, `role_id`. Raises NotFound.
 
-    Members who earned it keep the name and the picture that it had then.
+    Members who earned it keep the name and the picture of that time.
     """
     own = Achievement.objects.filter(community_id=actor.community_id, number=number)
     row = own.select_for_update(no_key=True).first()

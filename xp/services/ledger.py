@@ -99,14 +99,14 @@ def award(
     actor_id: int | None = None,
     note: str | None = None,
 ) -> XpEntry:
-    """Give XP, or take it if `amount` is negative. A deduction stops at a total of 0; `delta` has the change.
+    """Give XP, or take it if `amount` is negative.
 
-    `at` decides the month (UTC). `recorded_at` is the time written to the entry, `at` if it is None.
-    `participation` is added to the member's participation in the same statement (see `count_participation`).
-    `actor_id` is the user who gives by hand. The caller makes sure before that they are neither erased nor
-    merged until the transaction ends (`communities.services.trail.presence`).
-    Raises `NoSuchMember` if there is no such member in the community. Takes one statement, or three for a
-    member's first XP.
+    A deduction stops at a total of 0; `delta` of the entry is the actual change. `at` decides the month
+    (UTC). `recorded_at` is the time written to the entry, `at` if it is None. `participation` is added to the
+    member's participation in the same statement (see `count_participation`). `actor_id` is the user who gives
+    by hand. The caller prevents that user from being erased or merged until the transaction ends
+    (`communities.services.trail.presence`). Raises `NoSuchMember` if there is no such member in the
+    community. Takes one statement, or three for a member's first XP.
     """
     month = month_of(at)
     source = (kind.value, source_ref, session_number, actor_id)
@@ -131,11 +131,13 @@ def count_participation(*, member_id: int, community_id: int, change: int = 1) -
 
 
 def lock(*, member_id: int, community_id: int) -> None:
-    """Have nobody else change a member's XP until the transaction ends. Does nothing if there is no member.
+    """Prevent other changes of a member's XP until the transaction ends.
 
-    The member's own row stays free: two admins who award XP to each other would wait for each other.
+    Does nothing if there is no such member. The member's own row is not locked, because two admins who award
+    XP to each other would wait for each other.
     """
-    count_participation(member_id=member_id, community_id=community_id, change=0)  # locks what it finds
+    # Locks the standing if it exists
+    count_participation(member_id=member_id, community_id=community_id, change=0)
 
 
 @in_transaction
@@ -159,9 +161,9 @@ def reset(*, member_id: int, community_id: int, actor_id: int, at: datetime) -> 
 
 @in_transaction
 def erase(*, member_id: int) -> None:
-    """Delete a member's ledger and standing. The caller holds the member's row lock.
+    """Delete a member's ledger and standing. The caller has locked the member's row.
 
-    This is the only way to delete entries.
+    There is no other way to delete entries.
     """
     _allow("colloquy.erased_member", str(member_id))
     XpEntry.objects.filter(member_id=member_id).delete()
@@ -178,9 +180,9 @@ def communities_of_giver(*, user_ids: Collection[int]) -> list[int]:
 
 @in_transaction
 def erase_giver(*, community_id: int, user_ids: Collection[int], pseudonym: str) -> None:
-    """Replace a person by a pseudonym in what they gave or took by hand in a community (rule 7.20).
+    """Replace a person by a pseudonym in the entries that they made by hand in a community (rule 7.20).
 
-    This is the only way to change entries. `user_ids` are the person's user and those merged into it.
+    There is no other way to change entries. `user_ids` are the person's user and the users merged into it.
     """
     users = list(user_ids)
     _allow("colloquy.erased_givers", ",".join(map(str, users)))
@@ -255,6 +257,6 @@ def _truncated(text: str | None, max_length: int | None) -> str | None:
 
 
 def _allow(setting: str, value: str) -> None:
-    """Name the people whose entries the database's trigger lets through until the transaction ends."""
+    """Set the people whose entries the database's trigger lets through until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config(%s, %s, true)", [setting, value])

@@ -1,7 +1,8 @@
-"""Members with their XP in the shape of the API (rule 1.13), sorted, filtered and ranked. Read only.
+"""Members with their XP in the shape of the API (rule 1.13), sorted, filtered and ranked.
 
-The statements are written by hand and join tables of `communities`: a list is sorted by columns of both apps.
-A page takes the same number of statements in a community of 100,000 members as in a community of one.
+This module only reads. The statements are written by hand and join tables of `communities`: a list is sorted
+by columns of both apps. A page takes the same number of statements in a community of 100,000 members as in a
+community of one.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ _MEMBERS = """
 """
 _NAME = "lower(coalesce(nullif(member.nick, ''), nullif(person.name, '')))"
 _BY_RANK = "member.left_at IS NOT NULL, coalesce(standing.xp_total, 0) DESC, member.id"
-# The other orders by what no member has null, so that two rows can be compared. Missing values come last.
+# The orders other than `rank`, by expressions that are never null, so that two rows can be compared. Missing
+# values are last.
 _PLACES = {
     "name": f"{_NAME} IS NULL, coalesce({_NAME}, ''), member.id",
-    "joined_at": "coalesce(member.joined_at, 'infinity'::timestamptz), member.id",  # as its index
+    # The same expression as its index
+    "joined_at": "coalesce(member.joined_at, 'infinity'::timestamptz), member.id",
     "id": "member.id",
 }
 _ORDER = {"rank": _BY_RANK, **_PLACES}
@@ -71,7 +74,7 @@ def page(
     names = ("access", "search", "user_id", "platform_id", "updated_after")
     is_unfiltered = all(filters.get(name) is None for name in names)
     if sort == "rank" and is_unfiltered and offset + length <= INDEX_SCAN_LIMIT:
-        # Members with XP come first in this order, and an index has them sorted.
+        # Members with XP are first in this order, and an index contains them sorted.
         ids = ranks.member_ids(ranks.all_time_board(community_id=community_id), offset, length)
         if len(ids) == length:
             return _ranked(ids, community_id=community_id, at=at)
@@ -85,9 +88,9 @@ def page(
 def page_after(
     after: int, length: int, *, community_id: int, filters: Mapping[str, Any], sort: str, at: datetime
 ) -> list[MemberJson]:
-    """The members who follow one in an order, any but `rank`, as `page` returns them.
+    """The members after a given one in an order other than `rank`, as `page` returns them.
 
-    That member need not match the filters, and may have left. Raises `NoSuchMember` if there is none.
+    The given member need not match the filters, and may have left. Raises `NoSuchMember` if there is none.
     """
     get_membership(community_id=community_id, member_id=after)
     where, values = _where(community_id, filters)
@@ -104,7 +107,7 @@ def page_after(
 
 
 def get(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
-    """One member, also if they have left. Raises `NoSuchMember` if there is none."""
+    """One member, present or not. Raises `NoSuchMember` if there is none."""
     rows = _ranked([member_id], community_id=community_id, at=at, most=achievements.MOST_OF_ONE)
     if not rows:
         raise NoSuchMember
@@ -117,7 +120,9 @@ def of_ids(ids: Sequence[int], *, community_id: int, at: datetime) -> list[Membe
 
 
 def profile(*, community_id: int, member_id: int, at: datetime) -> MemberJson:
-    """One member like `get`, but ranks after LAST_COUNTED are not counted: all are one more than that."""
+    """One member like `get`, but the rank is counted only up to LAST_COUNTED; all later ranks are
+    LAST_COUNTED + 1.
+    """
     rows = unranked([member_id], community_id=community_id, at=at)
     if not rows:
         raise NoSuchMember

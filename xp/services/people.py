@@ -1,6 +1,6 @@
-"""A member's personal data in this app: to hand out, and to erase (rules 7.17 and 7.18).
+"""A member's personal data in this app: exporting and erasing it (rules 7.17 and 7.18).
 
-Callers look up the member first, and hold the member's row lock to erase (see
+Callers look up the member first, and lock the member's row before an erasure (see
 communities/services/people.py).
 """
 
@@ -20,10 +20,10 @@ PAGE_LENGTH = 1_000
 
 
 def personal_data(*, community_id: int, member_id: int, user_ids: Collection[int], at: datetime) -> Json:
-    """What a member has earned, without the ledger: that may be long, see `ledger_entries`.
+    """Everything that a member has earned, without the ledger, which may be long: see `ledger_entries`.
 
-    `entries_for_others` counts the entries they made for other members of the community, without naming
-    these. `user_ids` are the member's user and those merged into it.
+    `entries_for_others` is the number of entries that they made for other members of the community, without
+    names. `user_ids` are the member's user and the users merged into it.
     """
     totals = standings.of_member(member_id=member_id, at=at)
     by_hand = XpEntry.objects.filter(actor_id__in=user_ids, member__community_id=community_id)
@@ -50,7 +50,10 @@ def ledger_entries(*, community_id: int, member_id: int) -> Iterator[Json]:
 
 @in_transaction
 def erase(*, member_id: int) -> None:
-    """Delete everything that a member earned. What they gave to others stays: see `ledger.erase_giver`."""
+    """Delete everything that a member earned.
+
+    XP that they gave to others remains: see `ledger.erase_giver`.
+    """
     ledger.erase(member_id=member_id)
     achievements.erase(member_id=member_id)
     roles.erase(member_id=member_id)
@@ -58,11 +61,11 @@ def erase(*, member_id: int) -> None:
 
 @in_transaction
 def merge(*, keep_id: int, drop_id: int, community_id: int, at: datetime) -> None:
-    """Give a member everything that another member earned, who turned out to be the same person.
+    """Move everything that a member earned to another member, who is the same person.
 
-    The XP come as one entry of the ledger, whose entries cannot change their member, and count for the month
-    as far as they did before. An achievement that both have stays as the first of them was earned. The other
-    member has nothing afterwards. The caller holds both members' row locks.
+    The XP become one entry of the ledger, because entries cannot change their member. They count for the
+    month as they did before. If both have an achievement, the earlier one remains. Afterwards the first
+    member has nothing. The caller has locked the rows of both members.
     """
     dropped = standings.of_member(member_id=drop_id, at=at)
     if dropped.total:

@@ -37,7 +37,7 @@ def all_time_board(*, community_id: int) -> Board:
 
 
 def month_board(*, community_id: int, at: datetime) -> Board:
-    """All present members who gained XP in the calendar month (UTC) of `at`, ranked by that."""
+    """All present members who gained XP in the calendar month (UTC) of `at`, ranked by this XP."""
     has_xp = "standing.community_id = %s AND standing.month = %s AND standing.xp_in_month > 0"
     return Board("xp_in_month", f"{has_xp} AND {_IS_PRESENT}", (community_id, month_of(at)))
 
@@ -61,7 +61,7 @@ def member_ids(board: Board, offset: int, length: int) -> list[int]:
 
 
 def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
-    """The rank that each amount of XP has on a board: 1 plus the number of members with more XP.
+    """The rank that each amount of XP has on a board: 1 plus the number of members with more XP (rule 8.9).
 
     One statement reads the index down to the smallest amount, and counts the members between neighbouring
     amounts.
@@ -85,7 +85,7 @@ def rank_by_xp(board: Board, amounts: Sequence[int]) -> dict[int, int]:
 
 
 def count_above(board: Board, amount: int, *, most: int) -> int:
-    """How many members have more XP on a board; `most` stands for any more than that."""
+    """The number of members with more XP on a board; `most` means that many or more."""
     rows = fetch_rows(
         f"""
         SELECT count(*) FROM (

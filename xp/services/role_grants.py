@@ -1,7 +1,7 @@
-"""Carries out the roles that members earned, on the chat platform, through the outbox.
+"""Grants the roles that members earned on the chat platform, through the outbox.
 
-A role of an anonymous project has no finer time than its day. Each minute a part of those that wait is
-taken at random, so that neither our rows nor the platform's log tell when somebody answered.
+Times of roles from anonymous projects are rounded to the day. Each minute a random part of the waiting roles
+is taken, so that neither our rows nor the platform's log show when a person answered.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from xp.services import roles
 
 GRANT = "xp.grant_role"
 AT_ONCE = 200
-SHARE = 1 / 20  # of the waiting roles of anonymous projects that one run, each minute, takes
+SHARE = 1 / 20  # the part of the waiting roles of anonymous projects that one run takes each minute
 _GONE = frozenset({10007, 10013})
 _UNKNOWN_ROLE = 10011
 _LACKS_PERMISSION = 50013
 
 
 def _names_of(subjects: Collection[str]) -> Mapping[str, str]:
-    """Which role tasks are about. Not for whom: that is on the page of roles."""
+    """The roles that tasks are about. The members are left out: the page of roles shows them."""
     found = RoleGrant.objects.filter(pk__in=[int(each) for each in subjects if each.isdigit()])
     grants = {str(grant.pk): grant for grant in found}
     communities = {grant.community_id for grant in grants.values()}
@@ -55,17 +55,17 @@ overview.describe(GRANT, "Role that somebody earned", _names_of)
 
 @in_transaction
 def put_waiting(*, at: datetime) -> int:
-    """Put the roles that wait into the outbox, for members whose community is connected. Returns how many.
+    """Put the waiting roles into the outbox, for members whose community is connected (rule 8.14).
 
-    Those that are there already stay as they are. Roles of people who had left the server are asked for
-    again once the platform lists them there.
+    Returns the number of roles. Roles that are in the outbox already do not change. Roles of people who had
+    left the server are requested again once the platform lists them there.
     """
     waiting = _waiting()
     of_a_day = Q(created_at__time=time(0, tzinfo=UTC))
     grants = list(waiting.exclude(of_a_day).order_by("pk")[:AT_ONCE])
     anonymous = waiting.filter(of_a_day).order_by("pk")[: AT_ONCE * 10]
     grants += [grant for grant in anonymous if random.random() < SHARE]
-    random.shuffle(grants)  # so that tasks of one run do not stand in the order of the answers
+    random.shuffle(grants)  # so that the order of the tasks is not the order of the answers
     for grant in grants:
         outbox.put(community_id=grant.community_id, kind=GRANT, subject=str(grant.pk), at=at)
     RoleGrant.objects.filter(pk__in=[grant.pk for grant in grants]).update(is_asked_for=True, skipped_at=None)
@@ -95,7 +95,7 @@ def carry_out(task: ChatTask, at: datetime) -> None:
         return
     accounts = platform_members.proven_accounts(grant.community_id, grant.member.user_id)
     ids = list(accounts.order_by("pk").values_list("platform_id", flat=True))
-    if not ids:  # it was disconnected meanwhile
+    if not ids:  # the account was disconnected meanwhile
         RoleGrant.objects.filter(pk=grant.pk).update(is_asked_for=False)
     elif grant.member.left_at is not None or not any(_grant(grant, each, at) for each in ids):
         _skip(grant, at)
@@ -105,7 +105,10 @@ def carry_out(task: ChatTask, at: datetime) -> None:
 
 
 def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
-    """Grant a role that is still harmless and below the bot's own. False if this account is not there."""
+    """Grant a role that is still harmless and below the bot's own role.
+
+    False if this account is not in the server.
+    """
     role_id = grant.role_id
     guild = guilds.current(
         community_id=grant.community_id, at=at, fault_of=lambda guild: guild.grant_fault(role_id)
@@ -133,7 +136,7 @@ def _grant(grant: RoleGrant, platform_id: str, at: datetime) -> bool:
 
 
 def _skip(grant: RoleGrant, at: datetime) -> None:
-    """Leave out somebody who has left the server, until they come back."""
+    """Skip a person who has left the server, until they return."""
     platform_members.note_gone(
         community_id=grant.community_id,
         user_id=grant.member.user_id,
@@ -145,15 +148,15 @@ def _skip(grant: RoleGrant, at: datetime) -> None:
 
 
 def give_up(task: ChatTask, reason: str) -> None:
-    """Note why a role cannot be granted, as its admins read it."""
+    """Store the reason why a role cannot be granted, for the community's admins."""
     RoleGrant.objects.filter(pk=int(task.subject)).update(refusal=reason[:300])
 
 
 @in_transaction
 def try_again(*, actor: Actor, grant_id: int, at: datetime) -> None:
-    """Ask once more for a role of the actor's community that was not granted yet.
+    """Request a role of the actor's community again that was not granted yet.
 
-    Refuses a role that was granted, and while the community is not connected.
+    Refuses a role that was granted, and any role while the community is not connected.
     """
     grant = RoleGrant.objects.select_for_update().filter(pk=grant_id, community_id=actor.community_id).first()
     if grant is None:

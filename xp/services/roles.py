@@ -22,11 +22,11 @@ _GRANT = """
 
 
 def grant(*, member_id: int, role_id: str, project_id: int | None, project_name: str, at: datetime) -> None:
-    """Record that a member is to get a role. Does nothing if that role already waits for the member."""
+    """Record that a member earned a role. Does nothing if the same role already waits for the member."""
     name = project_name[: RoleGrant._meta.get_field("project_name").max_length]
     with prepared() as cursor:
         cursor.execute(_GRANT, [role_id, project_id, name, at, member_id])
-    if not is_of_a_day(at):  # those of anonymous projects wait for the periodic task
+    if not is_of_a_day(at):  # roles of anonymous projects wait for the periodic task
         wake(GRANT_WAITING)
 
 
@@ -54,7 +54,7 @@ def erase(*, member_id: int) -> None:
 
 
 def merge(*, keep_id: int, drop_id: int) -> None:
-    """Give a member the roles of another, who turned out to be the same person."""
+    """Move the roles of a member to another member, who is the same person."""
     waiting = RoleGrant.objects.filter(member_id=keep_id, carried_out_at__isnull=True).values("role_id")
     twice = RoleGrant.objects.filter(member_id=drop_id, carried_out_at__isnull=True, role_id__in=waiting)
     twice.delete()

@@ -1,4 +1,4 @@
-"""The providers: how a sign-in begins, and what proves an account when the browser comes back."""
+"""The providers: how a sign-in begins, and which data proves an account when the browser returns."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from communities.sources.profiles import Profile
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whose account it is, and the tokens that are worth keeping."""
+    """The owner of an account, and the tokens to store."""
 
     profile: Profile
     tokens: Tokens | None
 
 
 class SourceAccount(ProviderAccount):
-    """An account as django-allauth's mails name it."""
+    """An account in the words of django-allauth's mails."""
 
     def to_str(self) -> str:
         return str(self.account.extra_data.get("name") or self.account.uid)
 
 
 class SourceProvider(Provider):
-    """What the five have in common."""
+    """The code that the five providers share."""
 
     account_class = SourceAccount
     supports_redirect = True
@@ -50,7 +50,9 @@ class SourceProvider(Provider):
     def redirect(
         self, request: HttpRequest, process: str, next_url: str | None = None, data: Any = None, **_: Any
     ) -> HttpResponse:
-        """Lead to the platform, by a page: browsers hold a form to its own site, redirects included."""
+        """Send the browser to the platform, by a page: browsers restrict a form to its own site, redirects
+        included.
+        """
         secret = {"verifier": oauth2.new_verifier(), "nonce": secrets.token_urlsafe(24)}
         state = self.stash_redirect_state(request, process, next_url, user=request.user.pk, **secret)
         address = self.address(state=state, asks_again=process == "connect", **secret)
@@ -58,11 +60,13 @@ class SourceProvider(Provider):
 
     @property
     def callback(self) -> str:
-        """The address that is registered at the platform: always below BASE_URL, whatever Host says."""
+        """The address that is registered at the platform: always below BASE_URL, whatever the header Host
+        contains.
+        """
         return f"{settings.BASE_URL}{reverse('source_callback', args=[self.id])}"
 
     def address(self, *, state: str, verifier: str, nonce: str, asks_again: bool) -> str:
-        """Where the browser goes."""
+        """The platform's address for the browser."""
         return oauth2.authorize_address(
             self.id,
             redirect_uri=self.callback,
@@ -73,7 +77,10 @@ class SourceProvider(Provider):
         )
 
     def prove(self, request: HttpRequest, state: dict[str, Any], *, at: datetime) -> Proof:
-        """Whose account the browser has brought back. Raises BadProof, SourceUnavailable, TokenRefused."""
+        """Check the data with which the browser has returned.
+
+        Raises BadProof, SourceUnavailable, TokenRefused.
+        """
         code = request.GET.get("code", "")
         if not code:
             raise BadProof("There is no code.")
@@ -119,7 +126,7 @@ class MembershipProvider(SourceProvider):
 
 
 class GameStoreProvider(SourceProvider):
-    """OpenID 2.0, which gives no token."""
+    """OpenID 2.0, which provides no token."""
 
     id: ClassVar = "game_store"
     name: ClassVar = platforms.NAMES["game_store"]
@@ -133,7 +140,8 @@ class GameStoreProvider(SourceProvider):
         answer = request.GET.dict()
         return_to = self._return_to(answer.get("state", ""))
         platform_id = openid2.read_assertion(answer, return_to=return_to, at=at)
-        # Without Redis each process keeps its own list; the state, used once, refuses a replay anyway.
+        # Without Redis each process has a list of its own; the state, which is used once, refuses a replay
+        # anyway.
         seconds = 2 * int(openid2.NONCE_LASTS.total_seconds())
         nonce = throttling.hashed(answer["openid.response_nonce"])
         if throttling.take_surely(f"colloquy:openid-nonce:{nonce}", 1, seconds=seconds).is_used_up:
@@ -147,7 +155,7 @@ class GameStoreProvider(SourceProvider):
     def _named(self, platform_id: str) -> Profile:
         try:
             return game_store.profile(platform_id)
-        except SourceUnavailable:  # who they are is proven; only the name is missing
+        except SourceUnavailable:  # their identity is proven; only the name is missing
             return Profile(platform_id, "")
 
 

@@ -52,7 +52,7 @@ class DisconnectForm(allauth_forms.DisconnectForm):
         return forms.Form.clean(self) or {}
 
     def save(self) -> None:
-        """Disconnect it, and say so by mail. A refusal becomes a message."""
+        """Disconnect the account, and report it by mail. A refusal becomes a message."""
         require_fresh_sign_in(self.request)
         identity_id = self.cleaned_data["account"]
         row = next((each for each in self.rows if each.identity.pk == identity_id), None)

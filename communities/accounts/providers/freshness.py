@@ -1,4 +1,4 @@
-"""Whether somebody has proven just now who they are, before their ways to sign in change."""
+"""Whether a person has recently proven who they are, before their ways to sign in change."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from django.urls import reverse
 
 
 def require_fresh_sign_in(request: HttpRequest) -> None:
-    """Have the person confirm who they are, unless they did within the last minutes.
+    """Require that the person confirms who they are, unless they did so within the last minutes.
 
-    People without password and factors sign in with one of their sources again: django-allauth would let
-    them pass. Raises what the account middleware turns into a redirect.
+    People without password and factors sign in with one of their sources again; django-allauth would not
+    require that. Raises an exception that the account middleware converts to a redirect.
     """
     if get_reauthentication_flows(request.user):
         raise_if_reauthentication_required(request, app="allauth.socialaccount")
@@ -31,14 +31,14 @@ def require_fresh_sign_in(request: HttpRequest) -> None:
 
 
 def _page_of(request: HttpRequest) -> str:
-    """The page to come back to: this one, or the one whose form was sent."""
+    """The page to return to: this page, or the page whose form was sent."""
     if request.method == "GET":
         return request.get_full_path()
     return urlsplit(request.headers.get("Referer", "")).path or request.path
 
 
 def must_sign_in_again(request: HttpRequest) -> bool:
-    """Whether somebody whose only ways to sign in are sources has not done so within the last minutes."""
+    """Whether a person whose only ways to sign in are sources has not signed in within the last minutes."""
     return (
         request.user.is_authenticated
         and not get_reauthentication_flows(request.user)
@@ -47,7 +47,7 @@ def must_sign_in_again(request: HttpRequest) -> bool:
 
 
 def has_just_signed_in(request: HttpRequest) -> bool:
-    """Whether this session's person has signed in within the last minutes, in whatever way."""
+    """Whether this session's person has signed in within the last minutes, in any way."""
     records = get_authentication_records(request, request.user)
     timeout: int = app_settings.REAUTHENTICATION_TIMEOUT
     return bool(records) and time.time() - records[-1]["at"] < timeout

@@ -1,8 +1,8 @@
-"""The proof that two accounts are one person's, kept in the session for ten minutes.
+"""The proof that two accounts belong to one person, stored in the session for ten minutes.
 
-Somebody who is signed in, and has confirmed it just now, has signed in with a source that belongs to another
-user. Nothing has changed by that. What merges the two reads the proof, and forgets it. A second factor of
-the other user is not proven by it.
+A signed-in person, who has confirmed who they are just before, has signed in with a source of another user.
+That alone has changed nothing. The code that merges the two users reads the proof, and deletes it. The proof
+does not prove a second factor of the other user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY = "account_merge"
 
 @dataclass(frozen=True, slots=True)
 class MergeProof:
-    """Both users are proven: `keep_user_id` is signed in, `drop_user_id` has `identity`."""
+    """Both users are proven: `keep_user_id` is signed in, `drop_user_id` owns `identity`."""
 
     keep_user_id: int
     drop_user_id: int
@@ -30,7 +30,7 @@ class MergeProof:
 
 
 def keep_proof(request: HttpRequest, conflict: BelongsToAnother, *, at: datetime) -> None:
-    """Remember that the person who is signed in has proven another user's identity."""
+    """Store that the signed-in person has proven another user's identity."""
     request.session[_KEY] = {
         "keep": request.user.pk,
         "drop": conflict.user_id,
@@ -40,7 +40,7 @@ def keep_proof(request: HttpRequest, conflict: BelongsToAnother, *, at: datetime
 
 
 def read_proof(request: HttpRequest, *, at: datetime) -> MergeProof | None:
-    """The proof, if it still holds: not older than ten minutes, for these very users and this identity."""
+    """The proof, if it is still valid: at most ten minutes old, for the same users and this identity."""
     kept = request.session.get(_KEY)
     if not kept or kept["keep"] != request.user.pk:
         return None
@@ -53,5 +53,5 @@ def read_proof(request: HttpRequest, *, at: datetime) -> MergeProof | None:
 
 
 def forget_proof(request: HttpRequest) -> None:
-    """Forget the proof, because it was used or is not wanted."""
+    """Delete the proof, because it was used or is not wanted."""
     request.session.pop(_KEY, None)

@@ -1,4 +1,4 @@
-"""Empty: django-allauth includes this once for each provider. `routes` has the routes of all."""
+"""Empty: django-allauth includes this once for each provider. `routes` contains the routes of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of a sign-in with another platform: leaving, coming back, and what may go wrong."""
+"""The routes of a sign-in with another platform: the redirect to it, the return, and possible errors."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ log = structlog.get_logger("colloquy.sources")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Ask whether to go on, and lead to the platform after a POST alone.
+    """Ask for confirmation, and redirect to the platform only after a POST.
 
-    `process` is login, connect, or confirm: somebody who is signed in shows once more who they are.
+    `process` is login, connect, or confirm: a signed-in person proves again who they are.
     """
     provider = _provider(request, provider_id)
     sent = request.POST if request.method == "POST" else request.GET
@@ -70,7 +70,7 @@ def login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Where the platform sends the browser back to."""
+    """The address to which the platform returns the browser."""
     provider = _provider(request, provider_id)
     state = statekit.unstash_state(
         request, provider_id=provider.sub_id, state_id=request.GET.get("state", "")
@@ -124,7 +124,7 @@ def _limited_as(request: HttpRequest) -> str:
 def _failure(
     request: HttpRequest, provider: SourceProvider, reason: str, status: HTTPStatus, cause: str | None = None
 ) -> HttpResponse:
-    """Say what went wrong. It is logged, unless the person changed their mind."""
+    """Show the error. The error is logged, unless the person cancelled."""
     if reason != "cancelled":
         failures.record(
             request,
@@ -139,7 +139,7 @@ def _failure(
 
 
 def _account(request: HttpRequest) -> str | None:
-    """The account of somebody who shows again who they are, as a keyed hash."""
+    """The account of a person who confirms who they are, as a keyed hash."""
     return sign_in.account_of(request.user.pk) if request.user.is_authenticated else None
 
 
@@ -151,7 +151,7 @@ def _sign_in(
         provider=provider.id, platform_id=profile.platform_id, name=profile.name, at=at
     )
     _remember(identity, proof)
-    # django-allauth finds the user by the mirrored account, and goes on with second factors and limits.
+    # django-allauth finds the user by the mirrored account, and continues with second factors and limits.
     account = SocialAccount(provider=provider.id, uid=profile.platform_id, extra_data={"name": profile.name})
     signing_in = SocialLogin(user=None, account=account, provider=provider)
     signing_in.state = {"process": "login", "next": state.get("next")}
@@ -164,9 +164,9 @@ def _sign_in(
 def _confirm(
     request: HttpRequest, provider: SourceProvider, proof: Proof, state: dict[str, Any]
 ) -> HttpResponse:
-    """Take the platform's account as proof that the person who is signed in is at the browser.
+    """Accept the platform's account as proof that the signed-in person is at the browser.
 
-    Only an account that is connected to this person is proof.
+    Only an account that is connected to this person is a proof.
     """
     if not identities.belongs_to(
         user_id=int(request.user.pk or 0), provider=provider.id, platform_id=proof.profile.platform_id
@@ -213,9 +213,9 @@ def _connect(
 
 
 def _remember(identity: Identity, proof: Proof) -> None:
-    """Keep the tokens, and ask the chat platform where the person is a member.
+    """Store the tokens, and ask the chat platform in which servers the person is a member.
 
-    The worker joins what communities wrote about the account: no community can hold a sign-in up.
+    The worker joins the communities' entries for the account, so that no community can delay a sign-in.
     """
     at = timezone.now()
     queue.wake(identities.JOIN, user_id=identity.user_id)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from communities.ground.errors import Refusal
 from communities.management.naming import require_name
-from communities.models import Community, Member
+from communities.models import ApiKey, Community, Member
 from communities.services.api_keys import keys
 from communities.services.people import members
 
@@ -20,6 +20,9 @@ class Command(BaseCommand):
         parser.add_argument("--role", choices=Member.Access.values, default=Member.Access.ADMIN)
         parser.add_argument(
             "--name", default="Command line", help="The name of the key, and of the new member."
+        )
+        parser.add_argument(
+            "--scope", choices=ApiKey.Scope.values, default=ApiKey.Scope.ALL, help="The requests it may send."
         )
         parser.add_argument("--member", type=int, help="A member to own the key, instead of a new one.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object and nothing else.")
@@ -38,7 +41,12 @@ class Command(BaseCommand):
             member = _member(community_id, options["member"])
         try:
             key, secret = keys.create_key(
-                actor=None, community_id=community_id, user_id=member.user_id, name=name, at=at
+                actor=None,
+                community_id=community_id,
+                user_id=member.user_id,
+                name=name,
+                scope=options["scope"],
+                at=at,
             )
         except Refusal as refusal:
             raise CommandError(refusal.message) from None

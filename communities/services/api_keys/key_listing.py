@@ -1,4 +1,4 @@
-"""API keys as people read them: what each may do now, whether it works, who made and who rotated it."""
+"""API keys as people read them: the present rights of each, whether it works, and who made and rotated it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models import TextChoices
 from communities.models import ApiKey, Member
 from communities.services.people import members
 
-MAX_OVER = 50  # keys that do not work any more
+MAX_OVER = 50  # keys that no longer work
 
 
 class KeyState(TextChoices):
@@ -23,9 +23,19 @@ class KeyState(TextChoices):
     ORPHANED = "orphaned", "Refused: its maker has left"
 
 
+SCOPES = {
+    ApiKey.Scope.ALL: "All requests that its role may send",
+    ApiKey.Scope.READ: "Reading only",
+    ApiKey.Scope.CONVERSATIONS: "Conversations, and reading projects and scripts",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key with what its row alone does not tell. Names are empty where nobody may know them any more."""
+    """A key with values that its row alone does not contain.
+
+    Names are empty if nobody may know them any more.
+    """
 
     key: ApiKey
     role: str
@@ -34,12 +44,17 @@ class ListedKey:
     rotated_by: str
 
     @property
+    def scope(self) -> str:
+        """The requests that the key may send, in words."""
+        return SCOPES[ApiKey.Scope(self.key.scope)]
+
+    @property
     def works(self) -> bool:
         return self.state == KeyState.IN_USE
 
 
 def keys_of(*, community_id: int, at: datetime) -> list[ListedKey]:
-    """A community's keys, the newest first: all that are not revoked, and the latest of those that are."""
+    """A community's keys, the newest first: all that are not revoked, and the latest revoked ones."""
     rows = ApiKey.objects.filter(community_id=community_id).order_by("-pk")
     present = list(rows.filter(revoked_at__isnull=True))
     return listed(
@@ -48,7 +63,7 @@ def keys_of(*, community_id: int, at: datetime) -> list[ListedKey]:
 
 
 def listed(*, community_id: int, keys: Sequence[ApiKey], at: datetime) -> list[ListedKey]:
-    """These keys of a community with what their rows do not tell."""
+    """These keys of a community with the values that their rows do not contain."""
     access = present_access(community_id=community_id, user_ids={key.user_id for key in keys})
     names = names_of(community_id=community_id, keys=keys)
     return [
@@ -64,7 +79,7 @@ def listed(*, community_id: int, keys: Sequence[ApiKey], at: datetime) -> list[L
 
 
 def state_of(key: ApiKey, *, at: datetime, access: Mapping[int, str]) -> KeyState:
-    """The state of a key. Keys of people who are not in `access`, because they have left, are refused."""
+    """The state of a key. Keys of people who have left, and so are not in `access`, are refused."""
     if key.revoked_at is not None:
         return KeyState.REVOKED
     if not key.is_active_at(at):
@@ -73,7 +88,7 @@ def state_of(key: ApiKey, *, at: datetime, access: Mapping[int, str]) -> KeyStat
 
 
 def present_access(*, community_id: int, user_ids: Collection[int]) -> dict[int, str]:
-    """The access of those users who are present members, by user id. Their keys have it too."""
+    """The access of the users who are present members, by user id. Their keys have the same access."""
     present = Member.objects.filter(
         community_id=community_id, user_id__in=user_ids, left_at__isnull=True, user__is_active=True
     )

@@ -1,4 +1,4 @@
-"""Mails to the owner of an API key: that there is a new one which acts for them, or a new secret of one."""
+"""Mails to the owner of an API key: a new key acts in the owner's name, or a key has a new secret."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ALARM = "If you did not expect this, revoke the key at once and look at the sess
 
 
 def tell_of_new_key(key: ApiKey, *, at: datetime) -> None:
-    """Tell the maker that a new key acts in their name."""
+    """Notify the maker that a new key acts in their name."""
     _write(key, "New API key: {}", "A new API key acts in your name from now on.", [], at=at)
 
 
 def tell_of_rotation(key: ApiKey, *, actor: Actor, at: datetime) -> None:
-    """Tell the maker that their key has a new secret, and who rotated it if somebody else did."""
+    """Notify the maker that their key has a new secret, and who rotated it if another person did."""
     more = []
     if actor.user_id != key.user_id:
         names = members.display_names(community_id=key.community_id, user_ids=[actor.user_id])

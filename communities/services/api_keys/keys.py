@@ -26,7 +26,7 @@ def new_secret() -> str:
 
 
 def digest_of(secret: str) -> str:
-    """Return the digest that is stored of a key. A key is random, so one round of SHA-256 is enough."""
+    """Return the stored digest of a key. A key is random, so one round of SHA-256 is enough."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -40,11 +40,13 @@ def create_key(
     at: datetime,
     description: str | None = None,
     restricted_to: str | None = None,
+    scope: str = ApiKey.Scope.ALL,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key of this user, and return it with its secret. Without an `actor` a command creates it.
+    """Create a key of this user, and return it with its secret (rule 1.25). Without an `actor` a command
+    creates it.
 
-    Its owner hears of it by mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
+    Its owner gets a mail. Refuses an expiry in the past, and more than 50 keys that are not revoked.
     """
     if expires_at is not None and expires_at <= at:
         refuse("expires_at", "in_past", "`expires_at` must be in the future.")
@@ -59,12 +61,13 @@ def create_key(
         name=name,
         description=description,
         restricted_to=restricted_to,
+        scope=scope,
         key_prefix=secret[:PREFIX_LENGTH],
         digest=digest_of(secret),
         created_at=at,
         expires_at=expires_at,
     )
-    after = {**_shown(key), "role": restricted_to, "expires_at": expires_at}
+    after = {**_shown(key), "role": restricted_to, "scope": scope, "expires_at": expires_at}
     audit.record(actor=actor, action=Action.API_KEY_CREATED, on=_subject(key), at=at, after=after)
     key_notices.tell_of_new_key(key, at=at)
     return key, secret
@@ -74,9 +77,8 @@ def create_key(
 def rotate_key(*, actor: Actor, key_id: int, at: datetime) -> tuple[ApiKey, str]:
     """Give a key a new secret. The old one works for another 24 hours, or until the next rotation.
 
-    The key goes on to act for its maker, also if somebody else rotates it. So it tells who did and when, and
-    its maker hears of it by mail.
-    Refuses a key that is revoked or expired.
+    The key still acts for its maker, also if another person rotates it. So the key stores who rotated it and
+    when, and its maker gets a mail. Refuses a key that is revoked or expired.
     """
     key = _locked(actor.community_id, key_id)
     if not key.is_active_at(at):
@@ -120,7 +122,7 @@ def _subject(key: ApiKey) -> audit.Subject:
 
 
 def _shown(key: ApiKey) -> dict[str, object]:
-    """What the audit trail may tell of a key: never the key, nor a digest of it."""
+    """The fields of a key for the audit trail: never the key itself, nor a digest of it."""
     return {"key_prefix": key.key_prefix}
 
 

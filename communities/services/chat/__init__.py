@@ -1,1 +1,1 @@
-"""A community's connection with the chat platform: its server there, its people, and what is sent to it."""
+"""A community's connection to the chat platform: its server, its people, and the tasks for the platform."""

@@ -1,9 +1,9 @@
-"""What the platform refused for want of access, and does once the bot has access again.
+"""Tasks that the platform refused because the bot lacks access, and their retries.
 
-A task that meets such a refusal is blocked: it has no time at which it is due, so it costs no requests while
-the bot is away. Each task and each check of the connection that succeeds has it tried again: at once if the
-platform or an admin says that something has changed, else after 30 seconds, 1, 2, 4 minutes and so on up to
-an hour. The platform counts refused requests against the bot: a channel that stays closed must cost few.
+A refused task is blocked: it has no due time, so it costs no requests while the bot is absent. Each task and
+each check of the connection that succeeds makes blocked tasks due again. They are due at once if the platform
+or an admin reports a change, else after 30 seconds, 1, 2, 4 minutes and so on up to an hour. The platform
+counts refused requests against the bot, so a channel that stays closed must cost few requests.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ _NEXT = f"""
 
 
 def note_refused(*, community_id: int, at: datetime) -> None:
-    """Have the connection of a community checked: the platform refused a call as if the bot were not there.
+    """Request a check of a community's connection: the platform refused a call as if the bot were not in the
+    server.
 
-    The commands are registered again then, because a server forgets them with the bot.
+    The check registers the commands again, because a server forgets them when the bot is removed.
     """
     ChatInstallation.objects.filter(
         community_id=community_id, status=ChatInstallation.Status.CONNECTED
@@ -51,21 +52,22 @@ def note_refused(*, community_id: int, at: datetime) -> None:
 
 
 def plan_check(*, community_id: int) -> None:
-    """Have the connection checked when the first of what is blocked may be tried again."""
+    """Schedule a check of the connection for the time when the first blocked task may be tried again."""
     with connection.cursor() as cursor:
         cursor.execute(_PLAN, {"community_id": community_id, **_WAITS})
 
 
 def expect(*, community_id: int) -> None:
-    """Have what is blocked tried at the next check that succeeds, however often it was refused."""
+    """Retry blocked tasks at the next successful check, however often they were refused."""
     blocked = ChatTask.objects.filter(community_id=community_id, status=ChatTask.Status.BLOCKED)
     blocked.update(attempt_count=0)
 
 
 def unblock(*, community_id: int, at: datetime) -> datetime | None:
-    """Have what is blocked tried again whose time has come, in the caller's transaction.
+    """Retry the blocked tasks whose waiting time is over, in the caller's transaction.
 
-    Returns when the first of the others may be tried; None if there is none. The sweep wakes a worker.
+    Returns when the first of the other blocked tasks may be tried; None if there is none. The sweep wakes a
+    worker.
     """
     values: dict[str, Any] = {"community_id": community_id, "at": at, **_WAITS}
     with connection.cursor() as cursor:

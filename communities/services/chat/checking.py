@@ -1,4 +1,4 @@
-"""A check of the connection that an admin asks for, with the answer in words."""
+"""A check of the connection that an admin requests, with the result in words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from communities.chat_platform.client import PlatformError
 from communities.models import ChatInstallation
 from communities.services.chat import access, installations
 
-AGAIN_AFTER = 5  # seconds: the platform is asked by one button once at a time
+AGAIN_AFTER = 5  # seconds: one button asks the platform only once in this time
 
 
 def check_by_hand(*, community_id: int, at: datetime) -> tuple[str, bool]:
-    """Ask the platform now. Returns what it said in words, and whether all is well.
+    """Check the connection now. Returns the result in words, and whether everything works.
 
-    Never inside a transaction.
+    Never call this inside a transaction.
     """
     if not installations.is_configured():
         return "This installation has no application on Discord yet.", False

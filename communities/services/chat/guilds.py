@@ -1,7 +1,7 @@
-"""The server of a community, as the platform last described it: which roles and channels are its own.
+"""The server of a community, as the platform last described it: its roles and channels.
 
-One bot serves many communities. So nothing is posted or granted before the channel or role is found in the
-server of the community that asks for it.
+One bot serves many communities. So the bot posts or grants only after the channel or role was found in the
+server of the requesting community.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from communities.ground.transactions import in_transaction
 from communities.models import ChatInstallation
 
 FRESH = timedelta(minutes=1)
-AGAIN = timedelta(seconds=10)  # before the platform is asked once more because of something that is amiss
+AGAIN = timedelta(seconds=10)  # until the platform is asked again about a problem
 # The platform's kinds of channels in which messages are posted.
 TEXT, ANNOUNCEMENT, THREADS = 0, 5, frozenset({10, 11, 12})
 FORUMS = frozenset({15, 16})  # their posts are threads
@@ -28,11 +28,11 @@ _NEEDED = (
     permissions.VIEW_CHANNEL,
     permissions.EMBED_LINKS,
     permissions.ATTACH_FILES,
-    permissions.READ_MESSAGE_HISTORY,  # to look for a message before it is sent again
+    permissions.READ_MESSAGE_HISTORY,  # to search for a message before it is sent again
 )
-LOOKED_UP_AGAIN = timedelta(seconds=30)  # before one channel is asked for once more
-LOOK_UPS = 5  # of one community in a minute: its callers may send any ids
-MOST_LOOKED_UP = 50  # kept of one community, the newest
+LOOKED_UP_AGAIN = timedelta(seconds=30)  # until one channel is looked up again
+LOOK_UPS = 5  # of one community in a minute, because its callers may send any ids
+MOST_LOOKED_UP = 50  # stored for one community, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Channel:
     kind: int
     overwrites: Sequence[Mapping[str, Any]]
     position: int = 0
-    parent_id: str = ""  # of a thread
+    parent_id: str = ""  # only for threads
     is_locked: bool = False
 
     @property
@@ -79,12 +79,12 @@ class Guild:
 
     @cached_property
     def bot_permissions(self) -> int:
-        """What the bot may do in the server as a whole."""
+        """The bot's permissions in the server as a whole."""
         return self._permissions(())
 
     @property
     def bot_position(self) -> int:
-        """The position of the bot's highest role: it can grant those below."""
+        """The position of the bot's highest role: the bot can grant only lower roles."""
         return max((self.roles[each].position for each in self.bot_role_ids if each in self.roles), default=0)
 
     def grant_fault(self, role_id: str) -> str:
@@ -103,7 +103,7 @@ class Guild:
         return ""
 
     def grant_lack(self, role_id: str) -> str:
-        """What our bot lacks to grant a role of the server; empty if it lacks nothing."""
+        """The reason why our bot cannot grant a role of the server; empty if it can."""
         if self.roles[role_id].position >= self.bot_position:
             return (
                 "is above the bot’s own highest role: drag the bot’s role above it in the server’s settings"
@@ -144,7 +144,7 @@ class Guild:
 
     @property
     def roles_in_order(self) -> list[Role]:
-        """The roles that people have, highest first."""
+        """The roles that members have, highest first."""
         own = [role for role in self.roles.values() if role.id != self.id]
         return sorted(own, key=lambda role: (-role.position, role.id))
 
@@ -156,7 +156,7 @@ class Guild:
 
 
 def stored(*, community_id: int) -> Guild | None:
-    """The server as it was last described; None if the community is not connected."""
+    """The server as the platform last described it; None if the community is not connected."""
     row = ChatInstallation.objects.filter(
         community_id=community_id, status=ChatInstallation.Status.CONNECTED, snapshot__isnull=False
     ).first()
@@ -166,9 +166,9 @@ def stored(*, community_id: int) -> Guild | None:
 
 
 def refresh(*, community_id: int, at: datetime) -> Guild:
-    """Ask the platform about the server, and keep what it says. Never inside a transaction.
+    """Ask the platform about the server, and store the description. Never call this inside a transaction.
 
-    Raises PlatformError, also if the bot is not there.
+    Raises PlatformError, also if the bot is not in the server.
     """
     snapshot = ask(community_id=community_id)
     row = ChatInstallation.objects.filter(community_id=community_id)
@@ -177,10 +177,10 @@ def refresh(*, community_id: int, at: datetime) -> Guild:
 
 
 def current(*, community_id: int, at: datetime, fault_of: Callable[[Guild], str]) -> Guild | None:
-    """The server as it is now, before a worker uses it; None if the community is not connected.
+    """The current server, before a worker uses it; None if the community is not connected.
 
-    Asks the platform if the description is old, or says that something is amiss and is not from just now.
-    Never inside a transaction. Raises PlatformError.
+    Asks the platform if the description is old, or if it shows a problem and is not fresh. Never call this
+    inside a transaction. Raises PlatformError.
     """
     guild = stored(community_id=community_id)
     if guild is None:
@@ -193,12 +193,12 @@ def current(*, community_id: int, at: datetime, fault_of: Callable[[Guild], str]
 def look(
     *, community_id: int, at: datetime, role_ids: Collection[str] = (), channel_ids: Collection[str] = ()
 ) -> None:
-    """Before a change that names roles or channels: ask about the server, and about what is not known.
+    """Ask about the server and unknown channels, before a change that names roles or channels.
 
-    The server is asked about once in a minute; if it has no such role, once more, as the role may be new.
-    Channels that are not known are asked for one by one. A community has at most LOOK_UPS such questions in
-    a minute, whatever ids its callers send. Never inside a transaction. If the platform cannot be asked, what
-    it said last counts: the worker asks again before it posts or grants anything.
+    The server is read once in a minute, and once more if it lacks one of the roles, because the role may be
+    new. Unknown channels are looked up one by one. A community has at most LOOK_UPS such questions in a
+    minute, whatever ids its callers send. Never call this inside a transaction. If the platform cannot be
+    asked, its last description applies: the worker asks again before it posts or grants anything.
     """
     guild = stored(community_id=community_id)
     if guild is None or settings.CHAT is None:
@@ -258,9 +258,9 @@ def ask(*, community_id: int) -> dict[str, Any]:
 
 
 def look_up(*, community_id: int, channel_id: str, at: datetime) -> Channel | None:
-    """Ask for one channel or thread, and keep what the platform says; None if it is not in this server.
+    """Ask for one channel or thread, and store the answer; None if it is not in this server.
 
-    Never inside a transaction. Raises PlatformError if the platform cannot be asked.
+    Never call this inside a transaction. Raises PlatformError if the platform cannot be asked.
     """
     try:
         raw = client.request("GET", f"/channels/{channel_id}")
@@ -302,7 +302,9 @@ def _channel_as_json(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(snapshot: Mapping[str, Any], *, at: datetime, looked_up: Mapping[str, Any] | None = None) -> Guild:
-    """The server in a snapshot, which was taken at a time, with the channels that were looked up."""
+    """The server from a stored snapshot, with the time of the snapshot and the channels that were looked
+    up.
+    """
     roles = [
         Role(
             each["id"],
@@ -329,7 +331,7 @@ def read(snapshot: Mapping[str, Any], *, at: datetime, looked_up: Mapping[str, A
 
 
 def _channel(raw: Mapping[str, Any]) -> Channel:
-    """A channel as it is kept. Those that the platform listed with the server are no threads."""
+    """A channel in its stored form. Channels that the platform lists with the server are no threads."""
     return Channel(
         raw["id"],
         raw["name"],

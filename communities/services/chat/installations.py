@@ -1,4 +1,4 @@
-"""Whether our bot is in a community's server, and whether it has what it needs there."""
+"""Whether our bot is in a community's server, and whether it has the permissions that it needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from communities.services.trail import audit
 CHECK = "communities.check_chat"
 EVERY = timedelta(hours=1)
 AT_ONCE = 20  # of one run, four times a minute: 4,800 an hour
-PAGE = 200  # servers that the platform lists at a time
+PAGE = 200  # servers that the platform lists in one answer
 AUTHORIZE = "https://discord.com/oauth2/authorize"
 _GONE = frozenset({10004, 50001})
 PROBLEMS: Mapping[str, str] = {
@@ -56,7 +56,7 @@ def is_connected(*, community_id: int) -> bool:
 
 
 def problems_in_words(installation: ChatInstallation) -> list[str]:
-    """What the bot lacks in a server, and what to do about it."""
+    """The permissions that the bot lacks in a server, and what to do about it."""
     return [PROBLEMS.get(code, code) for code in installation.problems]
 
 
@@ -66,7 +66,7 @@ def find(*, community_id: int) -> ChatInstallation | None:
 
 
 def install_url(*, community_id: int) -> str:
-    """Where somebody who manages the server adds the bot to it."""
+    """The address at which a manager of the server adds the bot to it."""
     assert settings.CHAT is not None
     query = {
         "client_id": settings.CHAT.application_id,
@@ -79,9 +79,10 @@ def install_url(*, community_id: int) -> str:
 
 
 def note_added(*, community_id: int, at: datetime) -> None:
-    """Have a server checked soon. The platform says that the bot was added to it, perhaps once more.
+    """Request a check of a server soon.
 
-    Its commands are registered again, and what was refused is tried again. Does nothing for unknown servers.
+    The platform reports that the bot was added to the server, perhaps again. The commands are registered
+    again, and refused tasks are retried. Does nothing for unknown servers.
     """
     ChatInstallation.objects.filter(community_id=community_id).update(commands="")
     access.expect(community_id=community_id)
@@ -89,7 +90,7 @@ def note_added(*, community_id: int, at: datetime) -> None:
 
 
 def ask_to_check(*, community_id: int, at: datetime) -> None:
-    """Have a worker check the connection of a community soon. Does nothing for unknown servers."""
+    """Request that a worker checks the connection of a community soon. Does nothing for unknown servers."""
     if not Community.objects.filter(pk=community_id).exists():
         return
     ChatInstallation.objects.filter(community_id=community_id).update(check_at=at)
@@ -97,10 +98,11 @@ def ask_to_check(*, community_id: int, at: datetime) -> None:
 
 
 def check(*, community_id: int, at: datetime) -> ChatInstallation | None:
-    """Ask the platform whether the bot is in the server and has what it needs, and keep what it says.
+    """Ask the platform whether the bot is in the server and has the permissions that it needs, and store the
+    answer.
 
-    None if the bot never was there. Registers the commands if they have changed, and has tried again what was
-    refused. Never inside a transaction. Raises PlatformError if the platform cannot be asked.
+    Returns None if the bot never was in the server. Registers the commands if they have changed, and retries
+    refused tasks. Never call this inside a transaction. Raises PlatformError if the platform cannot be asked.
     """
     try:
         snapshot = guilds.ask(community_id=community_id)
@@ -135,9 +137,9 @@ def check_quietly(*, community_id: int, at: datetime) -> bool:
 
 
 def check_due(*, at: datetime) -> int:
-    """Check the connections whose time has come, a batch of them, the longest due first. Returns how many.
+    """Check a batch of connections that are due, the longest due first. Returns the number of connections.
 
-    Each is claimed by itself, so that two runs at a time check different servers.
+    Each connection is claimed separately, so that two runs at a time check different servers.
     """
     if settings.CHAT is None:
         return 0
@@ -146,13 +148,13 @@ def check_due(*, at: datetime) -> int:
         if community_id is None:
             return count
         if not check_quietly(community_id=community_id, at=at):
-            return count + 1  # the platform is down, or wants to be left alone
+            return count + 1  # the platform is down, or asks for a pause
     return AT_ONCE
 
 
 @in_transaction
 def _claim_due(at: datetime) -> int | None:
-    """A community whose connection is due, which no other run takes."""
+    """A community whose connection is due, and that no other run takes."""
     due = ChatInstallation.objects.filter(check_at__lte=at).order_by("check_at")
     row = due.select_for_update(skip_locked=True).only("community_id").first()
     if row is None:
@@ -162,10 +164,10 @@ def _claim_due(at: datetime) -> int | None:
 
 
 def reconcile(*, at: datetime) -> int:
-    """Compare the servers that the bot is in with the communities that are connected, and check the others.
+    """Compare the servers that the bot is in with the connected communities, and check the differences.
 
-    It finds what the platform did not tell of: where the bot was added or removed. Returns how many
-    communities are checked. Raises PlatformError.
+    This finds servers to which the bot was added, or from which it was removed, without a report of the
+    platform. Returns the number of communities to check. Raises PlatformError.
     """
     if settings.CHAT is None:
         return 0
@@ -183,7 +185,10 @@ def reconcile(*, at: datetime) -> int:
 
 
 def reconcile_quietly(*, at: datetime) -> None:
-    """The same in a worker. If the platform cannot be asked now, the next day is soon enough."""
+    """Run `reconcile` in a worker.
+
+    If the platform cannot be asked now, the run of the next day is early enough.
+    """
     with suppress(PlatformError):
         reconcile(at=at)
 
@@ -201,7 +206,7 @@ def _guild_ids() -> set[int]:
 
 @in_transaction
 def note_removed(*, community_id: int, at: datetime) -> None:
-    """Note that the bot is not in the server any more. Admins get a mail, and find it in the history."""
+    """Record that the bot is no longer in the server. Admins get a mail, and an entry in the history."""
     row = ChatInstallation.objects.select_for_update().filter(community_id=community_id).first()
     if row is None or row.status == ChatInstallation.Status.REMOVED:
         return
@@ -216,7 +221,7 @@ def note_removed(*, community_id: int, at: datetime) -> None:
 def _note_connected(
     community_id: int, snapshot: dict[str, Any], problems: list[str], registered: str | None, at: datetime
 ) -> ChatInstallation:
-    Community.objects.select_for_update(no_key=True).get(pk=community_id)  # one check writes at a time
+    Community.objects.select_for_update(no_key=True).get(pk=community_id)  # only one check writes at a time
     row = ChatInstallation.objects.select_for_update().filter(community_id=community_id).first()
     is_new = row is None or row.status != ChatInstallation.Status.CONNECTED
     row = row or ChatInstallation(community_id=community_id)
@@ -245,7 +250,7 @@ def _problems(guild: guilds.Guild) -> list[str]:
 
 
 def _register_commands(community_id: int) -> str | None:
-    """Register the slash commands if they have changed; their fingerprint, or None if that failed."""
+    """Register the slash commands if they have changed; returns their fingerprint, or None if that failed."""
     has_leaderboard = get_settings(community_id=community_id).has_leaderboard
     wanted = commands.of(has_leaderboard=has_leaderboard)
     fingerprint = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()

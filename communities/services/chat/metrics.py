@@ -1,4 +1,4 @@
-"""Figures about what has to be done on the chat platform, for the metrics of the installation."""
+"""Figures about the tasks for the chat platform, for the metrics of the installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from communities.models import ChatTask
 
 @dataclass(frozen=True, slots=True)
 class ChatMetrics:
-    """The state of the outbox: tasks by status, how many are due, and for how long the first of them is."""
+    """The state of the outbox: tasks by status, how many are due, and how long the first has been due."""
 
     tasks: Mapping[str, int]
     due: int
@@ -21,7 +21,7 @@ class ChatMetrics:
 
 
 def outbox(*, at: datetime) -> ChatMetrics:
-    """Counts all rows: those that are over are deleted after a month."""
+    """Counts all rows; finished rows are deleted after a month."""
     by_status = ChatTask.objects.values_list("status").annotate(count=Count("pk")).order_by()
     due = ChatTask.objects.filter(due_at__lte=at).aggregate(count=Count("pk"), first=Min("due_at"))
     return ChatMetrics(

@@ -1,11 +1,11 @@
-"""What has to be done on the chat platform: rows, which a worker carries out and tries again.
+"""Tasks for the chat platform: rows that a worker carries out and retries.
 
     put(…)      in the transaction of a change: this has to be done
     attempt(…)  in a worker: do it now, if it is due and nobody else is at it
     wake_due()  the sweep: wakes a worker for whatever is due
 
-Everything that is done must be safe to do twice, because a worker may be killed after the platform has done
-it and before the row says so.
+Every task must be safe to do twice, because a worker may be killed after the platform has done it and before
+the row records that.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from communities.services.trail import audit
 LEASE = timedelta(minutes=2)  # longer than the few requests of one task may take
 LONGEST_WAIT = timedelta(hours=1)
 GIVEN_UP = timedelta(days=3)  # after the first attempt
-KEPT = timedelta(days=30)  # what is over
+KEPT = timedelta(days=30)  # finished rows
 AT_ONCE = 4  # tasks of one process, so that webhooks have threads too
-SECONDS_OF_A_RUN = 10  # then other kinds have their turn
+SECONDS_OF_A_RUN = 10  # then tasks of other kinds get their turn
 BATCH = 500
 PURPOSE = "chat task"
 INTERNAL_ERROR = "Colloquy could not do this because of an internal error."
-# Codes of the platform after which the same would fail again, and what that means to people.
+# The platform's error codes after which a retry would fail again, and their meaning in words.
 _REASONS = {
     10003: "The channel does not exist any more.",
     10004: "The bot is not in the server any more.",
@@ -67,8 +67,8 @@ _REASONS = {
     240000: "The server’s moderation rules refused a link.",
 }
 
-_BOT_IS_GONE = frozenset({10004, 50001})  # perhaps: the next check finds out
-_NO_ACCESS = _BOT_IS_GONE | {50013, 160005}  # what somebody in the server can give back
+_BOT_IS_GONE = frozenset({10004, 50001})  # perhaps: the next check decides
+_NO_ACCESS = _BOT_IS_GONE | {50013, 160005}  # access that a manager of the server can give back
 
 log = structlog.get_logger("colloquy.chat")
 _free = threading.BoundedSemaphore(AT_ONCE)
@@ -91,7 +91,7 @@ _PUT = """
         created_at = CASE WHEN task.due_at IS NULL THEN excluded.created_at ELSE task.created_at END
     RETURNING id
 """
-# `created_at` begins anew with what is to be done again, or it would be given up too early.
+# `created_at` is set again for a repeated task, which would otherwise be given up too early.
 _SUCCEED = """
     UPDATE communities_chattask SET
         done = %(seen)s, attempt_count = 0, error = '',
@@ -108,16 +108,19 @@ _SUCCEED = """
 
 
 class Abandoned(Exception):
-    """It cannot be done, and trying again would not help. The message says why."""
+    """The task cannot be done, and a retry would not help. The message is the reason."""
 
 
 class Blocked(Exception):
-    """It cannot be done until somebody gives the bot the access that it lacks. The message says why."""
+    """The task cannot be done until somebody gives the bot the access that it lacks.
+
+    The message is the reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """It was done, and is to be done once more at a time."""
+    """The task was done, and must be done again at a later time."""
 
     at: datetime
 
@@ -136,10 +139,10 @@ def put(
     payload: str = "",
     yields: bool = False,
 ) -> int:
-    """Note in the caller's transaction that something has to be done, and wake a worker for it.
+    """Write a task in the caller's transaction, and wake a worker for it.
 
-    Asked for again, it is done once more, after what may be under way. `payload` is stored encrypted. What
-    `yields` is done once nothing else is due. Returns the task's id.
+    A task that is requested again is done once more, after the attempt that may be running. `payload` is
+    stored encrypted. A task that `yields` is done when no other task is due. Returns the task's id.
     """
     sealed = seal(payload, purpose=PURPOSE, row=f"{kind}:{subject}") if payload else None
     with prepared() as cursor:
@@ -151,7 +154,10 @@ def put(
 
 
 def wake_due(*, at: datetime) -> int:
-    """Wake a worker for each of BATCH tasks that are due. Communities take turns. Returns how many."""
+    """Wake a worker for each task that is due, at most BATCH.
+
+    Communities take turns. Returns the number of tasks.
+    """
     turn = Window(RowNumber(), partition_by=["community_id", "yields"], order_by="due_at")
     due = ChatTask.objects.filter(due_at__lte=at).annotate(turn=turn).order_by("yields", "turn", "due_at")
     found = due.values_list("pk", "kind")[:BATCH]
@@ -163,12 +169,12 @@ def wake_due(*, at: datetime) -> int:
 def attempt(
     *, task_id: int, carry_out: CarryOut, give_up: GiveUp | None = None, now: Clock = timezone.now
 ) -> None:
-    """Carry out a task if it is due, outside of any transaction, and write how it went.
+    """Carry out a task if it is due, outside of any transaction, and store the result.
 
-    Goes on with others of its kind that are due, for some seconds, or until something is due that those left
-    yield to: with one of each other community, then with a second one, and so on. Does nothing if another
-    worker has it, or if this process is at several already: the sweep comes again. `carry_out` raises
-    PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
+    Continues with other due tasks of the same kind for some seconds, or until a task is due to which they
+    yield. The order is one task of each other community, then a second task of each, and so on. Does nothing
+    if another worker has the task, or if this process is busy with several tasks: the sweep wakes a worker
+    again. `carry_out` raises PlatformError, Abandoned or Blocked. `give_up` is called with a task that is
     given up or blocked, and the reason.
     """
     if not _free.acquire(blocking=False):
@@ -193,9 +199,9 @@ def attempt(
 
 
 def keep(task: ChatTask, *, now: Clock = timezone.now) -> None:
-    """Hold a task for another LEASE, before a step that two workers must not take.
+    """Extend the lease of a task before a step that two workers must not take.
 
-    Raises Abandoned if another worker holds the task by now: its outcome counts.
+    Raises Abandoned if another worker has the task now: then the other worker's result counts.
     """
     until = now() + LEASE
     if not ChatTask.objects.filter(pk=task.pk, due_at=task.due_at).update(due_at=until):
@@ -210,9 +216,9 @@ def is_of(*, community_id: int, task_id: int) -> bool:
 
 @in_transaction
 def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
-    """Do something of the actor's community once more that was given up, is blocked or waits.
+    """Retry a task of the actor's community that was given up, is blocked or waits.
 
-    Refuses what was done already.
+    Refuses a finished task.
     """
     rows = ChatTask.objects.select_for_update()
     task = rows.filter(pk=task_id, community_id=actor.community_id).first()
@@ -233,14 +239,14 @@ def try_again(*, actor: Actor, task_id: int, at: datetime) -> None:
 
 
 def forget_old(*, at: datetime) -> int:
-    """Delete what was done, given up or blocked long ago. Returns how many."""
+    """Delete tasks that were done, given up or blocked long ago. Returns the number of deleted tasks."""
     deleted, _ = ChatTask.objects.filter(due_at__isnull=True, last_attempt_at__lt=at - KEPT).delete()
     return deleted
 
 
 @in_transaction
 def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
-    """The first of these rows that is due, held by this worker. None if no other is."""
+    """Lease the first due row among these rows for this worker. None if no row is free."""
     task = rows.filter(due_at__lte=at).select_for_update(skip_locked=True).first()
     if task is not None:
         task.due_at = at + LEASE
@@ -249,7 +255,7 @@ def _claim(rows: QuerySet[ChatTask], at: datetime) -> ChatTask | None:
 
 
 def _claim_next(rows: QuerySet[ChatTask], had_a_turn: Set[int], at: datetime) -> ChatTask | None:
-    """The first row that is due, of a community that had no turn if there is one. What yields comes last."""
+    """The first due row, of a community without a turn if there is one. Rows that yield are last."""
     for yields in (False, True):
         in_order = rows.filter(yields=yields).order_by("due_at")
         task = _claim(in_order.exclude(community_id__in=had_a_turn), at) or _claim(in_order, at)
@@ -259,7 +265,7 @@ def _claim_next(rows: QuerySet[ChatTask], had_a_turn: Set[int], at: datetime) ->
 
 
 def _must_yield(kind: str, at: datetime) -> bool:
-    """Whether something of another kind is due that does not yield."""
+    """Whether a task of another kind is due, and that kind does not yield."""
     return ChatTask.objects.filter(due_at__lte=at, yields=False).exclude(kind=kind).exists()
 
 
@@ -297,7 +303,7 @@ def _attempt(task: ChatTask, carry_out: CarryOut, give_up: GiveUp | None, now: C
 
 
 def _end_of(failure: Refused) -> ChatTask.Status | None:
-    """How a task ends that the platform refused; None if the same may succeed later."""
+    """The final status of a task that the platform refused; None if a retry may succeed."""
     is_forbidden = failure.status == 403 and failure.code not in _REASONS
     if failure.code in _NO_ACCESS or is_forbidden:
         return ChatTask.Status.BLOCKED
@@ -306,7 +312,7 @@ def _end_of(failure: Refused) -> ChatTask.Status | None:
 
 
 def _write_success(task: ChatTask, again: Again | None, *, at: datetime) -> None:
-    """Over, unless it was asked for again meanwhile, or is to be done again."""
+    """Mark a task as done, unless it was requested again meanwhile, or must be done again."""
     with prepared() as cursor:
         cursor.execute(
             _SUCCEED,
@@ -326,17 +332,17 @@ def _write_success(task: ChatTask, again: Again | None, *, at: datetime) -> None
 def _write_failure(
     task: ChatTask, error: str, wait: timedelta | None, end: ChatTask.Status | None, *, at: datetime
 ) -> bool:
-    """Returns whether it was given up or blocked."""
+    """Store a failed attempt, and return whether the task was given up or blocked."""
     held = ChatTask.objects.filter(pk=task.pk, due_at=task.due_at)
     counted = F("attempt_count") + int(wait is None)
     if end is None and at - task.created_at > GIVEN_UP:
         end = ChatTask.Status.ABANDONED
     if end is not None:
-        # What was asked for again meanwhile may be something else: a channel that exists.
+        # A task that was requested again meanwhile may succeed now, for example in a new channel.
         over = held.filter(wanted=task.wanted)
         if over.update(status=end, due_at=None, error=error[:300], attempt_count=counted):
             return True
-    # If the platform only asked to wait, nothing has failed yet.
+    # If the platform only asked for a pause, the task has not failed yet.
     is_new = wait is not None and task.attempt_count == 0
     held.update(
         status=ChatTask.Status.PENDING if is_new else ChatTask.Status.FAILED,

@@ -1,4 +1,4 @@
-"""A community's connection with the chat platform as its admins read of it: its state, and what was done."""
+"""A community's connection to the chat platform as its admins see it: its state, and recent tasks."""
 
 from __future__ import annotations
 
@@ -36,13 +36,19 @@ _kinds: dict[str, _Kind] = {}
 
 
 def describe(kind: str, label: str, names_of: NamesOf | None = None) -> None:
-    """Say how people read about a kind of task. `names_of` gives the names of what subjects stand for."""
+    """Register the words for a kind of task.
+
+    `names_of` returns the names of the objects in the tasks' subjects.
+    """
     _kinds[kind] = _Kind(label, names_of)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """`state` is words and a sign. `commands` are those registered, with what they show."""
+    """A connection in words; `state` is a text and a symbol.
+
+    `commands` are the registered commands, with their results.
+    """
 
     state: tuple[str, str]
     text: str
@@ -60,7 +66,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A task in words. `state` is words and a sign."""
+    """A task in words. `state` is a text and a symbol."""
 
     id: int
     label: str
@@ -73,7 +79,7 @@ class Work:
 
 
 def connection(*, community_id: int) -> Connection:
-    """How the connection of a community stands, as it was last checked."""
+    """The state of a community's connection at its last check."""
     row = installations.find(community_id=community_id)
     if not installations.is_configured():
         words = (
@@ -108,13 +114,13 @@ def _commands(row: ChatInstallation) -> list[tuple[str, str]]:
 
 
 def failed(*, community_id: int) -> list[Work]:
-    """What was given up, is blocked or waits to be tried again, the newest first."""
+    """Tasks that were given up, are blocked or wait for a retry, the newest first."""
     rows = ChatTask.objects.filter(community_id=community_id, status__in=_NOT_DONE)
     return _in_words(list(rows.order_by("-pk")[:MOST_FAILED]))
 
 
 def recent(*, community_id: int) -> list[Work]:
-    """What else was done lately or is to be done, the newest first."""
+    """Other recent and future tasks, the newest first."""
     rows = ChatTask.objects.filter(
         community_id=community_id, status__in=(ChatTask.Status.PENDING, ChatTask.Status.DELIVERED)
     )
@@ -144,7 +150,7 @@ def _in_words(tasks: list[ChatTask]) -> list[Work]:
 
 
 def failures(*, community_id: int, since: datetime) -> int:
-    """How much has failed since a time: given up, blocked, or still to be tried again."""
+    """The number of tasks that have failed since a time: given up, blocked, or waiting for a retry."""
     rows = ChatTask.objects.filter(
         community_id=community_id,
         status__in=_NOT_DONE,
@@ -154,5 +160,5 @@ def failures(*, community_id: int, since: datetime) -> int:
 
 
 def snapshot(*, community_id: int) -> guilds.Guild | None:
-    """The server with its roles and channels, for pages that offer them by name."""
+    """The server with its roles and channels, for pages with choices of these."""
     return guilds.stored(community_id=community_id) if installations.is_configured() else None

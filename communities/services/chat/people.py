@@ -1,4 +1,7 @@
-"""Who acts in chat. The platform signs what it tells of them, so nobody has to be asked."""
+"""The person who acts in chat.
+
+The platform signs its data about that person, so no further request is needed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from communities.services.people import identities, members, platform_members
 from communities.services.people.members import COLUMNS_OF_PERSON, KnownPerson, person_of
 from communities.sources.chat import GuildMember
 
-NOTED_AGAIN = timedelta(minutes=30)  # although nothing has changed: then `roles_told_at` says how fresh it is
+# Although nothing has changed, so that `roles_told_at` shows how fresh the roles are
+NOTED_AGAIN = timedelta(minutes=30)
 
 _PERSON = f"""
     SELECT here.nick, here.avatar_url, here.role_ids, account.proven_at IS NOT NULL, account.has_written,
@@ -45,13 +49,14 @@ def known(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> KnownPerson | None:
-    """Somebody as a community knows them, by their account on the platform; None if it is no community.
+    """A person as a community knows them, by their account on the platform; None if the community does not
+    exist.
 
-    Makes a user and a member of somebody who is new, and keeps name, picture and roles up to date. What the
-    community wrote about the account becomes theirs. One statement if nothing has changed. Their roles are
-    those that the platform lists now. Whoever left the community in another way than by leaving its server is
-    no member here. Nothing is written about somebody who is deactivated. Beside anonymous answers
-    `rounded_to` rounds the times of somebody new, and nothing is written about others.
+    Creates a user and a member for a new person, and updates name, picture and roles. The community's own
+    entries for the account become theirs. Runs one statement if nothing has changed. The roles are those that
+    the platform lists now. A person who left the community in another way than by leaving its server is no
+    member here. Nothing is written about a deactivated person. With anonymous answers, `rounded_to` rounds
+    the times of a new person, and nothing is written about others.
     """
     found = _find(community_id, platform_id)
     if found is None:
@@ -62,7 +67,7 @@ def known(
     is_same = stored.has(listed)
     told_at = person.roles_told_at if person else None
     is_fresh = told_at is not None and at - told_at < NOTED_AGAIN
-    # Beside an anonymous answer nothing is kept up to date: that row would be written just before the answer.
+    # With an anonymous answer nothing is updated: the updated row would be written just before the answer.
     is_kept = rounded_to is not None or (is_same and is_fresh)
     if stored.has_written and rounded_to is None:
         queue.wake(identities.JOIN, user_id=person.user_id if person else None, community_id=community_id)
@@ -80,14 +85,14 @@ def known(
             listed=listed, community_id=community_id, user_id=user_id, at=at, rounded_to=rounded_to
         )
         person = members.find_person(community_id=community_id, user_id=user_id)
-        if person is None:  # deleted at this moment
+        if person is None:  # the person was deleted at this moment
             return None
     return replace(person, role_ids=frozenset(listed.role_ids), roles_told_at=at)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What is stored of an account's owner as a member, and about the account.
+    """The stored data about the owner of an account as a member, and about the account.
 
     `is_proven`: they have signed in with it, or have acted here before. `has_written`: they have signed in
     with it, and this community's own entry for it is not joined to them yet.

@@ -1,7 +1,8 @@
-"""The decisions of staff about the access of a member, by the audit trail, and their weight in a merge.
+"""The decisions of staff about the access of a member, read from the audit trail, and their effect in a
+merge.
 
-decisions_about(member)     when they last changed, lowered and gave the access of a member
-merged(own, other)          what one member may do who was two
+decisions_about(member) when they last changed, lowered and gave the access of a member merged(own, other) the
+access of one member who was two
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from communities.ground.audit_actions import Action
 from communities.models import AuditEntry, Member
 from communities.services.trail import audit
 
-INVITED_AT = "invited_at"  # in the entry of somebody who joined by an invitation
+INVITED_AT = "invited_at"  # in the entry of a person who joined by an invitation
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """When staff last changed, lowered and gave the access of a member; None if the trail does not say.
 
-    Staff give access when they add somebody, send an invitation that is accepted later, or change it to more.
-    They give none to people who join an open community or whom the chat platform lists. If the trail is too
-    old to say how somebody came, they count as added when they joined.
+    Staff give access when they add a person, send an invitation that is accepted later, or raise the access.
+    Staff give no access to people who join an open community or whom the chat platform lists. If the trail is
+    too old to show how a person joined, the time of joining counts as the time when staff added them.
     """
 
     changed_at: datetime | None
@@ -33,10 +34,10 @@ class Decisions:
 
 
 def decisions_about(member: Member, *, own_user_ids: Collection[int] = frozenset()) -> Decisions:
-    """The decisions about a member and those who were merged into them.
+    """The decisions about a member and about the members who were merged into them.
 
-    `own_user_ids` are accounts of the person. If they lower the access of one another, staff have taken
-    nothing.
+    `own_user_ids` are accounts of the person. If the person lowers the access of one account with another,
+    staff have taken nothing.
     """
     ids = audit.member_ids_of(community_id=member.community_id, member_id=member.pk)
     entries = AuditEntry.objects.filter(
@@ -67,7 +68,10 @@ def decisions_about(member: Member, *, own_user_ids: Collection[int] = frozenset
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a member may do who was two. `taken_at` is when staff last took something from one of the two."""
+    """The access of a member who was two members.
+
+    `taken_at` is the time when staff last took access from one of the two.
+    """
 
     access: str
     left_at: datetime | None
@@ -76,10 +80,11 @@ class Merged:
 
 
 def merged(own: Member, other: Member, *, user_ids: Collection[int]) -> Merged:
-    """The higher access of two memberships of one person, or that of the one which is not over.
+    """The higher access of two memberships of one person, or the access of the one that has not ended.
 
-    What staff have taken from one of them stays taken, unless they have since given access to the other one:
-    a second account undoes neither a removal nor a demotion. `user_ids` are the accounts of the person.
+    Access that staff have taken from one of them stays taken, unless staff have since given access to the
+    other one. So a second account undoes neither a removal nor a demotion. `user_ids` are the accounts of the
+    person.
     """
     of_own, of_other = (decisions_about(each, own_user_ids=user_ids) for each in (own, other))
     sides = ((own, of_own, other, of_other), (other, of_other, own, of_own))
@@ -103,5 +108,5 @@ def merged(own: Member, other: Member, *, user_ids: Collection[int]) -> Merged:
 
 
 def _stays(taken_at: datetime | None, since: Decisions) -> bool:
-    """Whether staff took something, and gave the other membership its access before."""
+    """Whether staff took access from one membership, and gave the other membership its access earlier."""
     return taken_at is not None and (since.given_at is None or since.given_at <= taken_at)

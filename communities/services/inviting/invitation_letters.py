@@ -1,4 +1,4 @@
-"""The mail of an invitation. It goes to a stranger, and so names people only by plain names."""
+"""The mail of an invitation. The mail is sent to a stranger, so it contains only plain names of people."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ from communities.services.people.members import display_name
 
 KIND = mails.declare("account/email/invitation", mails.Consent.NONE)
 MAX_NAME = 60  # characters of a greeting
-AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}  # what an access makes of somebody
+# The words for a person with each access
+AS = {"member": "a member", "creator": "a creator", "admin": "an admin"}
 _PLAIN_NAME = re.compile(r"[^\W\d_]+\.?(?:[ '’-]+[^\W\d_]+\.?)*")  # words of letters, as in Dr. Ada O'Neil
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name can stand in a mail to a stranger: short, and nothing that programs make a link."""
+    """Whether a name may be used in a mail to a stranger: it is short, and programs would not make it a
+    link.
+    """
     return len(name) <= MAX_NAME and _PLAIN_NAME.fullmatch(name) is not None
 
 
 def inviter_of(invitation: Invitation) -> str:
-    """The name of who invites, as the community knows them; empty if they are gone or it is no plain name.
+    """The name of the inviter, as the community knows them; empty if they are gone or the name is not plain.
 
-    It goes to a stranger, and people choose their names themselves.
+    The mail is sent to a stranger, and people choose their names themselves.
     """
     if invitation.created_by_id is None:
         return ""
@@ -37,7 +40,7 @@ def inviter_of(invitation: Invitation) -> str:
 
 
 def send(invitation: Invitation, *, token: str, at: datetime) -> None:
-    """Write the mail. The caller has counted it (`mail_sums`)."""
+    """Write the mail; the caller has counted it (`mail_sums`)."""
     community, inviter = invitation.community, inviter_of(invitation)
     address_hash = keyed_hash(invitation.email, community_id=community.pk)
     unsubscribe_url = recipients.unsubscribe_url(

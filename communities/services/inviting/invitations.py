@@ -32,9 +32,9 @@ from communities.services.people import identities, invitation_access, member_ch
 from communities.services.people.members import NoSuchMember, subject_of
 from communities.services.trail import audit
 
-KEPT_FOR = timedelta(days=30)  # once they are over
+KEPT_FOR = timedelta(days=30)  # after they have ended
 MAX_OPEN = 1_000  # of one community
-MAX_MAILS = 200  # of one community in PERIOD: they go to strangers
+MAX_MAILS = 200  # of one community in PERIOD, because they are sent to strangers
 PERIOD = timedelta(days=1)
 now = timezone.now
 
@@ -45,7 +45,7 @@ class NoSuchInvitation(NotFound):
 
 
 class InvitationOver(Conflict):
-    """It was accepted, revoked, or is too old."""
+    """The invitation was accepted, revoked, or is too old."""
 
     def __init__(self) -> None:
         super().__init__("This invitation was used, was taken back, or is too old.")
@@ -64,12 +64,12 @@ def invite(
     name: str = "",
     member_id: int | None = None,
 ) -> Invitation:
-    """Invite an address to the actor's community; an earlier open invitation of it ends.
+    """Invite an address to the actor's community; an earlier open invitation of the address ends.
 
-    `member_id` is a member without an account, whom the reader turns out to be. Raises NoSuchMember. Refuses
-    all but admins, access above their own (Forbidden), members who have an account (Conflict), an address
-    that no mail can be sent to or that wants none (Conflict), more than MAX_MAILS in PERIOD, and more than
-    the community may write to unconfirmed addresses in a day (Conflict).
+    `member_id` is a member without an account; the reader of the mail is this member. Raises NoSuchMember.
+    Refuses all but admins, and access above their own (Forbidden). Refuses (Conflict) members who have an
+    account, and an address that wants no mail or that no mail can be sent to. Refuses (Conflict) more than
+    MAX_MAILS in PERIOD, and more mails to unconfirmed addresses than the community may write in a day.
     """
     (invitation,) = _invite(actor, [email], access, at=at, name=name, member_id=member_id)
     return invitation
@@ -79,7 +79,10 @@ def invite(
 def invite_all(
     *, actor: Actor, emails: Sequence[str], access: str, at: datetime, name: str = ""
 ) -> list[Invitation]:
-    """Invite several addresses, all or none; `name` is for one alone. Refuses as `invite` does."""
+    """Invite several addresses, all or none; `name` may be given for a single address.
+
+    Refuses as `invite` does.
+    """
     return _invite(actor, emails, access, at=at, name=name if len(emails) == 1 else "", member_id=None)
 
 
@@ -92,7 +95,7 @@ def _invite(
     emails = [each.strip().lower() for each in emails]
     opened = open_invitations(community_id=actor.community_id, at=at)
     earlier = opened.filter(email__in=emails)
-    # Before the community, as those who accept do.
+    # These are locked before the community, in the same order as by an acceptance.
     list(earlier.order_by("pk").select_for_update(no_key=True, of=("self",)))
     community = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     invitation_access.keep_admin(actor=actor)
@@ -135,8 +138,9 @@ def _invite_one(
 def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
     """Send an open invitation again, with a new link and 14 more days.
 
-    Raises NoSuchInvitation and InvitationOver, also for one to more than `member` whose inviter is no longer
-    an admin. Refuses (Conflict) an address that wants no mails, and more of them than `invite` allows.
+    Raises NoSuchInvitation. Raises InvitationOver, also for an invitation to more than `member` whose inviter
+    is no longer an admin. Refuses (Conflict) an address that wants no mails, and more mails than `invite`
+    allows.
     """
     invitation = _locked_of(actor, invitation_id)
     allowed = Invitation.objects.filter(invitation_access.is_allowed(), pk=invitation.pk)
@@ -156,7 +160,7 @@ def send_again(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
 
 @in_transaction
 def revoke(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
-    """Take an invitation back, so that its link is worthless. Raises NoSuchInvitation, InvitationOver."""
+    """Revoke an invitation, so that its link no longer works. Raises NoSuchInvitation, InvitationOver."""
     invitation = _locked_of(actor, invitation_id)
     if invitation.accepted_at:
         raise InvitationOver
@@ -168,7 +172,7 @@ def revoke(*, actor: Actor, invitation_id: int, at: datetime) -> Invitation:
 
 
 def forget_old(*, at: datetime) -> None:
-    """Delete the invitations that were accepted, taken back or too old a month ago."""
+    """Delete the invitations that were accepted or revoked, or expired, a month ago."""
     since = at - KEPT_FOR
     over = Q(accepted_at__lt=since) | Q(revoked_at__lt=since) | Q(expires_at__lt=since)
     Invitation.objects.filter(over).delete()
@@ -181,16 +185,18 @@ def open_invitations(*, community_id: int, at: datetime) -> QuerySet[Invitation]
         community_id=community_id,
         revoked_at__isnull=True,
         accepted_at__isnull=True,
-        accepted_by__isnull=True,  # those who signed up themselves wait for their own confirmation
+        accepted_by__isnull=True,  # people who signed up themselves confirm in another way
         expires_at__gt=at,
     )
     return rows.select_related("created_by", "member").order_by("-id")
 
 
 def may_be_invited(member: Member) -> bool:
-    """Whether a member has no account yet: nothing to sign in by, nor one with which they act in the chat.
+    """Whether a member has no account yet: neither a way to sign in, nor an account with which they act in
+    the chat.
 
-    Nor a place in another community, or the admins of one would give away what belongs to the other.
+    The member must not be known in another community either, because the admins of one community would then
+    give away what belongs to the other.
     """
     user = member.user
     if not member.belongs or user.is_staff or user.is_superuser or not user.is_active:
@@ -213,13 +219,14 @@ def find(*, token: str, at: datetime) -> Invitation:
 
 @in_transaction
 def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
-    """Accept the open invitation of a token for a user, or for one that the caller makes; `admit` follows.
+    """Accept the open invitation of a token for a user, or for a user that the caller creates; `admit`
+    follows.
 
-    Nothing is given to anybody before. The database refuses a known member who has an account (a
-    trigger), and the locked user gets none until the transaction ends. Raises NoSuchInvitation and
-    InvitationOver. Refuses (Conflict) an invitation for a known member who has since found another way to
-    sign in: a reader of the mail must not get into the member's account. Refuses (Forbidden) if staff have
-    removed the user, or a member who has the address, since the invitation was sent.
+    Nobody gets anything before that. The database refuses a known member who has an account (a trigger), and
+    the locked user gets no account until the transaction ends. Raises NoSuchInvitation and InvitationOver.
+    Refuses (Conflict) an invitation for a known member who has since found another way to sign in, because a
+    reader of the mail must not get access to the member's account. Refuses (Forbidden) if staff have removed
+    the user, or a member who has the address, since the invitation was sent.
     """
     rows = Invitation.objects.filter(digest=_digest(token))
     known_id = rows.values_list("member__user_id", flat=True).first()
@@ -232,7 +239,7 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
     is_theirs = member is None or (user is not None and member.user_id == user.pk)
     is_same = (
         member is not None and member.user_id == known_id
-    )  # or a merge has given the member another user
+    )  # otherwise a merge has given the member another user
     if member is not None and not is_theirs and not (is_same and may_be_invited(member)):
         raise Conflict("This invitation is for somebody who has an account by now. They can sign in with it.")
     invitation.accepted_at, invitation.accepted_by = at, user
@@ -242,11 +249,11 @@ def take(*, token: str, at: datetime, user: User | None = None) -> Invitation:
 
 @in_transaction
 def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
-    """Make a user a member, or give a present one the access that the invitation promises.
+    """Make a user a member, or give a present member the access of the invitation.
 
-    It gives a member no more than staff have since decided (`access_given`). The caller has taken it. Refuses
-    (Conflict) an invitation of a known member for anybody else: their answers and XP belong to the account
-    that is made from the invitation.
+    A member gets no more than staff have decided since (`access_given`). The caller has taken the invitation.
+    Refuses (Conflict) an invitation of a known member for any other user: their answers and XP belong to the
+    account that is made from the invitation.
     """
     invitation.refresh_from_db(fields=["member"])
     if invitation.member is not None and invitation.member.user_id != user.pk:
@@ -263,10 +270,10 @@ def admit(invitation: Invitation, *, user: User, at: datetime) -> Member:
 
 
 def access_given(invitation: Invitation, member: Member) -> str:
-    """The access that an invitation gives to a member whom the community knows already.
+    """The access that an invitation gives to a member whom the community already knows.
 
-    It is no more than the member's own if the invitation is for this member, who had the access when invited,
-    or if staff have changed their access since it was sent.
+    It is no more than the member's own in two cases: the invitation is for this member, who had the access
+    when invited, or staff have changed their access since it was sent.
     """
     changed_at = access_decisions.decisions_about(member).changed_at
     has_changed = changed_at is not None and changed_at > invitation.sent_at
@@ -294,7 +301,7 @@ def open_community(*, community_id: int) -> Community | None:
 def join(*, community_id: int, user: User, at: datetime) -> Member:
     """Make a user a member of an open community.
 
-    Refuses other communities, and somebody whom this one removed (Forbidden).
+    Refuses other communities, and a user whom this community removed (Forbidden).
     """
     if open_community(community_id=community_id) is None:
         raise Forbidden("This community is joined by invitation.")
@@ -306,7 +313,7 @@ def join(*, community_id: int, user: User, at: datetime) -> Member:
 
 @in_transaction
 def await_confirmation(*, community_id: int, user: User, email: str, at: datetime) -> None:
-    """Remember which community somebody signs up to, until their address is confirmed."""
+    """Store which community a person signs up to, until their address is confirmed."""
     Invitation.objects.create(
         community_id=community_id,
         email=email.lower(),
@@ -320,7 +327,7 @@ def await_confirmation(*, community_id: int, user: User, email: str, at: datetim
 @again_after_deadlock
 @in_transaction
 def admit_confirmed(*, user: User, email: str, at: datetime) -> None:
-    """Make somebody who signed up with this address a member, where anybody still may."""
+    """Make a person who signed up with this address a member, if the community is still open."""
     identities.lock_owners(user.pk)
     waiting = Invitation.objects.select_for_update(no_key=True).filter(
         accepted_by=user, accepted_at__isnull=True, email=email.lower(), expires_at__gt=at
@@ -349,7 +356,10 @@ def _removed_since(invitation: Invitation, user: User | None) -> bool:
 
 
 def _removed(community_id: int) -> QuerySet[Member]:
-    """The members whom staff removed. The platform marks what it ends, and people erase their own."""
+    """The members whom staff removed.
+
+    Removals by the platform are marked in another way, and people erase their own memberships.
+    """
     return Member.objects.filter(community_id=community_id, left_at__isnull=False, left_server=False)
 
 
@@ -393,9 +403,9 @@ def _require_admin(actor: Actor, access: str) -> None:
 
 
 def _require_mails_left(community_id: int, emails: Sequence[str], at: datetime) -> None:
-    """Count these mails of a community, whom the caller has locked.
+    """Count these mails of a community, which the caller has locked.
 
-    Refuses (Conflict) too many of them, and addresses that want no mails of the community.
+    Refuses (Conflict) too many mails, and addresses that want no mails of the community.
     """
     hashes = {keyed_hash(each, community_id=community_id): each for each in emails}
     refused = recipients.refused_hashes(community_id=community_id, hashes=hashes)
@@ -447,7 +457,7 @@ def _digest(token: str) -> str:
 
 
 def _record(action: Action, actor: Actor, invitation: Invitation, *, at: datetime) -> None:
-    """An entry names neither the token nor, as people may be erased, the address."""
+    """Write an entry that contains neither the token nor the address, because people may be erased."""
     audit.record(
         actor=actor,
         action=action,

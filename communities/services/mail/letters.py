@@ -1,4 +1,4 @@
-"""Mails as people read them: the same words as plain text and as simple HTML, in the look of our pages."""
+"""The layout of mails: the same words as plain text and as simple HTML, in the design of our pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Letter:
 
 
 def compose(letter: Letter, *, to: str) -> Message:
-    """Draw a letter as a mail."""
+    """Render a letter as a mail."""
     subject = " ".join(letter.subject.split())  # a header has one line
     context = {"letter": letter, "subject": subject}
     text = engines["jinja2"].get_template("account/email/letter.txt").render(context)

@@ -4,8 +4,8 @@
     left(…)   how many are left, to show it
     lock(…)   the same, and nobody else takes any until the transaction ends
 
-An address is confirmed if the account of the very member has proven it. Whether other accounts have makes no
-difference, or the sum would tell which addresses have an account.
+An address is confirmed if the account of exactly this member has proven it. Other accounts make no
+difference; otherwise the sum would reveal which addresses have an account.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ _LOCK = """
 
 @in_transaction
 def take(*, community_id: int, wanted: int, at: datetime) -> None:
-    """Count this many more mails to unconfirmed addresses. Refuses (Conflict) all if they are too many.
+    """Count this number of further mails to unconfirmed addresses.
 
-    The row stays locked until the transaction ends, so that no two of them exceed the sum together.
+    Refuses (Conflict) all of them if there are too many. The row stays locked until the transaction ends, so
+    that two transactions cannot exceed the sum together.
     """
     if not wanted:
         return
@@ -58,14 +59,14 @@ def left(*, community_id: int, at: datetime) -> int:
 
 @in_transaction
 def lock(*, community_id: int, at: datetime) -> int:
-    """As `left`. Nobody else takes any until the transaction ends."""
+    """The same as `left`, with a lock: nobody else takes any until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [community_id, _day(at)])
         return _left(cursor.fetchone()[0])
 
 
 def refusal(*, wanted: int, left: int) -> str:
-    """The sentences that say why so many mails are not sent today."""
+    """The sentences that explain why this many mails are not sent today."""
     most = f"{settings.UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY:,}"
     rule = f"A community can send {most} mails a day to addresses that their owners have not confirmed."
     if not left:
@@ -77,7 +78,7 @@ def refusal(*, wanted: int, left: int) -> str:
 
 
 def forget_old(*, at: datetime) -> None:
-    """Delete the sums of days that are long over."""
+    """Delete the sums of past days."""
     MailSum.objects.filter(day__lt=_day(at - KEPT_FOR)).delete()
 
 

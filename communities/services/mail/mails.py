@@ -1,4 +1,5 @@
-"""Mails: written as rows in the transaction of what they tell of, and sent by the worker after the commit.
+"""Mails: written as rows in the transaction of the change that they report, and sent by the worker after the
+commit.
 
 Each kind of mail is declared with the `Consent` by which it may go to its address (rules 7.31 to 7.33).
 """
@@ -37,9 +38,9 @@ WAITS = (
     timedelta(hours=6),
 )
 LEASE = timedelta(minutes=5)  # of a worker that sends a mail; SMTP gives up after 15 s a step
-KEPT_FOR = timedelta(days=30)  # rows of mails that are over
+KEPT_FOR = timedelta(days=30)  # finished rows of mails
 AT_ONCE = 50  # over one connection; many servers take no more
-SECONDS_AT_ONCE = 60.0  # then another task goes on, so that this thread is free for others
+SECONDS_AT_ONCE = 60.0  # then another task continues, so that this thread is free for others
 UNSENDABLE = "No mail can be sent to this address. Check the part after the @."
 _PURPOSE = "mails"
 _UNSUBSCRIBED = "The reader has unsubscribed."
@@ -69,19 +70,25 @@ _kinds: dict[str, Consent] = {}
 
 
 def declare(kind: str, consent: Consent) -> str:
-    """Declare a kind of mail, and return it. The same may follow a colon: `personal_link:17`."""
+    """Declare a kind of mail, and return it.
+
+    A mail's kind may also contain a colon and an object, as in `personal_link:17`.
+    """
     _kinds[kind] = consent
     return kind
 
 
 def declared() -> Mapping[str, Consent]:
-    """All kinds of mails."""
+    """All declared kinds of mails."""
     return dict(_kinds)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A mail as it is sent. `html` may be empty; `headers` are those beside sender, recipient and subject."""
+    """A mail in the form in which it is sent.
+
+    `html` may be empty; `headers` are further headers besides sender, recipient and subject.
+    """
 
     to: str
     subject: str
@@ -97,13 +104,13 @@ def is_sendable(address: str) -> bool:
     """
     try:
         sanitize_address(address, "utf-8")
-    except ValueError:  # UnicodeError is one
+    except ValueError:  # UnicodeError is a ValueError
         return False
     return True
 
 
 def require_sendable(address: str, *, field: str) -> None:
-    """Refuse an address that no mail can be sent to. An empty one passes."""
+    """Refuse an address that no mail can be sent to; an empty address is accepted."""
     if address and not is_sendable(address):
         refuse(field, "invalid", UNSENDABLE)
 
@@ -118,11 +125,11 @@ def write(
     user_id: int | None = None,
     is_counted: bool = False,
 ) -> Mail:
-    """Write a mail into the outbox. It goes out once the caller's transaction has committed.
+    """Write a mail into the outbox. It is sent after the caller's transaction has committed.
 
-    A mail without consent is one of the mails to unconfirmed addresses that its community may write in a day,
-    and is refused (Conflict) if there are too many. `is_counted` says that the caller has counted it, or has
-    read that the account of its reader has confirmed the address.
+    A mail without consent counts as a mail to an unconfirmed address, and is refused (Conflict) if its
+    community has written too many of these in a day. `is_counted` means that the caller has counted the mail,
+    or knows that the reader's account has confirmed the address.
     """
     key, address_hash = uuid.uuid4(), ""
     if _kinds[kind.partition(":")[0]] is Consent.NONE:
@@ -146,11 +153,12 @@ def write(
 
 
 def send_due(*, at: datetime) -> int:
-    """Send mails that are due, for about a minute; returns how many.
+    """Send mails that are due, for about a minute; returns the number of sent mails.
 
-    Each worker leases one mail at a time. So a mail is sent once, unless its worker dies after sending it, or
-    its server takes longer than LEASE: then another worker sends it again. If mails may be left, another task
-    is woken. A mail that cannot be sent for a reason of its own is given up, and the others go on.
+    Each worker leases one mail at a time. So a mail is sent once. There are two exceptions: its worker dies
+    after sending it, or its server takes longer than LEASE. Then another worker sends it again. If unsent
+    mails may remain, another task is woken. A mail that cannot be sent because of its own content is given
+    up, and the others continue.
     """
     sent, began = 0, time.monotonic()
     connection = django_mail.get_connection()
@@ -170,21 +178,23 @@ def send_due(*, at: datetime) -> int:
 
 
 def not_sent() -> Mapping[str, int]:
-    """How many mails are to be tried again, and how many were given up, unless their reader unsubscribed."""
+    """The numbers of mails that wait for a retry, and that were given up, unless their reader
+    unsubscribed.
+    """
     failures = Mail.objects.filter(status__in=(Mail.Status.FAILED, Mail.Status.ABANDONED))
     by_status = failures.exclude(last_error=_UNSUBSCRIBED).values_list("status").annotate(count=Count("pk"))
     return {Mail.Status.FAILED.value: 0, Mail.Status.ABANDONED.value: 0} | dict(by_status)
 
 
 def forget_old(*, at: datetime) -> None:
-    """Delete the rows of mails that were over a month ago, and the sums of earlier days."""
+    """Delete the rows of mails that ended more than a month ago, and the sums of past days."""
     mail_sums.forget_old(at=at)
     Mail.objects.filter(due_at__isnull=True, created_at__lt=at - KEPT_FOR).delete()
 
 
 @in_transaction
 def _lease(at: datetime, *, until: datetime) -> Mail | None:
-    """The mail that has been due longest, now due again at `until`. None if no other mail is due.
+    """Lease the mail that has been due longest; it is due again at `until`. None if no other mail is due.
 
     The attempt is counted now, so that it counts even if the worker dies.
     """
@@ -201,8 +211,8 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
         _end(mail, status=Mail.Status.ABANDONED, last_error=_UNSUBSCRIBED)
         return False
     try:
-        connection.open()  # does nothing if it is open
-    except Exception as failure:  # any is the server's fault or that of EMAIL_URL, not of this mail
+        connection.open()  # no effect if it is open
+    except Exception as failure:  # every error is a fault of the server or of EMAIL_URL, not of this mail
         _fail(mail, failure, at=at)
         return False
     try:
@@ -213,8 +223,9 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
     except OSError as failure:  # smtplib's errors are OSErrors too
         _close(connection)  # the next mail gets a new one
         _fail(mail, failure, at=at)
-    except Exception as failure:  # such as an address that cannot be encoded: no other mail waits for it
-        cause = type(failure).__name__  # not its text, which may hold parts of the mail
+    # Such as an address that cannot be encoded: no other mail must wait for this one
+    except Exception as failure:
+        cause = type(failure).__name__  # not the error's text, which may contain parts of the mail
         log.error("mails.cannot_be_sent", mail=str(mail.pk), kind=mail.kind, cause=cause)
         _close(connection)
         _end(mail, status=Mail.Status.ABANDONED, last_error=cause)
@@ -225,7 +236,7 @@ def _attempt(mail: Mail, connection: BaseEmailBackend, *, at: datetime) -> bool:
 
 
 def _is_refused(mail: Mail) -> bool:
-    """Whether a mail waits for somebody who has unsubscribed since it was written."""
+    """Whether the recipient of a waiting mail has unsubscribed since it was written."""
     if not mail.address_hash or mail.community_id is None:
         return False
     refusals = MailRefusal.objects.filter(community_id=mail.community_id, address_hash=mail.address_hash)
@@ -245,7 +256,7 @@ def _send(mail: Mail, connection: BaseEmailBackend) -> None:
 
 
 def _close(connection: BaseEmailBackend) -> None:
-    with suppress(OSError):  # its mails are sent, or have failed before
+    with suppress(OSError):  # its mails were sent, or failed before
         connection.close()
 
 
@@ -260,6 +271,6 @@ def _fail(mail: Mail, failure: Exception, *, at: datetime) -> None:
 
 
 def _end(mail: Mail, *, status: str, sent_at: datetime | None = None, last_error: str = "") -> None:
-    """Note that a mail is over, and erase what it says, unless another worker has leased it since."""
+    """Mark a mail as finished, and erase its content, unless another worker has leased it since."""
     leased = Mail.objects.filter(pk=mail.pk, due_at=mail.due_at)
     leased.update(status=status, sent_at=sent_at, last_error=last_error, sealed=None, due_at=None)

@@ -1,8 +1,8 @@
-"""To whom mails may go: the address of a member, and whether its reader has refused them.
+"""Addresses for mails: the address of a member, and whether its reader has refused mails.
 
-The address is the one that the member's account has proven, else the one that staff wrote down. A signed
-text in each mail lets its reader unsubscribe without signing in. It holds a keyed hash of the address: the
-refusal holds for the address, also if another member has it later (rule 7.32).
+The address is the one that the member's account has proven, else the one that staff wrote down. A signed text
+in each mail lets its reader unsubscribe without signing in. The text contains a keyed hash of the address:
+the refusal applies to the address, also if another member has it later (rule 7.32).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _KEEP = """
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A present, active member as somebody to write to.
+    """A present, active member as a recipient of mails.
 
-    `email` and `address_hash` are empty if nobody knows an address. `is_proven` says whether the member's
-    account has proven it. Staff may read `written`, the address that they wrote down, but not that of the
+    `email` and `address_hash` are empty if no address is known. `is_proven` is true if the member's account
+    has proven the address. Staff may read `written`, the address that they wrote down, but not that of the
     member's account (rule 7.29).
     """
 
@@ -56,19 +56,19 @@ class Recipient:
 
     @property
     def shown(self) -> str:
-        """Where mails go, in words for staff; empty if nobody knows an address."""
+        """The address in words for staff; empty if no address is known."""
         return "the address of their account" if self.is_proven else self.email
 
 
 def proven_address(*, user_id: int) -> str | None:
-    """The main address of an account, which its owner has proven; None without one."""
+    """The main address of an account, proven by its owner; None if there is none."""
     proven = EmailAddress.objects.filter(user_id=user_id, verified=True, primary=True)
     address: str | None = proven.values_list("email", flat=True).first()
     return address
 
 
 def keep_present(*, community_id: int, member_ids: Collection[int]) -> set[int]:
-    """Those of these ids that are present, active members. Nobody erases one until the transaction ends."""
+    """The present, active members among these ids. None of them is erased until the transaction ends."""
     return {row[0] for row in fetch_rows(_KEEP, [community_id, list(member_ids)])}
 
 
@@ -124,13 +124,13 @@ def mail_counts(*, community_id: int, kind: str, since: datetime) -> Counter[str
 
 
 def outcomes(*, community_id: int, kind: str) -> Mapping[str, int]:
-    """How many mails of this kind there are by `Mail.Status`; those of the last 30 days."""
+    """The number of mails of this kind by `Mail.Status`, in the last 30 days."""
     mails = Mail.objects.filter(community_id=community_id, kind=kind).order_by()
     return dict(mails.values_list("status").annotate(Count("pk")))
 
 
 def last_outcomes(*, community_id: int, kind: str, user_ids: Collection[int]) -> Mapping[int, str]:
-    """The `Mail.Status` of the latest mail of this kind to each of these users who got one."""
+    """The `Mail.Status` of the latest mail of this kind to each of these users who got a mail."""
     mails = Mail.objects.filter(community_id=community_id, kind=kind, user_id__in=user_ids)
     rows = mails.order_by("created_at").values_list("user_id", "status")
     return {user_id: status for user_id, status in rows if user_id is not None}
@@ -141,7 +141,7 @@ def last_outcomes(*, community_id: int, kind: str, user_ids: Collection[int]) ->
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who holds a mail of a community: the address that it went to, and for which member, 0 for none."""
+    """The reader of a community's mail: the address that got it, and its member, 0 for none."""
 
     community_id: int
     member_id: int
@@ -149,13 +149,13 @@ class Reader:
 
 
 def unsubscribe_url(reader: Reader) -> str:
-    """The address at which the reader of a mail says that they want no more mails of its community."""
+    """The address at which the reader of a mail refuses further mails of its community."""
     signed = _SIGNER.sign(f"{reader.community_id}:{reader.member_id}:{reader.address_hash}")
     return f"{settings.BASE_URL}{reverse('mail-unsubscribe', args=[signed])}"
 
 
 def headers(unsubscribe_url: str) -> Mapping[str, str]:
-    """The headers by which mail programs unsubscribe with a button of their own (RFC 8058)."""
+    """The headers with which mail programs offer an unsubscribe button (RFC 8058)."""
     return {
         "List-Unsubscribe": f"<{unsubscribe_url}>",
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
@@ -163,7 +163,7 @@ def headers(unsubscribe_url: str) -> Mapping[str, str]:
 
 
 def signed_reader(signed: str) -> Reader | None:
-    """The reader whom the signed part of such an address names; None for any other."""
+    """The reader in the signed part of such an address; None for any other text."""
     try:
         community_id, member_id, address_hash = _SIGNER.unsign(signed).split(":")
     except (BadSignature, ValueError):
@@ -172,17 +172,17 @@ def signed_reader(signed: str) -> Reader | None:
 
 
 def refused_hashes(*, community_id: int, hashes: Collection[str]) -> set[str]:
-    """Those of these addresses, by their keyed hashes, that want no mails of the community."""
+    """The addresses among these keyed hashes that want no mails of the community."""
     refusals = MailRefusal.objects.filter(community_id=community_id, address_hash__in=hashes)
     return set(refusals.values_list("address_hash", flat=True))
 
 
 @in_transaction
 def refuse_mails(reader: Reader, *, at: datetime) -> None:
-    """Note that an address wants no more mails of a community. Changes nothing if it said so before.
+    """Store that an address wants no more mails of a community. A second refusal changes nothing.
 
-    If the member's account has proven the address, it is the member who says so: then no other address of
-    theirs gets any either.
+    If the member's account has proven the address, the refusal is the member's own: then their other
+    addresses get no mails either.
     """
     MailRefusal.objects.bulk_create(
         [MailRefusal(community_id=reader.community_id, address_hash=reader.address_hash, refused_at=at)],
@@ -195,13 +195,13 @@ def refuse_mails(reader: Reader, *, at: datetime) -> None:
 
 @in_transaction
 def accept_mails(reader: Reader) -> None:
-    """Note that an address wants mails again, and the member too if their account has proven it."""
+    """Store that an address wants mails again, and the member too if their account has proven the address."""
     MailRefusal.objects.filter(community_id=reader.community_id, address_hash=reader.address_hash).delete()
     if _is_own_address(reader):
         Member.objects.filter(pk=reader.member_id).update(mail_refused_at=None)
 
 
 def _is_own_address(reader: Reader) -> bool:
-    """Whether the member's account has proven the address, so that it is the member who says something."""
+    """Whether the member's account has proven the address, so that a refusal is the member's own."""
     person = recipients(community_id=reader.community_id, member_ids=[reader.member_id]).get(reader.member_id)
     return person is not None and person.is_proven and person.address_hash == reader.address_hash

@@ -1,7 +1,7 @@
-"""What superusers see and take away of an account's ways to sign in.
+"""The ways to sign in of an account, which superusers see and remove.
 
-For people who lost their second factor, and for those to whose account somebody else has come. Whoever the
-account belongs to is told by mail, and the communities that know them have it in their history.
+This is for people who lost their second factor, and for accounts that another person has taken over. The
+owner of the account is notified by mail, and the communities that know them get an entry in their history.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ ALARM = (
 
 @dataclass(frozen=True, slots=True)
 class WaysIn:
-    """How somebody can sign in. The codes of recovery are no way of their own: they stand for a factor."""
+    """The ways in which a person can sign in.
+
+    Recovery codes are not counted as a way: they replace a factor.
+    """
 
     has_password: bool
     proven_addresses: Sequence[str]
@@ -67,7 +70,7 @@ def ways_in(user: User) -> WaysIn:
 
 
 def sessions_of(user: User, *, at: datetime) -> list[UserSession]:
-    """The sessions in which somebody is signed in, the one that was seen last first."""
+    """The sessions in which a person is signed in, the most recently used first."""
     present = Session.objects.filter(expire_date__gt=at).values("session_key")
     listed = UserSession.objects.filter(user=user, session_key__in=present)
     return list(listed.order_by("-last_seen_at", "-pk"))
@@ -75,7 +78,7 @@ def sessions_of(user: User, *, at: datetime) -> list[UserSession]:
 
 @in_transaction
 def end_sessions(*, by: User, user: User, at: datetime) -> None:
-    """End all sessions of somebody, and have every remembered browser ask for a second factor again."""
+    """End all sessions of a person; every remembered browser must pass a second factor again."""
     _end_all(user, at=at)
     staff.record_account_change(staff=by, user=user, fields=["sessions"], before={}, after={}, at=at)
     _tell(
@@ -91,9 +94,9 @@ def end_sessions(*, by: User, user: User, at: datetime) -> None:
 
 @in_transaction
 def remove_factors(*, by: User, user: User, at: datetime) -> None:
-    """Remove the authenticator app, its recovery codes and all passkeys of somebody.
+    """Remove the authenticator app, its recovery codes and all passkeys of a person.
 
-    Their sessions are ended too: one of them may be of somebody who found the lost device.
+    Their sessions end too, because one of them may belong to a finder of the lost device.
     """
     Authenticator.objects.filter(user=user).delete()
     _end_all(user, at=at)
@@ -122,7 +125,7 @@ def _end_all(user: User, *, at: datetime) -> None:
 
 
 def _unlisted_sessions(user: User, *, at: datetime) -> list[str]:
-    """The keys of a user's sessions that were begun without django-allauth, as by a command."""
+    """The keys of a user's sessions that began without django-allauth, as by a command."""
     listed = UserSession.objects.values("session_key")
     others = Session.objects.filter(expire_date__gt=at).exclude(session_key__in=listed)
     return [

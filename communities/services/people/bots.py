@@ -1,4 +1,4 @@
-"""Whether our bot is in a community's server: the one fact that services below `chat` need of it."""
+"""Whether our bot is in a community's server: the only fact of `chat` that lower services need."""
 
 from __future__ import annotations
 

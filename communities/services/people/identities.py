@@ -1,14 +1,14 @@
-"""Whose an account on another platform is: signing in with it, connecting it, disconnecting it.
+"""Owners of accounts on other platforms: signing in with an account, connecting it, disconnecting it.
 
-What a community writes about an account, and what its chat shows of one, holds in that community alone, on a
-user of that community's (rule 7.22). The owner's first sign-in makes the account theirs everywhere, and
-joins to them what all communities wrote (`join_written`).
+A community's entry for an account, and its chat's knowledge of an account, are valid only in that community,
+on a user of that community (rule 7.22). The owner's first sign-in makes the account theirs everywhere, and
+joins to them the entries of all communities (`join_written`).
 
 A user is locked before their accounts, several users in the order of their ids (`lock_owners`). Proving an
-account and accepting an invitation both lock the account's user, so each sees what the other has done.
+account and accepting an invitation both lock the account's user, so each sees the changes of the other.
 
-The table Identity is the truth. django-allauth's SocialAccount mirrors the accounts with which people signed
-in, in the same transaction. Nobody is found by an e-mail address.
+The table Identity is authoritative. django-allauth's SocialAccount mirrors the accounts with which people
+signed in, in the same transaction. No user is looked up by an e-mail address.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ log = structlog.get_logger("colloquy.sources")
 
 
 class Merge(Protocol):
-    """Makes everything of one user another's, in its own transaction. Raises Conflict."""
+    """Moves everything of one user to another, in its own transaction. Raises Conflict."""
 
     def __call__(self, *, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None: ...
 
@@ -68,12 +68,12 @@ _merges: list[Merge] = []
 
 
 def merge_by(merge: Merge) -> None:
-    """Register what merges users: the app that knows their answers does so."""
+    """Register the function that merges users, from the app that knows their answers."""
     _merges[:] = [merge]
 
 
 class BelongsToAnother(Conflict):
-    """The account belongs to another user. Nothing was changed."""
+    """The account belongs to another user. The database is unchanged."""
 
     def __init__(self, identity: Identity) -> None:
         super().__init__("This account belongs to another person here.")
@@ -82,16 +82,20 @@ class BelongsToAnother(Conflict):
 
 
 def lock_owners(*user_ids: int) -> dict[int, User]:
-    """Lock users until the transaction ends, in the order of their ids. Returns those who are still there.
+    """Lock users until the transaction ends, in the order of their ids. Returns the users who still exist.
 
-    Users come before their accounts, memberships and invitations. Others may refer to them meanwhile.
+    Users are locked before their accounts, memberships and invitations. Other transactions may still refer to
+    them.
     """
     rows = User.objects.select_for_update(no_key=True).filter(pk__in=user_ids).order_by("pk")
     return {user.pk: user for user in rows}
 
 
 def lock_owner_of(*, community_id: int, member_id: int) -> int | None:
-    """Lock the user of a member, whom a merge may change while we wait. None if there is no such member."""
+    """Lock the user of a member; a merge may change the user during the wait.
+
+    None if there is no such member.
+    """
     rows = Member.objects.filter(community_id=community_id, pk=member_id).values_list("user_id", flat=True)
     user_id = rows.first()
     while user_id is not None:
@@ -105,10 +109,10 @@ def lock_owner_of(*, community_id: int, member_id: int) -> int | None:
 @again_after_deadlock
 @in_transaction
 def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Identity:
-    """The identity with which somebody has just proven to be its owner, with its user.
+    """The identity that a person has just proven to own, with its user.
 
     If nobody has signed in with it before, its user is the first one for whom a community wrote it down, else
-    a new one. `join_written` joins what other communities wrote.
+    a new user. `join_written` joins the entries of other communities.
     """
     lock_account(provider, platform_id)
     identity = _locked(provider, platform_id)
@@ -122,11 +126,11 @@ def sign_in(*, provider: str, platform_id: str, name: str, at: datetime) -> Iden
 def note_acting(
     *, community_id: int, platform_id: str, name: str, at: datetime, rounded_to: Rounding | None = None
 ) -> int:
-    """The user of an account that has just acted in a community's chat, as the platform signs.
+    """The user of an account that has just acted in a community's chat; the platform has signed that.
 
-    A new user of this community if nobody has signed in with it and the community has not written it down.
-    Acting in one community proves nothing to others, nor about a browser. `rounded_to` is for people who come
-    to an anonymous project: no stored time is finer.
+    Creates a user of this community if nobody has signed in with the account and the community has not
+    written it down. Acting in one community proves nothing to others, and nothing about a browser.
+    `rounded_to` is for people who open an anonymous project: no stored time is more precise.
     """
     at = rounding.down(at, rounded_to)
     provider = Identity.Provider.CHAT
@@ -167,10 +171,11 @@ def connect(*, user_id: int, provider: str, platform_id: str, name: str, at: dat
 def join_written(
     *, user_id: int, at: datetime, community_id: int | None = None, rounded_to: Rounding | None = None
 ) -> None:
-    """Join to a person what communities, or only this one, wrote about the accounts that they have proven.
+    """Join to a person the entries of all communities, or of only this one, for the accounts that they have
+    proven (rule 7.24).
 
-    Each is joined in a transaction of its own. One that cannot be joined now waits for the next sign-in.
-    `rounded_to` is for people who come to an anonymous project: no stored time is finer.
+    Each entry is joined in a transaction of its own. An entry that cannot be joined now waits for the next
+    sign-in. `rounded_to` is for people who open an anonymous project: no stored time is more precise.
     """
     values = {"user": user_id, "community": community_id}
     for (written_id,) in fetch_rows(_WRITTEN, values):
@@ -192,9 +197,9 @@ def _join(
 
 @in_transaction
 def leave_unproven(*, user_id: int, community_id: int | None = None) -> None:
-    """Take from a user the accounts that communities, or only this one, wrote down.
+    """Remove from a user the accounts that communities, or only this one, wrote down.
 
-    Call it before the user gets a way to sign in, in the same transaction. Otherwise a person with that way
+    Call this before the user gets a way to sign in, in the same transaction. Otherwise a person with that way
     to sign in would count as the account's owner (rule 7.25).
     """
     lock_owners(user_id)
@@ -203,7 +208,7 @@ def leave_unproven(*, user_id: int, community_id: int | None = None) -> None:
 
 
 def can_sign_in(*, user_id: int) -> bool:
-    """Whether somebody has a way to sign in: a password, an address, a second factor, a proven account."""
+    """Whether a user has a way to sign in: a password, an address, a second factor, a proven account."""
     user = User.objects.get(pk=user_id)
     return (
         user.has_usable_password()
@@ -214,15 +219,15 @@ def can_sign_in(*, user_id: int) -> bool:
 
 
 def has_acted(*, user_id: int) -> bool:
-    """Whether the platform has shown that somebody holds an account: by a sign-in, or by acting in chat."""
+    """Whether the platform has shown that a user owns an account: by a sign-in, or by acting in chat."""
     return Identity.objects.filter(user_id=user_id, proven_at__isnull=False).exists()
 
 
 def known_to(*, community_id: int) -> Q:
-    """The identities of its members that a community may know (rule 7.29).
+    """The identities of its members that a community may know (rules 7.28 and 7.29).
 
-    These are what the community wrote itself, external ids among it, and the accounts with which people sign
-    in on the platforms that it asks about.
+    These are the entries of the community itself, external ids included. They are also the accounts with
+    which people sign in on the platforms that the community asks about.
     """
     return Q(community_id=community_id) | Q(
         community__isnull=True, provider__in=asked_about(community_id=community_id)
@@ -230,7 +235,7 @@ def known_to(*, community_id: int) -> Q:
 
 
 def searched(*, community_id: int, all_accounts: bool) -> Sequence[str]:
-    """The providers by whose ids staff find members: of the chat platform alone, or `all_accounts`.
+    """The providers whose ids staff may use to search for members: only the chat platform, or `all_accounts`.
 
     Only admins learn who has an account outside the chat.
     """
@@ -252,7 +257,7 @@ def asked_about(*, community_id: int) -> Collection[str]:
 @again_after_deadlock
 @in_transaction
 def disconnect(*, user_id: int, identity_id: int) -> None:
-    """Take an account away from its user, with its token. Raises NotFound.
+    """Remove an account from its user, with its token. Raises NotFound.
 
     Refuses (Conflict) the last way to sign in.
     """
@@ -268,7 +273,7 @@ def disconnect(*, user_id: int, identity_id: int) -> None:
 
 
 def belongs_to(*, user_id: int, provider: str, platform_id: str) -> bool:
-    """Whether an account is one with which this user has signed in or that they have connected."""
+    """Whether this user has signed in with an account or connected it."""
     return Identity.objects.filter(
         user_id=user_id, provider=provider, platform_id=platform_id, community__isnull=True
     ).exists()
@@ -290,10 +295,10 @@ def _has_another_way(user: User, identity: Identity) -> bool:
 
 
 def lock_account(provider: str, platform_id: str) -> None:
-    """Have others who sign in or act with this account, or write it down, wait until the transaction ends.
+    """Lock an account until the transaction ends: sign-ins, actions and new entries of it wait.
 
-    It comes before all locks on users. The key is a keyed hash, because PostgreSQL shows who holds which
-    lock.
+    This lock is taken before all locks on users. The key is a keyed hash, because PostgreSQL shows the owner
+    of each lock.
     """
     digest = salted_hmac(_LOCKS, f"{provider} {platform_id}", algorithm="sha256").digest()
     with prepared() as cursor:
@@ -301,10 +306,10 @@ def lock_account(provider: str, platform_id: str) -> None:
 
 
 def _locked(provider: str, platform_id: str, *, community_id: int | None = None) -> Identity | None:
-    """An account with which somebody has signed in, else what a community wrote about it or saw acting.
+    """The account with which a person has signed in, else a community's entry for it or its use in the chat.
 
-    That is this community, or the first. Locks the user and then the account. A merge, or a change by the
-    community, may give the account another user while we wait; then we look again.
+    That community is this one, or the first one. Locks the user and then the account. A merge, or a change by
+    the community, may give the account another user during the wait; then it is read again.
     """
     account = Identity.objects.filter(provider=provider, platform_id=platform_id).select_related("user")
     written = account.filter(community__isnull=False, user__is_staff=False).order_by("user_id")
@@ -327,11 +332,11 @@ def _new_user(name: str) -> User:
 
 
 def _prove(identity: Identity, *, name: str, at: datetime) -> Identity:
-    """Store that its user has signed in with an account, which then holds in every community."""
+    """Store that its user has signed in with an account, which is then valid in every community."""
     identity.name, identity.proven_at, identity.community = name, at, None
     identity.save()
     user = identity.user
-    if not user.password:  # as of members whom an API caller added
+    if not user.password:  # as for members whom an API caller added
         user.set_unusable_password()
         user.save(update_fields=["password"])
     if not user.name and name:

@@ -1,11 +1,11 @@
-"""Invitations that end because access was taken: from the person who sent them, or who was invited.
+"""Invitations that end because staff took access: from the inviter, or from the invited person.
 
-Invitations to more than `member` hold while the person who sent them is an admin. What an admin sent ends
-with their access, in the audit trail. Nothing that ends it can be forgotten: `is_allowed` looks at the
-inviter whenever an invitation is listed or accepted.
+Invitations to more than `member` are valid while the inviter is an admin. Invitations that an admin sent end
+with the admin's access, with an entry in the audit trail. No place in the code can forget this: `is_allowed`
+checks the inviter whenever an invitation is listed or accepted.
 
-A decision of staff about a member ends the open invitations to an address of that person. An invitation is
-accepted with any account, so a check of the account that accepts would come too late.
+A decision of staff about a member ends the open invitations to an address of that person. Any account can
+accept an invitation, so a check of the accepting account would be too late.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from communities.services.trail import audit
 
 
 def is_allowed() -> Q:
-    """The invitations to `member`, and those to more whose inviter is an admin there, or a superuser."""
+    """The invitations to `member`, and those to more whose inviter is an admin of the community, or a
+    superuser.
+    """
     inviter = Member.objects.filter(
         community_id=OuterRef("community_id"),
         user_id=OuterRef("created_by_id"),
@@ -41,10 +43,11 @@ def is_allowed() -> Q:
 
 
 def keep_admin(*, actor: Actor) -> None:
-    """Keep the actor's access from changing until the transaction ends. Refuses (Forbidden) all but admins.
+    """Lock the actor's access until the transaction ends. Refuses (Forbidden) all but admins.
 
-    A request keeps the access that it read at its beginning. The caller has locked the community, which comes
-    before its members. Of somebody who has gone, the audit trail refuses the entry.
+    This is needed because a request keeps the access that it read at its beginning. The caller has locked the
+    community, which is locked before its members. If the actor no longer exists, the audit trail refuses the
+    entry.
     """
     own = Member.objects.select_for_update(no_key=True).filter(
         community_id=actor.community_id, user_id=actor.user_id
@@ -57,7 +60,10 @@ def keep_admin(*, actor: Actor) -> None:
 
 
 def lock_of_member(*, community_id: int, member_id: int) -> None:
-    """Lock what `end_of_inviter` and `end_of_invited` end for a member. They come before the community."""
+    """Lock the invitations that `end_of_inviter` and `end_of_invited` end for a member.
+
+    They are locked before the community.
+    """
     member = Member.objects.filter(community_id=community_id, pk=member_id).first()
     if member is None:
         return
@@ -75,10 +81,10 @@ def end_of_inviter(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> None:
-    """Take back the invitations to more than `member` that somebody sent who is no longer an admin there.
+    """Revoke the invitations to more than `member` whose inviter is no longer an admin of the community.
 
-    Those that have run out end too, so that nobody sends them again. `rounded_to` is for what happens beside
-    anonymous answers: no stored time is finer.
+    Expired invitations end too, so that nobody sends them again. `rounded_to` is for changes together with
+    anonymous answers: no stored time is more precise.
     """
     sent = _waiting(community_id).filter(created_by_id=user_id).exclude(access=Member.Access.MEMBER)
     _end(_locked(sent), actor=actor, at=at, rounded_to=rounded_to)
@@ -94,11 +100,11 @@ def end_of_invited(
     sent_until: datetime | None = None,
     rounded_to: Rounding | None = None,
 ) -> None:
-    """Take back the invitations to an address of a member that give more than staff have decided since.
+    """Revoke the invitations to an address of a member that give more than staff have decided since.
 
-    That is more than the access of the member, or anything if the member has left. Invitations of the member
-    themselves stay: they give no more in any case (`invitations.access_given`). `user_ids` are the accounts
-    of the person, `sent_until` is the time of the decision if it is over already.
+    That is more than the access of the member, or any access if the member has left. Invitations of the
+    member themselves remain: they never give more (`invitations.access_given`). `user_ids` are the accounts
+    of the person, `sent_until` is the time of the decision if it is in the past.
     """
     waiting = _waiting(member.community_id).filter(Q(member__isnull=True) | ~Q(member=member))
     if sent_until is not None:
@@ -111,7 +117,9 @@ def end_of_invited(
 
 
 def forget_invited(*, community_id: int, user_id: int) -> None:
-    """Delete the invitations to an address of a person who is erased, so that none brings them back."""
+    """Delete the invitations to an address of a person who is erased, so that no invitation makes them a
+    member again.
+    """
     sent = Invitation.objects.filter(community_id=community_id)
     sent.filter(pk__in=_invited(sent, community_id, {user_id})).delete()
 
@@ -133,7 +141,10 @@ def _end(
 
 
 def _waiting(community_id: int) -> QuerySet[Invitation]:
-    """The invitations that nobody has accepted or taken back. People who sign up themselves have none."""
+    """The invitations that nobody has accepted or revoked.
+
+    People who sign up themselves have no invitation of this kind.
+    """
     return Invitation.objects.filter(
         community_id=community_id,
         revoked_at__isnull=True,
@@ -149,7 +160,9 @@ def _locked(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
 def _invited(
     invitations: QuerySet[Invitation], community_id: int, user_ids: Collection[int]
 ) -> Sequence[int]:
-    """The ids of those invitations that go to an address of these users: a proven one, or one of a member."""
+    """The ids of the invitations that were sent to an address of these users: a proven address, or a
+    member's.
+    """
     proven = EmailAddress.objects.filter(user_id__in=user_ids, verified=True).values_list("email", flat=True)
     written = Member.objects.filter(community_id=community_id, user_id__in=user_ids).exclude(email="")
     theirs = {canonical(each) for each in (*proven, *written.values_list("email", flat=True))}

@@ -1,8 +1,8 @@
-"""Members who have changed, announced as events (rules 1.41 and 9.6).
+"""Changes of members, announced as events (rules 1.41 and 9.6).
 
-A trigger notes each change of a member in the transaction of the change: see
-`CHANGES_OF_MEMBERS` in the migrations. Services that change members call `announce` in the same transaction.
-`announce_due` announces, seconds later, what other writers changed, and what was rounded.
+A trigger records each change of a member in the transaction of the change: see `CHANGES_OF_MEMBERS` in the
+migrations. Services that change members call `announce` in the same transaction. Seconds later,
+`announce_due` announces changes by other writers, and changes with rounded times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
 
 BATCH = 500  # members in one transaction
-# Rows that are due at a time. Their order is that of ids, so that concurrent writers never wait in a circle.
+# Rows that are due at a time. They are taken in the order of ids, so that concurrent writers never deadlock.
 _TAKE = """
     DELETE FROM communities_memberchange WHERE member_id IN (
         SELECT member_id FROM communities_memberchange WHERE {where} ORDER BY member_id {limit}
@@ -45,13 +45,15 @@ _announcers: list[Announce] = []
 
 
 def announce_by(announce: Announce) -> None:
-    """Register what writes the events: the app that knows members with their XP, and events, does so."""
+    """Register the function that writes the events, from the app that knows members with their XP, and
+    events.
+    """
     _announcers[:] = [announce]
 
 
 @in_transaction
 def announce(*, at: datetime, member_ids: Collection[int] = (), user_ids: Collection[int] = ()) -> None:
-    """Write an event for those of these members, or of these users' members, who have changed.
+    """Write an event for each of these members, or of these users' members, who has changed.
 
     Members whose times are rounded wait for the end of the hour or day.
     """
@@ -63,9 +65,9 @@ def announce(*, at: datetime, member_ids: Collection[int] = (), user_ids: Collec
 
 
 def announce_due(*, at: datetime) -> int:
-    """Write the events of all changes that are due and not announced yet. Returns how many members changed.
+    """Write the events of all changes that are due and not announced yet.
 
-    Runs may overlap: each skips the rows that another holds.
+    Returns the number of changed members. Runs may overlap: each skips the rows that another run has locked.
     """
     announced = 0
     while True:
@@ -89,7 +91,9 @@ def _announce(
 
 @contextmanager
 def times_rounded(rounded_to: Rounding | None) -> Iterator[None]:
-    """Inside, no time is finer that the database notes of a change: it happens beside anonymous answers."""
+    """Inside, the database records changes with rounded times, because they happen together with anonymous
+    answers.
+    """
     if rounded_to is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Members of communities, and respondents that API callers name by an id of their own."""
+"""Members of communities, and respondents whom API callers identify by ids of their own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account that a platform knows a person by."""
+    """An account by which a platform knows a person."""
 
     provider: str
     platform_id: str
@@ -47,10 +47,10 @@ class Account:
 class KnownPerson:
     """A user as one community knows them.
 
-    `member_id` is None for somebody who is no present member. `role_ids` are their roles on the chat platform
-    as it last told at `roles_told_at`; None: it never did. `accounts` begin with that on the chat platform.
-    `merged_ids` are users who were merged into this one.
-    `is_active` is false for somebody who is deactivated.
+    `member_id` is None for a person who is not a present member. `role_ids` are their roles on the chat
+    platform as it last listed them at `roles_told_at`; None if it never did. `accounts` begin with the
+    account on the chat platform. `merged_ids` are users who were merged into this one. `is_active` is false
+    for a deactivated person.
     """
 
     user_id: int
@@ -66,7 +66,7 @@ class KnownPerson:
         return next((each for each in self.accounts if each.provider == provider), None)
 
 
-# For `person_of`, in its order; `person` is the user, `here` their present membership.
+# The columns for `person_of`, in its order; `person` is the user, `here` their present membership.
 COLUMNS_OF_PERSON = """
     person.id, coalesce(nullif(here.nick, ''), person.name), here.id, here.role_ids, here.roles_told_at,
     ARRAY(
@@ -115,7 +115,7 @@ def person_of(row: Sequence[Any]) -> KnownPerson:
 
 
 def is_deactivated(*, user_id: int) -> bool:
-    """Whether a user, or the one into whom they were merged, is deactivated."""
+    """Whether a user, or the user into whom they were merged, is deactivated."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT 1 FROM communities_user"
@@ -136,7 +136,7 @@ def get_membership(*, community_id: int, member_id: int) -> Membership:
 
 
 def find_member_id(*, community_id: int, user_id: int) -> int | None:
-    """Return the id of a user's membership in a community; None if they are no present member."""
+    """Return the id of a user's membership in a community; None if they are not a present member."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT id FROM communities_member WHERE community_id = %s AND user_id = %s AND left_at IS NULL",
@@ -148,7 +148,7 @@ def find_member_id(*, community_id: int, user_id: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class CurrentUser:
-    """A user as they are after all merges: their own id, and those of the users merged into them."""
+    """A user after all merges: their own id, and the ids of the users merged into them."""
 
     user_id: int
     merged_ids: tuple[int, ...] = ()
@@ -164,9 +164,9 @@ class LockedMember:
 
 
 def lock_member(*, community_id: int, user_id: int) -> LockedMember | None:
-    """Lock a user's present membership until the transaction ends, so that they can be given something.
+    """Lock a user's present membership until the transaction ends, so that it can get XP and rewards.
 
-    Until then nobody else can give to the member or erase them. None if they are no present member.
+    Until then nobody else can give to the member or erase them. None if they are not a present member.
     """
     return lock_members(community_id=community_id, user_ids=[user_id]).get(user_id)
 
@@ -203,7 +203,7 @@ def _locked_member(community_id: int, row: Sequence[Any]) -> LockedMember:
 
 
 def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
-    """Like `lock_member`, but the row keeps no trace of the transaction, which writes an anonymous answer.
+    """Like `lock_member`, but the row stores nothing about the transaction, which writes an anonymous answer.
 
     Erasing and merging the user take the same lock (`lock_user`).
     """
@@ -214,10 +214,10 @@ def hold_member(*, community_id: int, user_id: int) -> LockedMember | None:
 def lock_current(
     lock: Callable[[int], LockedMember | None], *, user_id: int
 ) -> tuple[CurrentUser, LockedMember | None]:
-    """Lock a user who may have been merged into another one since; None if they are no present member.
+    """Lock a user who may have been merged into another one since; None if they are not a present member.
 
-    `lock` locks the membership of the user with this id. The merge may commit while it waits for the lock, so
-    the user is looked up after it.
+    `lock` locks the membership of the user with this id. The merge may commit while `lock` waits, so the user
+    is looked up after it.
     """
     while True:
         locked = lock(user_id)
@@ -230,7 +230,7 @@ def lock_current(
 
 
 def current_user(*, user_id: int) -> CurrentUser | None:
-    """Return a user, or the one into whom they were merged; None if neither exists."""
+    """Return a user, or the user into whom they were merged; None if neither exists."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT id, merged_ids FROM communities_user WHERE id = %s"
@@ -243,10 +243,10 @@ def current_user(*, user_id: int) -> CurrentUser | None:
 
 
 def lock_user(*, user_id: int) -> None:
-    """Wait for transactions that hold the user's memberships, and let later ones wait for this one.
+    """Wait for transactions that use the user's memberships, and let later ones wait for this one.
 
-    The lock's key is a keyed hash: PostgreSQL shows who holds which lock, beside the transaction that writes
-    an anonymous answer.
+    The lock's key is a keyed hash, because PostgreSQL shows the owner of each lock, together with the
+    transaction that writes an anonymous answer.
     """
     digest = salted_hmac(_LOCKS, str(user_id), algorithm="sha256").digest()
     key = int.from_bytes(digest[:8], "big", signed=True)
@@ -255,23 +255,23 @@ def lock_user(*, user_id: int) -> None:
 
 
 def display_name(*, community_id: int, user_id: int) -> str:
-    """Return a user's nick in a community, otherwise their name; empty if they have neither."""
+    """Return a user's nick in a community, else their name; empty if they have neither."""
     nick = Member.objects.filter(user=OuterRef("pk"), community_id=community_id).values("nick")[:1]
     row = User.objects.filter(pk=user_id).annotate(nick=Subquery(nick)).values_list("nick", "name").first()
     return (row[0] or row[1]) if row else ""
 
 
 def subject_of(*, community_id: int, member_id: int, user_id: int) -> Subject:
-    """A member as the subject of an entry of the audit trail, by the name that they have now."""
+    """A member as the subject of an entry of the audit trail, by their current name."""
     name = display_name(community_id=community_id, user_id=user_id)
     return Subject(community_id, "member", member_id, name)
 
 
 def display_names(*, community_id: int, user_ids: Collection[int]) -> Mapping[int, str]:
-    """Return the names of users in a community, of those who are staff or its members, present or not.
+    """Return the names of users in a community who are staff or its members, present or not.
 
-    Other users have no name here, even if other communities know them, so an erased member stays erased.
-    Nobody learns a user name, by which people sign in (rule 7.29).
+    Other users have no name here, even if other communities know them, so an erased member stays erased. User
+    names, with which people sign in, are never returned (rule 7.29).
     """
     if not user_ids:
         return {}
@@ -294,8 +294,8 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
         return existing
     with in_transaction:
         user = User.objects.create()
-        # Waits for a concurrent request with the same id, and does nothing if that has created the identity.
-        # An insert that fails would end the transaction.
+        # This waits for a concurrent request with the same id, and does nothing if that has created the
+        # identity. An insert that fails would end the transaction.
         Identity.objects.bulk_create([Identity(user=user, **fields)], ignore_conflicts=True)
         user_id = Identity.objects.values_list("user_id", flat=True).get(**fields)
         if user_id != user.pk:
@@ -304,9 +304,9 @@ def user_for_external_id(*, community_id: int, external_id: str) -> int:
 
 
 def users_for_external_ids(*, community_id: int, external_ids: Collection[str]) -> Mapping[str, int]:
-    """Return the users behind many ids of a caller's own, as `user_for_external_id` does for one."""
+    """Return the users behind many ids of a caller, as `user_for_external_id` does for one."""
     known = _users_by_external_id(community_id, external_ids)
-    missing = sorted(set(external_ids) - known.keys())  # in one order, or concurrent calls could deadlock
+    missing = sorted(set(external_ids) - known.keys())  # sorted, because concurrent calls could deadlock
     if not missing:
         return known
     with in_transaction:
@@ -350,7 +350,7 @@ class AccountOfMember:
 def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Sequence[AccountOfMember]:
     """Return the present members with one of these ids on a platform that the community asks about.
 
-    Those on the chat platform come first.
+    Accounts on the chat platform are listed first.
     """
     with prepared() as cursor:
         cursor.execute(
@@ -374,14 +374,15 @@ def find_by_accounts(*, community_id: int, platform_ids: Collection[str]) -> Seq
 
 
 def keep_members(*, member_ids: Collection[int]) -> Mapping[int, int]:
-    """Have no present member of these erased or merged until the transaction ends. Nobody who answers waits.
+    """Protect present members from being erased or merged until the transaction ends.
 
-    Returns those who are still there, with their users: a merge may have given a member another one.
+    Respondents do not wait for this lock. Returns the members who still exist, with their users: a merge may
+    have given a member another user.
     """
     with prepared() as cursor:
         cursor.execute(
             "SELECT id, user_id FROM communities_member WHERE id = ANY(%s) AND left_at IS NULL"
-            " ORDER BY user_id FOR KEY SHARE",  # as merges lock them
+            " ORDER BY user_id FOR KEY SHARE",  # in the same order as merges lock them
             [sorted(member_ids)],
         )
         return dict(cursor.fetchall())

@@ -1,8 +1,8 @@
-"""Adding members by hand, and changing what they may do (rules 1.15 and 1.47).
+"""Adding members by hand, and changing their access (rules 1.15 and 1.47).
 
-An account on the chat platform that staff write down is a claim. It holds in their community alone, on a
-user of its own, until the account's owner signs in with it or acts there (`identities`, rule 7.22).
-Whether the account is known elsewhere changes nothing here, and nobody learns it (rule 7.30).
+An account on the chat platform that staff write down is a claim. It is valid only in their community, on a
+user of its own, until the account's owner signs in with it or acts there (`identities`, rule 7.22). Whether
+the account is known elsewhere changes nothing here, and nobody learns that (rule 7.30).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HAS_LEFT = "This member has left the community."
 
 @dataclass(frozen=True, slots=True)
 class NewMember:
-    """Somebody to be added. `platform_id` is their account on the chat platform, if it is known."""
+    """A person to add. `platform_id` is their account on the chat platform, if it is known."""
 
     nick: str
     access: str = Member.Access.MEMBER
@@ -38,7 +38,7 @@ class NewMember:
 
 @dataclass(frozen=True, slots=True)
 class AddedMember:
-    """A member, and whether they were added now."""
+    """A member, and whether this call added them."""
 
     member_id: int
     is_new: bool
@@ -46,7 +46,8 @@ class AddedMember:
 
 @in_transaction
 def add_members(*, actor: Actor, people: Sequence[NewMember], at: datetime) -> list[AddedMember]:
-    """Add people to the actor's community, in their order; who has the `platform_id` there is left as is.
+    """Add people to the actor's community, in their order; a member who has the `platform_id` already stays
+    unchanged.
 
     No two people have the same `platform_id`.
     """
@@ -79,7 +80,7 @@ def add_members(*, actor: Actor, people: Sequence[NewMember], at: datetime) -> l
 
 
 def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]:
-    """The users of this community with these accounts on the chat platform, made where it knows none yet."""
+    """The users of this community with these accounts on the chat platform; missing users are created."""
     accounts = _accounts(community_id).filter(platform_id__in=platform_ids)
     known = set(accounts.values_list("platform_id", flat=True))
     missing = sorted(platform_ids - known)
@@ -94,7 +95,7 @@ def _users_of(platform_ids: set[str], *, community_id: int) -> Mapping[str, int]
             )
             for user, platform_id in zip(users, missing, strict=True)
         ],
-        ignore_conflicts=True,  # its owner acts in the community's chat at this moment
+        ignore_conflicts=True,  # its owner may act in the community's chat at this moment
     )
     found = dict(accounts.all().order_by("-community_id").values_list("platform_id", "user_id"))
     User.objects.filter(pk__in={user.pk for user in users} - set(found.values())).delete()
@@ -148,11 +149,12 @@ def add_founder(*, actor: Actor, at: datetime) -> Member:
 @again_after_deadlock
 @in_transaction
 def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], at: datetime) -> None:
-    """Change the `access`, `nick` and `platform_id` of a member, those that are given.
+    """Change those of `access`, `nick` and `platform_id` of a member that are given.
 
-    Raises NoSuchMember. Refuses (Conflict) as `change_access` does, a name or an account of a member who has
-    left, and a `platform_id` that another member has or that is not the community's to change. The audit
-    trail says that a name or an account changed, not to what: it outlives the person's erasure.
+    Raises NoSuchMember. Refuses (Conflict) as `change_access` does. Refuses a name or an account of a member
+    who has left, and a `platform_id` that another member has or that the community may not change. The audit
+    trail records that a name or an account changed, without the new value, because the trail outlives the
+    person's erasure.
     """
     if "platform_id" in changes:
         if changes["platform_id"] is not None:  # its owner may act in the community's chat at this moment
@@ -185,7 +187,10 @@ def change_member(*, actor: Actor, member_id: int, changes: Mapping[str, Any], a
 
 
 def _change_account(member: Member, platform_id: str | None) -> bool:
-    """Give a member another account on the chat platform, or none. Returns whether that changed anything."""
+    """Give a member another account on the chat platform, or remove it.
+
+    Returns whether that changed anything.
+    """
     known = _accounts(member.community_id).order_by("pk")
     present = known.filter(user_id=member.user_id).first()
     if (present.platform_id if present else None) == platform_id:
@@ -207,9 +212,9 @@ def _change_account(member: Member, platform_id: str | None) -> bool:
 @again_after_deadlock
 @in_transaction
 def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) -> Member:
-    """Change what a member may do. Raises NoSuchMember.
+    """Change the access of a member. Raises NoSuchMember.
 
-    Refuses (Conflict) a member whose membership staff have ended, and to take the access `admin` from the
+    Refuses (Conflict) a member whose membership staff have ended, and removing the access `admin` from the
     only admin. A member who has only left the chat server returns with the access that staff set meanwhile.
     An admin's open invitations to more than `member` end with that access. So do open invitations to an
     address of the member, if they give more than the new access.
@@ -224,7 +229,7 @@ def change_access(*, actor: Actor, member_id: int, access: str, at: datetime) ->
 
 
 def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -> None:
-    """Change what a locked member may do. Refuses (Conflict) as `change_access` does."""
+    """Change the access of a locked member. Refuses (Conflict) as `change_access` does."""
     if member.removed_at:
         raise Conflict(HAS_LEFT)
     if member.access == access:
@@ -249,10 +254,10 @@ def _change_access(member: Member, *, actor: Actor, access: str, at: datetime) -
 
 @in_transaction
 def change_email(*, actor: Actor, member_id: int, email: str, at: datetime) -> Member:
-    """Change where staff write to a present member; empty: nowhere. Raises NoSuchMember.
+    """Change the address at which staff write to a present member; an empty text removes it.
 
-    Refuses (Conflict) a member who has left, and an address that no mail can be sent to. The audit trail says
-    that the address changed, not what it is.
+    Raises NoSuchMember. Refuses (Conflict) a member who has left, and an address that no mail can be sent to.
+    The audit trail records that the address changed, without the address.
     """
     mails.require_sendable(email, field="email")
     member = _lock(actor.community_id, member_id)
@@ -274,7 +279,9 @@ def change_email(*, actor: Actor, member_id: int, email: str, at: datetime) -> M
 
 
 def _require_ours(member: Member) -> None:
-    """Refuse to change the account of somebody who signs in, or who has acted with it in the chat here."""
+    """Refuse to change the account of a person who signs in, or who has acted with it in this community's
+    chat.
+    """
     user_id = member.user_id
     if member.user.is_staff or identities.can_sign_in(user_id=user_id):
         raise Conflict("This person signs in here: only they can change their accounts.")
@@ -283,7 +290,7 @@ def _require_ours(member: Member) -> None:
 
 
 def is_only_admin(*members: Member) -> bool:
-    """Whether their community would have no admin without these members."""
+    """Whether the community would have no admin without these members."""
     admins = Member.objects.filter(
         community_id=members[0].community_id,
         access=Member.Access.ADMIN,
@@ -295,7 +302,7 @@ def is_only_admin(*members: Member) -> bool:
 
 
 def _lock(community_id: int, member_id: int) -> Member:
-    """Lock a member, and the community before, so that two admins cannot take each other's access at once."""
+    """Lock the community and then a member, so that two admins cannot remove each other's access at once."""
     Community.objects.select_for_update(no_key=True).get(pk=community_id)
     rows = Member.objects.select_for_update(no_key=True).filter(community_id=community_id, pk=member_id)
     member = rows.first()

@@ -1,6 +1,6 @@
-"""A person's data in a community: exporting it and erasing it (rules 7.17 and 7.18).
+"""A person's data in a community: exporting and erasing it (rules 7.17 and 7.18).
 
-Each app exports and erases its own data about a person. `surveys.services.people.service` puts them together.
+Each app exports and erases its own data about a person. `surveys.services.people.service` combines them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from communities.services.people.memberships import is_only_admin
 from communities.services.trail import audit
 
 Json = dict[str, object]
-# The two conditions without a column are met first, so the member is locked last.
+# The two conditions without a column are evaluated first, so the member is locked last.
 _LOCK = """
     WITH setup AS (
         UPDATE communities_community SET user_setup_id = NULL
@@ -47,7 +47,7 @@ _LOCK = """
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom a community knows: a member, present or not, or, without a `member_id`, a respondent.
+    """A person whom a community knows: a member, present or not, or, without a `member_id`, a respondent.
 
     `external_ids` are the ids that API callers use for them as a respondent, `merged_ids` the users who were
     merged into theirs.
@@ -61,7 +61,7 @@ class Person:
 
     @property
     def user_ids(self) -> tuple[int, ...]:
-        """The user's id, and the ids by which anonymous projects may know them still."""
+        """The user's id, and the ids by which anonymous projects may still know them."""
         return (self.user_id, *self.merged_ids)
 
 
@@ -75,11 +75,11 @@ def get_person(*, community_id: int, member_id: int) -> Person:
 
 
 def leaving_person(*, user_id: int, community_id: int) -> Person:
-    """Return a user as a community knows them, to be erased at their own request.
+    """Return a user as a community knows them, for an erasure at their own request.
 
     Refuses (Conflict) the only admin of the community.
     """
-    # A lock, so that two admins cannot both leave, each because the other is there.
+    # A lock, so that two admins cannot both leave because each sees the other.
     Community.objects.select_for_update(no_key=True).filter(pk=community_id).first()
     member = Member.objects.filter(community_id=community_id, user_id=user_id).first()
     if member is not None and is_only_admin(member):
@@ -97,7 +97,7 @@ def communities_of(*, user_id: int) -> set[int]:
 
 
 def user_ids_of(*, user_id: int) -> tuple[int, ...]:
-    """The ids of a user and of those who were merged into them."""
+    """The ids of a user and of the users who were merged into them."""
     merged_ids = User.objects.filter(pk=user_id).values_list("merged_ids", flat=True).first() or ()
     return (user_id, *merged_ids)
 
@@ -118,7 +118,7 @@ def _person(
 def export_data(*, person: Person) -> Json:
     """Return this app's data about a person: member, user, accounts and keys. Raises NoSuchMember.
 
-    A community reads them. They do not contain how and when the person signs in (rule 7.29).
+    The community reads this data. So it does not contain how and when the person signs in (rule 7.29).
     """
     of_user = {"user_id": person.user_id}
     member = Member.objects.filter(pk=person.member_id or 0).select_related("user").first()
@@ -157,6 +157,7 @@ def _key_as_json(key: ApiKey) -> Json:
         "description": key.description,
         "key_prefix": key.key_prefix,
         "role": key.restricted_to,
+        "scope": key.scope,
         "created_at": key.created_at,
         "last_used_at": key.last_used_at,
         "expires_at": key.expires_at,
@@ -172,8 +173,8 @@ def _key_as_json(key: ApiKey) -> Json:
 def lock(*, community_id: int, member_id: int) -> None:
     """Lock a member who will be erased, until the transaction ends. Raises NoSuchMember.
 
-    Nobody gives them more, and they change nothing: what they do waits (`presence`). Before the member it
-    locks what the person's own requests lock before they wait.
+    Nobody gives them anything meanwhile, and their own changes wait (`presence`). Rows that the person's own
+    requests lock first are locked before the member.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, {"community": community_id, "member": member_id})
@@ -184,8 +185,8 @@ def lock(*, community_id: int, member_id: int) -> None:
 def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
     """Remove a person from the audit trail of their community, and return their pseudonym in it.
 
-    It is blank for people who never were staff there (rule 7.20): neither the trail shows that, nor
-    does the caller say so by `acted_as_staff`. Call it before `erase_member`.
+    The pseudonym is blank for people who never were staff there (rule 7.20): neither the trail nor the caller
+    (`acted_as_staff`) says that they were. Call this before `erase_member`.
     """
     community_id, member_id = person.community_id, person.member_id
     own = ApiKey.objects.filter(community_id=community_id, user_id=person.user_id)
@@ -202,9 +203,9 @@ def erase_from_history(*, person: Person, acted_as_staff: bool = False) -> str:
 def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
     """Delete a member with their API keys and with the community's external ids for them.
 
-    Of mails that were sent a nameless row stays for some weeks, or an address would get more of them by being
-    written down for a new member. Other apps must have deleted their data about the member before. The user
-    stays: see `erase_user`.
+    A row without the person remains for some weeks for each sent mail. Otherwise an address would get more
+    mails after it is written down for a new member. Other apps must have deleted their data about the member
+    before. The user remains: see `erase_user`.
     """
     key_versions.announce([community_id])
     own = ApiKey.objects.filter(community_id=community_id, user_id=user_id)
@@ -244,13 +245,13 @@ def erase_member(*, community_id: int, member_id: int, user_id: int) -> None:
 
 
 def erase_user(*, user_id: int) -> bool:
-    """Delete a user with their accounts on other platforms. Returns False if they are still needed.
+    """Delete a user with their accounts on other platforms. Returns False if the user is still needed.
 
     A user is needed as a member of any community, present or not, as the creator of an API key or of a
-    community, while a community has an external id for them, and as staff or for an entry in the admin's
-    log. People who can sign in without another site, by an e-mail address, a password or a passkey, keep
-    their account until they erase it themselves (`give_up_account`). Other apps must check their own tables
-    before.
+    community, as staff, or for an entry in the admin's log. A user is also needed while a community has an
+    external id for them. People who can sign in without another site, by an e-mail address, a password or a
+    passkey, keep their account until they erase it themselves (`give_up_account`). Other apps must check
+    their own tables before.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -320,23 +321,23 @@ def erase_user(*, user_id: int) -> bool:
 
 @in_transaction
 def give_up_account(*, user_id: int) -> None:
-    """Take every own way to sign in from a user who erases themselves, so that `erase_user` deletes them.
+    """Remove every own way to sign in of a user who erases themselves, so that `erase_user` deletes them.
 
-    Refuses (Conflict) superusers, who keep the installation running.
+    Refuses (Conflict) superusers, who administer the installation.
     """
     user = User.objects.select_for_update().get(pk=user_id)
     if user.is_superuser:
         raise Conflict("You are a superuser of this site: ask another one to take that from you first.")
     EmailAddress.objects.filter(user=user).delete()
     Authenticator.objects.filter(user=user).delete()
-    LogEntry.objects.filter(user=user).delete()  # what they did stands in the audit trail
+    LogEntry.objects.filter(user=user).delete()  # the user's actions are in the audit trail
     user.set_unusable_password()
     user.is_staff = False
     user.save(update_fields=["password", "is_staff"])
 
 
 def _forget_in_admin_log(model: str, ids: Collection[int]) -> None:
-    """Remove the objects from the admin's log. What staff did and when stays."""
+    """Remove the objects from the admin's log. What staff did, and when, remains."""
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model=model, object_id__in=list(map(str, ids))
     ).update(object_id=None, object_repr="", change_message="")

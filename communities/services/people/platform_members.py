@@ -1,10 +1,10 @@
-"""Members as the chat platform lists them: who is in a community's server, and with which roles.
+"""Members as the chat platform lists them: the people in a community's server, and their roles.
 
-The platform is asked by our bot where it is in the server, else with the person's own token; never inside a
-transaction. A member who is gone from the server has left; one who comes back belongs again, with the access
-that they had. Who left in another way stays away, and so does an erased member until they sign in again or
-act in the server's chat. Members whom the platform never listed, such as those that staff added by hand, are
-never marked as left.
+In servers with our bot, the bot asks the platform; elsewhere the person's own token is used. Never call this
+inside a transaction. A member who is no longer in the server has left; a member who returns is present again,
+with their earlier access. People who left in another way stay away, and so does an erased member until they
+sign in again or act in the server's chat. Members whom the platform never listed, such as members whom staff
+added by hand, are never marked as left.
 """
 
 from __future__ import annotations
@@ -35,16 +35,20 @@ from communities.sources.failures import SourceUnavailable, TokenRefused
 REFRESHED = timedelta(minutes=45)  # then the worker asks
 AGAIN = timedelta(minutes=10)  # before the worker asks about the same member again
 AT_ONCE = 50
-SECONDS_AT_SIGN_IN = 4.0  # then no other community is asked about: with the last answer, about 6 s
+SECONDS_AT_SIGN_IN = 4.0  # after this time no other community is asked about: about 6 s with the last answer
 REFRESH = "communities.refresh_members"
-_SHOWN = ("nick", "avatar_url", "joined_at", "left_at")  # what the platform tells and the interface returns
+# Fields that the platform reports and the interface returns
+_SHOWN = ("nick", "avatar_url", "joined_at", "left_at")
 _GONE = frozenset({10007, 10013})  # codes of the platform: no such member, no such account
 
 log = structlog.get_logger("colloquy.sources")
 
 
 class _Pause:
-    """Until when this process leaves the chat platform alone. Each process keeps to it by itself."""
+    """The end of a pause in which this process sends no requests to the chat platform.
+
+    Each process has a pause of its own.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,9 +73,9 @@ def refresh(
 
     Makes them a member if they are in its server for the first time. Returns the member as it is if the
     person has proven no account of the chat platform, and None if there is none. `rounded_to` is for
-    questions beside anonymous responses: no time of the member tells when exactly they came. Raises
-    SourceUnavailable, also while the platform wants to be left alone, and TokenRefused if the person has to
-    sign in with it again.
+    questions together with anonymous responses: no time of the member shows exactly when they responded.
+    Raises SourceUnavailable, also during a pause that the platform asked for, and TokenRefused if the person
+    has to sign in with it again.
     """
     if not proven_accounts(community_id, user_id).exists():
         return Member.objects.filter(community_id=community_id, user_id=user_id).first()
@@ -95,7 +99,7 @@ def note_listed(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> Member | None:
-    """Note what the platform itself has just told of somebody in the server of a community.
+    """Store what the platform itself has just reported about a person in the server of a community.
 
     Returns them as a member, present or not, as `refresh` does.
     """
@@ -105,15 +109,18 @@ def note_listed(
 def note_gone(
     *, community_id: int, user_id: int, at: datetime, rounded_to: Rounding | None = None
 ) -> Member | None:
-    """Note that the platform does not list somebody in the server of a community. None if no member."""
+    """Store that the platform does not list a person in the server of a community.
+
+    None if the person is no member.
+    """
     return _note_absence(_Asked(community_id, user_id, at, rounded_to))
 
 
 def refresh_at_sign_in(*, identity_id: int, user_id: int, at: datetime) -> list[int]:
-    """Refresh an active person in the communities whose server they are in. Returns the ids of these.
+    """Refresh an active person in the communities whose server they are in.
 
-    Stops after some seconds, and leaves the others to the worker. If the platform gives no answer, the
-    sign-in goes on without it.
+    Returns the ids of these communities. Stops after some seconds, and leaves the other communities to the
+    worker. If the platform does not answer, the sign-in continues without it.
     """
     began = time.monotonic()
     refreshed: list[int] = []
@@ -128,7 +135,7 @@ def refresh_at_sign_in(*, identity_id: int, user_id: int, at: datetime) -> list[
 def refresh_rest(*, identity_id: int, user_id: int, after: int, at: datetime) -> list[int]:
     """Refresh an active person in the communities with higher ids than `after`, as at sign-in.
 
-    Returns their ids. Does nothing while the platform wants to be left alone.
+    Returns the ids of these communities. Does nothing during a pause that the platform asked for.
     """
     if pause.lasts(at):
         return []
@@ -136,7 +143,7 @@ def refresh_rest(*, identity_id: int, user_id: int, after: int, at: datetime) ->
 
 
 def _refreshed(*, identity_id: int, user_id: int, after: int, at: datetime) -> Iterator[int]:
-    """Refresh a person in one community after the other, by their ids, and yield each id.
+    """Refresh a person in each community, in the order of ids, and yield each id.
 
     Ends early if the platform cannot be asked.
     """
@@ -154,9 +161,10 @@ def _refreshed(*, identity_id: int, user_id: int, after: int, at: datetime) -> I
 
 
 def refresh_old(*, at: datetime) -> int:
-    """Refresh some members whose roles are old, the oldest first; returns how many the platform told of.
+    """Refresh some members whose roles are old, the oldest first; returns how many members the platform
+    reported.
 
-    Stops if the platform cannot be asked, and leaves it alone for as long as it says.
+    Stops if the platform cannot be asked, and pauses for as long as the platform says.
     """
     if pause.lasts(at):
         return 0
@@ -165,7 +173,7 @@ def refresh_old(*, at: datetime) -> int:
         try:
             listed = _ask(community_id=member.community_id, user_id=member.user_id, at=at)
         except TokenRefused:
-            continue  # its token is forgotten, so the worker asks no more
+            continue  # its token is deleted, so the worker asks no more
         except SourceUnavailable as failure:
             pause.begin(at + (failure.retry_after or timedelta(minutes=1)))
             log.warning("sources.members_not_refreshed", cause=str(failure))
@@ -181,7 +189,7 @@ def refresh_old(*, at: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """About whom the platform was asked, and when; how the time is rounded that is stored of it."""
+    """The person about whom the platform was asked, the time, and the rounding of the stored time."""
 
     community_id: int
     user_id: int
@@ -194,9 +202,9 @@ class _Asked:
 
 
 def proven_accounts(community_id: int | OuterRef, user_id: int | OuterRef) -> QuerySet[Identity]:
-    """The accounts by which the platform may be asked about somebody (rule 7.27).
+    """The accounts by which the platform may be asked about a person (rule 7.27).
 
-    They have signed in with these, or have acted with them in this community's chat.
+    The person has signed in with these, or has acted with them in this community's chat.
     """
     return Identity.objects.filter(
         Q(community__isnull=True) | Q(community_id=community_id),
@@ -214,7 +222,7 @@ def _ask(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None
 
 
 def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
-    """As the bot sees them, which needs no token of theirs. Raises SourceUnavailable."""
+    """The person as the bot sees them, without a token of the person. Raises SourceUnavailable."""
     accounts = proven_accounts(community_id, user_id).order_by("pk")
     for platform_id in accounts.values_list("platform_id", flat=True):
         if not platform_id.isdigit():
@@ -276,14 +284,14 @@ def _claim_old(at: datetime) -> list[Member]:
 
 @in_transaction
 def _note_presence(listed: GuildMember, asked: _Asked) -> Member | None:
-    """Note that a person is in the server. None if the user has been deleted meanwhile."""
+    """Store that a person is in the server. Returns None if the user has been deleted meanwhile."""
     member = _note_if_member(listed, asked)
     if member is not None:
         return member
     if not identities.lock_owners(asked.user_id):
         return None
     member = _note_if_member(listed, asked)
-    if member is not None:  # another process was faster; the lock on the user keeps the next one away
+    if member is not None:  # another process was faster; the lock on the user blocks further ones
         return member
     with member_changes.times_rounded(asked.rounded_to):
         member = Member.objects.create(
@@ -358,7 +366,10 @@ def _save(member: Member, was: Member, fields: list[str], asked: _Asked) -> None
 
 
 def _announce(member: Member, asked: _Asked) -> None:
-    """Announce a member who has changed. Beside anonymous answers that waits for the end of the hour."""
+    """Announce a member who has changed.
+
+    With anonymous answers the announcement waits for the end of the hour.
+    """
     if asked.rounded_to is None:
         member_changes.announce(member_ids=[member.pk], at=asked.at)
 
@@ -369,7 +380,7 @@ def _lock(asked: _Asked) -> Member | None:
 
 
 def _told_at(member: Member, asked: _Asked) -> datetime:
-    """When the platform told the roles. A rounded time never goes back behind the one before."""
+    """When the platform reported the roles. A rounded time is never earlier than the previous one."""
     return max(member.roles_told_at or asked.stored_at, asked.stored_at)
 
 

@@ -1,8 +1,8 @@
-"""Who is signed in, read for the pages on which people answer.
+"""The signed-in person, read for the pages on which people answer.
 
-Django reads the session, then the user, and we would read the membership: three statements built by the ORM,
-which took 2.6 ms of CPU beside the 3.1 ms of the page. This is one prepared statement. It accepts exactly the
-sessions that Django accepts (`django.contrib.auth.get_user`).
+Django would read the session and then the user, and this app the membership. These three statements of the
+ORM took 2.6 ms of CPU in addition to the 3.1 ms of the page. This is one prepared statement. It accepts
+exactly the sessions that Django accepts (`django.contrib.auth.get_user`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ REMEMBERED = 4_096  # sessions, of each process
 LONGEST_REMEMBERED = 2_048  # characters of a session
 METHODS = "account_authentication_methods"  # django-allauth's list of proofs, the latest last
 
-# `listed` is django-allauth's list of sessions, which has the user in a column; Django's own has it in an
-# encoded text. It lists all sessions but those that were begun without it, as by a command.
+# `listed` is django-allauth's list of sessions, which has the user in a column; Django's own table contains
+# the user in an encoded text. The list contains all sessions except those that began without it, as by a
+# command.
 _SIGNED_IN = f"""
     SELECT stored.session_data, person.password, {COLUMNS_OF_PERSON}
     FROM django_session stored, usersessions_usersession listed, {PERSON_HERE}
@@ -73,12 +74,14 @@ def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | Non
     return SignedIn(person_of(columns), _of(_source_of, session_data))
 
 
-# The next three follow from their arguments alone, which the database has just told. Remembering them saves
-# 0.15 ms of a page that costs 2.
+# The results of the next three depend only on their arguments, which the database has just returned. Caching
+# them saves 0.15 ms of a page that costs 2.
 
 
 def _of(function: Any, session_data: str, *arguments: Any, **named: Any) -> Any:
-    """What a function makes of a session, remembered unless the session is long: it may hold a whole form."""
+    """The result of a function for a session; cached unless the session is long, because it may contain a
+    whole form.
+    """
     called = function if len(session_data) <= LONGEST_REMEMBERED else function.__wrapped__
     return called(session_data, *arguments, **named)
 
@@ -91,7 +94,9 @@ def _decoded(session_data: str) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=REMEMBERED)
 def _is_valid(session_data: str, password: str, *, user_id: int) -> bool:
-    """Whether Django would accept the session: of this user, by a way that is on, with their password."""
+    """Whether Django would accept the session: it belongs to this user, by an enabled way to sign in, with
+    their current password.
+    """
     session = _of(_decoded, session_data)
     return (
         session.get(SESSION_KEY) == str(user_id)
@@ -104,7 +109,7 @@ def _is_valid(session_data: str, password: str, *, user_id: int) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def _source_of(session_data: str) -> str | None:
-    """The identity source that a session began with; None for a password or a passkey."""
+    """The identity source with which a session began; None for a password or a passkey."""
     proofs = _of(_decoded, session_data).get(METHODS, [])
     providers = [proof.get("provider") for proof in proofs if proof.get("method") == "socialaccount"]
     return providers[-1] if providers else None

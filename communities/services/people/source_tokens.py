@@ -1,8 +1,8 @@
-"""Tokens with which we ask platforms about people, encrypted, and refreshed before they expire.
+"""Tokens with which the server asks platforms about people: encrypted, and refreshed before they expire.
 
-Refresh tokens often rotate: a refresh gives a new one, and the old one is worth nothing. So one process alone
-refreshes a token, under a lease on its row, and no transaction is open while it asks. What a new sign-in has
-saved meanwhile is never overwritten.
+Refresh tokens often rotate: a refresh returns a new one, and the old one becomes invalid. So only one process
+refreshes a token, under a lease on its row, and no transaction is open while it asks. A token that a new
+sign-in has saved meanwhile is never overwritten.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from communities.models import Identity, SourceToken
 from communities.sources import oauth2
 from communities.sources.failures import SourceUnavailable, TokenRefused
 
-MARGIN = timedelta(minutes=5)  # before a token expires it is refreshed
+MARGIN = timedelta(minutes=5)  # a token is refreshed this long before it expires
 LEASE = timedelta(seconds=45)  # longer than a refresh can take
 SECONDS_TO_WAIT = 6.0  # for another process that refreshes an expired token
 _SECONDS_BETWEEN_LOOKS = 0.1
@@ -32,7 +32,7 @@ log = structlog.get_logger("colloquy.sources")
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A row as it was read: its bytes say whether somebody has changed it since."""
+    """A row as it was read: its bytes show whether another process has changed it since."""
 
     sealed: bytes
     access: str
@@ -45,7 +45,7 @@ class _Kept:
 
 @in_transaction
 def save(*, identity_id: int, access: str, refresh: str, expires_at: datetime | None) -> None:
-    """Keep what a sign-in gave. Without a new refresh token the present one stays."""
+    """Save the tokens of a sign-in. Without a new refresh token the existing one remains."""
     SourceToken.objects.select_for_update().filter(pk=identity_id).first()
     kept = None if refresh else _read(identity_id)
     sealed = _seal(identity_id, access, refresh or (kept.refresh if kept else ""))
@@ -115,7 +115,7 @@ def _of_another_process(identity_id: int, kept: _Kept) -> str | None:
 
 
 def _unless_changed(identity_id: int, kept: _Kept) -> str | None:
-    """The token that somebody else has saved; None if there is none."""
+    """The token that another process has saved; None if there is none."""
     now = _read(identity_id)
     if now is not None and now.sealed == kept.sealed:
         raise SourceUnavailable("No new token could be had.")
@@ -128,7 +128,7 @@ def _drop(identity_id: int, kept: _Kept) -> bool:
 
 
 def _rows(identity_id: int, kept: _Kept) -> QuerySet[SourceToken]:
-    """The row, unless somebody has changed it."""
+    """The row, unless another process has changed it."""
     return SourceToken.objects.filter(pk=identity_id, sealed=kept.sealed)
 
 

@@ -1,4 +1,6 @@
-"""What staff may do to other people's accounts in the admin, so that nobody gains more than they have."""
+"""The rights of staff over other people's accounts in the admin, so that nobody gains more rights than they
+have.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from communities.services.trail.audit import Values
 
 
 def communities_of_admin(user: User) -> QuerySet[Member, int]:
-    """The ids of the communities in which a user is an admin and present."""
+    """The ids of the communities in which a user is a present admin."""
     own = Member.objects.filter(user=user, access=Member.Access.ADMIN, left_at__isnull=True)
     return own.values_list("community_id", flat=True)
 
 
 def users_to_view(*, staff: User) -> QuerySet[User]:
-    """The users that staff may look at: the present members of the communities they administer."""
+    """The users that staff may view: the present members of the communities they administer."""
     users: QuerySet[User] = User.objects.all()
     if staff.is_superuser:
         return users
@@ -33,14 +35,16 @@ def users_to_view(*, staff: User) -> QuerySet[User]:
 
 
 def permissions_of(user: User) -> QuerySet[Permission]:
-    """A user's permissions, also those that they would have if they were active."""
+    """A user's permissions; for an inactive user, the permissions that they would have if they were
+    active.
+    """
     return Permission.objects.filter(Q(user=user) | Q(group__user=user)).distinct()
 
 
 def may_view_user(*, staff: User, user: User) -> bool:
-    """Whether staff who may view users may look at this one, a member of a community of theirs.
+    """Whether staff who may view users may view this one: a member of a community that they administer.
 
-    Superusers are for superusers.
+    Only superusers may view superusers.
     """
     if staff.is_superuser:
         return True
@@ -61,7 +65,9 @@ def may_change_user(*, staff: User, user: User) -> bool:
 
 
 def may_change_group(*, staff: User, group: Group) -> bool:
-    """Whether staff who may change groups may change or delete this one: it must hold nothing they lack."""
+    """Whether staff who may change groups may change or delete this one: it must contain no permission that
+    they lack.
+    """
     return staff.is_superuser or _has_all(staff, group.permissions.all())
 
 
@@ -92,8 +98,8 @@ def record_account_change(
 ) -> None:
     """Write an entry into the audit trail of each community whose member the user is or was.
 
-    `fields` are the names of all fields that changed. `before` and `after` hold the values that the
-    communities may read: whether the account is active and whether it is staff's.
+    `fields` are the names of all changed fields. `before` and `after` contain the values that the communities
+    may read: whether the account is active and whether it is staff's.
     """
     for member in Member.objects.filter(user=user).select_related("community").order_by("pk"):
         community_id = member.community_id

@@ -1,8 +1,7 @@
-"""Our copies of pictures: asking for them when an address is written, and finding them when a page is drawn.
+"""Our copies of pictures: requested when an address is written, and looked up when a page is rendered.
 
-want(…)   in the transaction that writes addresses
-find(…)   what a page shows for them: only what has been fetched
-state(…)  how far one is, for staff
+want(…) in the transaction that writes addresses find(…) what a page shows for them: only what has been
+fetched state(…) the state of one, for staff
 """
 
 from __future__ import annotations
@@ -53,7 +52,10 @@ class Copy:
         return reverse("picture", args=[self.name])
 
     def fitted(self, width: int, height: int) -> tuple[int, int]:
-        """Its width and height where it is shown within these. Pages leave that room until it is loaded."""
+        """The width and height at which it is shown within these limits.
+
+        Pages reserve this space until it is loaded.
+        """
         share = min(1.0, width / self.width, height / self.height)
         return max(1, round(self.width * share)), max(1, round(self.height * share))
 
@@ -64,17 +66,17 @@ class Copy:
 
 
 def check_address(address: str) -> None:
-    """Raise BadAddress if no picture may have this address (rule 9.13). Does not resolve the host."""
+    """Raise BadAddress if a picture must not have this address (rule 9.13). The host is not resolved."""
     web_addresses.check_url(
         address.partition("#")[0], allow_http=False, allow_private=settings.PICTURES_ALLOW_PRIVATE_NETWORKS
     )
 
 
 def want(*, community_id: int, addresses: Iterable[str | None]) -> None:
-    """Have a worker fetch the pictures at addresses that were just written. Call it in their transaction.
+    """Request that a worker fetches the pictures at addresses that were just written.
 
-    A picture that was fetched more than a minute ago is fetched again, in case it has changed. One that was
-    given up is tried again.
+    Call this in the transaction that writes the addresses. A picture that was fetched more than a minute ago
+    is fetched again, in case it has changed. A picture that was given up is tried again.
     """
     wanted = sorted({address for address in addresses if address})  # sorted, so that writers do not deadlock
     if not wanted:
@@ -90,7 +92,7 @@ def want(*, community_id: int, addresses: Iterable[str | None]) -> None:
 def find(
     *, community_ids: Collection[int], addresses: Iterable[str | None]
 ) -> Mapping[tuple[int, str], Copy]:
-    """The copies that there are, by community and address. Without addresses it asks nothing."""
+    """The existing copies, by community and address. Without addresses no statement runs."""
     wanted = sorted({address for address in addresses if address})
     if not wanted:
         return {}
@@ -100,21 +102,21 @@ def find(
 
 
 def in_community(community_id: int, addresses: Iterable[str | None]) -> Mapping[str | None, Copy]:
-    """The copies that there are in one community, by address."""
+    """The existing copies in one community, by address."""
     found = find(community_ids=[community_id], addresses=addresses)
     return {address: copy for (_, address), copy in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class PictureState:
-    """How far a picture is: the copy that pages show, and what staff should know."""
+    """The state of a picture: the copy that pages show, and a note for staff."""
 
     copy: Copy | None
     note: str = ""
 
 
 def state(*, community_id: int, address: str) -> PictureState:
-    """How far the picture at an address is, in words for the staff of its community."""
+    """The state of the picture at an address, in words for the staff of its community."""
     rows = Picture.objects.defer("content").filter(community_id=community_id, address=address)
     row = rows.first()
     if row is None:

@@ -1,7 +1,8 @@
-"""Turns a foreign picture into a file of ours: reads it, turns it upright, scales it down, and encodes it.
+"""Converts a foreign picture into a file of ours: reads it, rotates it upright, scales it down, and encodes
+it.
 
-What a file holds besides its picture, such as the place where a photo was taken, is not taken over. Of an
-animation the first frame is.
+Other contents of a file, such as the place where a photo was taken, are dropped. Of an animation only the
+first frame remains.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from dataclasses import dataclass
 import structlog
 from PIL import Image, ImageOps
 
-# SVG is missing: it is a document, which may hold scripts and addresses.
+# SVG is missing: it is a document, which may contain scripts and addresses.
 FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
 MAX_PIXELS = 25_000_000  # 100 MB in memory
 MAX_SCANS = 100  # of a progressive JPEG; cameras and programs write about ten, and each decodes all pixels
-MAX_EDGE = 1_600  # pixels; a page draws at most 608 of them, which screens may show doubled
+MAX_EDGE = 1_600  # pixels; a page shows at most 608 of them, which screens may double
 _UNREADABLE = "The file is no picture that can be shown. JPEG, PNG, GIF and WebP can."
 _START_OF_SCAN = (
-    b"\xff\xda"  # no other byte sequence of a JPEG's data: there, 0 follows 0xFF (ITU T.81, B.1.1.5)
+    b"\xff\xda"  # this sequence never occurs in a JPEG's data: there, 0 follows 0xFF (ITU T.81, B.1.1.5)
 )
 _TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-# One at a time in a process, because each may take 100 MB and a second of CPU.
+# One picture at a time in a process, because each may take 100 MB and a second of CPU.
 _one_at_a_time = threading.Lock()
 
 log = structlog.get_logger("colloquy.pictures")
@@ -86,7 +87,7 @@ def _encode(file: bytes, max_bytes: int) -> EncodedPicture:
 
 
 def _written(picture: Image.Image, kind: str, **options: int) -> bytes:
-    """The pixels alone in a new file: Pillow writes some of what it has read beside them."""
+    """Only the pixels, in a new file: Pillow would also write other data that it has read."""
     bare = Image.new(picture.mode, picture.size)
     bare.paste(picture)
     file = io.BytesIO()

@@ -1,7 +1,7 @@
-"""Fetching pictures: a worker's part. Nothing here runs while somebody waits for a page.
+"""Fetching pictures in a worker. No page waits for the code here.
 
-A community has one picture fetched at a time, and communities take turns, so that nobody's slow hosts keep
-the pictures of others waiting.
+Each community has one picture fetched at a time, and communities take turns. So slow hosts of one community
+do not delay the pictures of others.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MAX_REDIRECTS = 3
 MAX_PICTURES = 2_000  # of a community; no more are fetched
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MAY_PASS = frozenset({408, 425, 429})  # statuses below 500 after which another attempt may succeed
-_LOCK = 0x7069_6374  # the class of advisory locks that hold a community's space
+_MAY_PASS = frozenset({408, 425, 429})  # statuses below 500 after which a retry may succeed
+_LOCK = 0x7069_6374  # the class of advisory locks on a community's space
 _free = threading.BoundedSemaphore(AT_ONCE)
 
 _CLAIM = """
@@ -60,7 +60,7 @@ _CLAIM = """
 
 
 class _Failed(Exception):
-    """The picture was not fetched. `is_final`: another attempt would fail as well."""
+    """The picture was not fetched. `is_final`: a retry would fail as well."""
 
     def __init__(self, problem: str, *, is_final: bool = False) -> None:
         super().__init__(problem)
@@ -77,7 +77,7 @@ class _Claimed:
 
 
 def fetch_due(*, at: datetime) -> None:
-    """Fetch the pictures that are due, for as long as a run may take; then wake another run."""
+    """Fetch the pictures that are due for the time of one run; then wake another run."""
     if not _free.acquire(blocking=False):
         return
     try:
@@ -120,7 +120,7 @@ def _held(claimed: _Claimed) -> models.QuerySet[Picture]:
 
 
 def _require_sense(claimed: _Claimed) -> None:
-    if claimed.attempt_count > len(WAITS) + 2:  # it may have ended the worker that read it
+    if claimed.attempt_count > len(WAITS) + 2:  # this picture may have killed the worker that read it
         raise _Failed("It was tried too often.", is_final=True)
     earlier = Picture.objects.filter(community_id=claimed.community_id, pk__lt=claimed.id)
     if earlier.count() >= MAX_PICTURES:
@@ -128,7 +128,7 @@ def _require_sense(claimed: _Claimed) -> None:
 
 
 def _fetched(address: str) -> bytes:
-    """The file at an address. Each redirect is checked as the address itself is."""
+    """The file at an address. Each redirect is checked like the address itself."""
     deadline = time.monotonic() + SECONDS
     for _ in range(1 + MAX_REDIRECTS):
         response = _response(address, seconds=deadline - time.monotonic())
@@ -153,7 +153,8 @@ def _response(address: str, *, seconds: float) -> requests.Response:
         raise _Failed(f"The file is larger than {size:g} MB.", is_final=True) from error
     except TimeoutError as error:
         raise _Failed(f"The host did not send the picture within {SECONDS:g} seconds.") from error
-    except (requests.RequestException, ValueError) as error:  # the latter if it leads on to nonsense
+    # ValueError if a redirect leads to an invalid address
+    except (requests.RequestException, ValueError) as error:
         raise _Failed("The host could not be reached, or has an address that is not public.") from error
 
 
@@ -167,7 +168,7 @@ def _file(response: requests.Response) -> bytes:
 
 @in_transaction
 def _store(claimed: _Claimed, picture: EncodedPicture, *, at: datetime) -> None:
-    """Keep a copy. Raises _Failed if the community's pictures take too much space already."""
+    """Store a copy. Raises _Failed if the community's pictures take too much space already."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashint8(%s))", [_LOCK, claimed.community_id])
         cursor.execute(
@@ -184,7 +185,7 @@ def _store(claimed: _Claimed, picture: EncodedPicture, *, at: datetime) -> None:
         return
     held.update(
         **done,
-        name=random_name(),  # browsers keep the earlier copy for ever under the earlier name
+        name=random_name(),  # browsers cache the earlier copy for ever under the earlier name
         content=picture.content,
         content_type=picture.content_type,
         width=picture.width,

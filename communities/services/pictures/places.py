@@ -1,6 +1,6 @@
-"""Where addresses of pictures stand: each app adds its places when it is loaded.
+"""The columns and documents that contain addresses of pictures: each app adds its places when it is loaded.
 
-Pictures at these addresses are fetched and kept; those that stand nowhere any more are deleted.
+Pictures at these addresses are fetched and stored; pictures without an address are deleted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A query of `community_id` and `address` for each address in a place. Some may be null.
+    """A query that returns `community_id` and `address` for each address in a place. Some may be null.
 
     `columns` are the columns that it reads, as `table.column`, so that a test finds those without a place.
     """

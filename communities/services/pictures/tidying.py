@@ -11,11 +11,13 @@ from communities.models import Picture
 from communities.services.pictures import places
 from communities.services.pictures.copies import FETCH
 
-KEPT = timedelta(days=1)  # after an address was last written: its script may come back, by undo or by hand
+KEPT = timedelta(days=1)  # after an address was last written: its script may be restored, by undo or by hand
 
 
 def tidy(*, at: datetime) -> None:
-    """Ask for pictures whose addresses were written past `want`, and delete those that stand nowhere."""
+    """Request pictures whose addresses were written without `want`, and delete pictures without an
+    address.
+    """
     in_use = places.addresses_in_use()
     with connection.cursor() as cursor:
         cursor.execute(

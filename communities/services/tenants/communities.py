@@ -1,4 +1,4 @@
-"""Communities themselves: made by superusers, described by their admins."""
+"""Communities: created by superusers, described by their admins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from communities.services.people import memberships
 from communities.services.pictures import copies
 from communities.services.trail import audit
 
-# Snowflakes count milliseconds since then, followed by 22 bits that tell two of the same millisecond apart.
+# Snowflakes count milliseconds since then, followed by 22 bits that distinguish two of the same millisecond.
 SNOWFLAKE_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
 SNOWFLAKE_BITS = 22
 MAX_ID = 2**63 - 1
@@ -25,14 +25,14 @@ MAX_CREDITS = 2**31 - 1  # of the column
 
 
 def id_of(text: str) -> int | None:
-    """The id that a text is; None for other texts, and for digits of any number that no id has."""
+    """The id in a text; None for other texts, and for numbers that are too large for an id."""
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         return None
     return number if 0 < (number := int(text)) <= MAX_ID else None
 
 
 def propose_id(*, at: datetime) -> int:
-    """A snowflake of this moment that no community has."""
+    """A snowflake of this moment that is not the id of any community."""
     milliseconds = int((at - SNOWFLAKE_EPOCH).total_seconds() * 1000)
     while True:
         proposed = (milliseconds << SNOWFLAKE_BITS) | secrets.randbits(SNOWFLAKE_BITS)
@@ -46,7 +46,7 @@ def create_community(
 ) -> Community:
     """Create a community with default settings and its creator as an admin.
 
-    Raises Conflict if another one has this id.
+    Raises Conflict if another community has this id.
     """
     fields = {"name": name, "tier": tier, "bot_credits": bot_credits}
     community, is_new = Community.objects.get_or_create(
@@ -71,10 +71,10 @@ def create_community(
 def change_community(
     *, actor: Actor, changes: Mapping[str, Any], credits_change: int = 0, at: datetime
 ) -> Community:
-    """Change parts of a community: `name`, `icon_url`, `topics`, `tier`. The caller checks who may what.
+    """Change parts of a community: `name`, `icon_url`, `topics`, `tier`. The caller checks the permissions.
 
-    `credits_change` is added to the credits that the community has now, because some may have been spent
-    since the caller read them. The result stays between 0 and MAX_CREDITS.
+    `credits_change` is added to the current credits, because some may have been spent since the caller read
+    them. The result stays between 0 and MAX_CREDITS.
     """
     row = Community.objects.select_for_update(no_key=True).get(pk=actor.community_id)
     credits_after = min(max(row.bot_credits + credits_change, 0), MAX_CREDITS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import F
+from django.db.models import Case, F, IntegerField, Q, QuerySet, When
 
 from communities.ground.errors import PaymentRequired
 from communities.ground.words import plural
@@ -25,3 +25,27 @@ def return_credits(*, community_id: int, amount: int) -> None:
     """Give back credits that were taken for work that failed."""
     if amount:
         Community.objects.filter(pk=community_id).update(bot_credits=F("bot_credits") + amount)
+
+
+def can_pay_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
+    """Whether `spend_for_follow_up` would take what it needs. Changes nothing."""
+    return _payers(community_id, credits_for_ten).exists()
+
+
+def spend_for_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
+    """Take the credits for further questions, with the first of each ten. False if there are too few."""
+    paid = F("bot_credits") - credits_for_ten
+    return bool(
+        _payers(community_id, credits_for_ten).update(
+            bot_credits=Case(
+                When(follow_ups_of_ten=0, then=paid), default=F("bot_credits"), output_field=IntegerField()
+            ),
+            follow_ups_of_ten=(F("follow_ups_of_ten") + 1) % 10,
+        )
+    )
+
+
+def _payers(community_id: int, credits_for_ten: int) -> QuerySet[Community]:
+    """The community, if its next further question is paid already or it has the credits."""
+    may_pay = Q(follow_ups_of_ten__gt=0) | Q(bot_credits__gte=credits_for_ten)
+    return Community.objects.filter(may_pay, pk=community_id)

@@ -12,7 +12,7 @@ from communities.ground.transactions import in_transaction
 from communities.models import IdempotentRequest
 
 BATCH_SIZE = 5_000
-SETTLED_AFTER = timedelta(days=1)  # a session that gets another key is without its listing for a moment
+SETTLED_AFTER = timedelta(days=1)  # a session that gets another key has no listing for a moment
 
 
 def delete_expired_idempotent_requests(*, at: datetime) -> int:
@@ -32,7 +32,7 @@ def delete_expired_idempotent_requests(*, at: datetime) -> int:
 
 
 def delete_ended_sessions(*, at: datetime) -> int:
-    """Delete expired sessions, and the listings of sessions that are gone. Returns how many sessions went.
+    """Delete expired sessions, and the listings of deleted sessions. Returns the number of deleted sessions.
 
     Safe to run twice. Rows that a request has locked are left for the next run.
     """
@@ -51,7 +51,9 @@ def delete_ended_sessions(*, at: datetime) -> int:
 
 
 def _delete_listings_without_session(*, at: datetime) -> None:
-    """Of sessions that ended otherwise, such as by signing out; some are listed on after that."""
+    """Delete listings of sessions that ended in other ways, such as by signing out; some stay listed after
+    that.
+    """
     is_gone = ~Exists(Session.objects.filter(pk=OuterRef("session_key")))
     while True:
         with in_transaction:

@@ -1,4 +1,4 @@
-"""The languages of language tags: ISO 639-1, and living languages that have a code of three letters alone."""
+"""The languages of language tags: ISO 639-1, and living languages that have only a code of three letters."""
 
 from __future__ import annotations
 

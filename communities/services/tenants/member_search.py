@@ -1,4 +1,4 @@
-"""Finding members and users by the words of their names, or by an id, from indexes alone."""
+"""Finding members and users by the words of their names, or by an id, only from indexes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from communities.services.people import identities
 from communities.services.tenants.communities import id_of
 
 MAX_FOUND = 500
-NEWEST = 1_000  # members among whom words are looked for first
+NEWEST = 1_000  # members who are searched first
 
-# Of a word that most members have, an index of words reads all the rows before it gives the first.
+# For a word that most members have, an index of words reads all the rows before it returns the first.
 _AMONG_NEWEST = """
     SELECT id FROM (
         SELECT member.id, member.nick, person.name
@@ -54,9 +54,9 @@ _BY_ID = """
 def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) -> list[int]:
     """The ids of members whose nick or name has words that begin like those of `term`; at most MAX_FOUND.
 
-    If so many of the NEWEST members have such words, these are found. Also finds a member by their complete
-    id, and by that of an account on the chat platform; `by_all_accounts` also by an external id and by
-    accounts on the other platforms that the community asks about.
+    If enough of the NEWEST members match, only these are returned. Also finds a member by their complete id,
+    and by the id of an account on the chat platform. With `by_all_accounts` it also finds them by an external
+    id and by accounts on the other platforms that the community asks about.
     """
     own_id = id_of(term)
     values = {
@@ -77,8 +77,8 @@ def find_members(*, community_id: int, term: str, by_all_accounts: bool = True) 
 def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[int]:
     """The ids of users whose name has words that begin like those of `term`; at most MAX_FOUND.
 
-    Also finds a user by their complete id and, `by_username`, those whose user name begins with the term, at
-    most as many again.
+    Also finds a user by their complete id and, with `by_username`, users whose user name begins with the
+    term, at most as many again.
     """
     words = SearchQuery(as_words(term), config="simple", search_type="raw")
     named = among.exclude(name="").alias(words=SearchVector("name", config="simple")).filter(words=words)
@@ -95,7 +95,7 @@ def find_users(*, among: QuerySet[User], term: str, by_username: bool) -> set[in
 
 
 def as_words(term: str) -> str:
-    """The beginnings of words for `to_tsquery`, in quotes, so that nothing in them is an operator."""
+    """The beginnings of words for `to_tsquery`, in quotes, so that no part of them is an operator."""
     return " & ".join(_as_prefix(word) for word in term.split())
 
 

@@ -25,7 +25,7 @@ _CITIES = (
 
 @cache
 def time_zones() -> frozenset[str]:
-    """The IANA names that a community's time zone may have."""
+    """The IANA names that are valid for a community's time zone."""
     return frozenset(
         name for name in available_timezones() if name not in ("localtime", "posixrules", "Factory")
     )
@@ -33,13 +33,13 @@ def time_zones() -> frozenset[str]:
 
 @cache
 def common_time_zones() -> tuple[str, ...]:
-    """UTC and the names of places, as people choose them."""
+    """UTC and the names of places, for a list of choices."""
     places = sorted(name for name in time_zones() if "/" in name and not name.startswith(_NO_PLACES))
     return ("UTC", *places)
 
 
 def find_time_zone(text: str) -> str | None:
-    """The time zone with this name, or of the city with this name, whatever the case of its letters."""
+    """The time zone with this name, or of the city with this name, in any case."""
     name = "_".join(text.split()).lower()
     by_name = {zone.lower(): zone for zone in time_zones()}
     return by_name.get(name) or _by_city().get(name)
@@ -47,7 +47,10 @@ def find_time_zone(text: str) -> str | None:
 
 @cache
 def _by_city() -> dict[str, str]:
-    """Zones under the names of their cities. Several of one city are one zone under old and new names."""
+    """Time zones by the names of their cities.
+
+    Several zones of one city are one zone under old and new names.
+    """
     zones = sorted(
         (zone for zone in time_zones() if zone.startswith(_CITIES)), key=lambda zone: (zone.count("/"), zone)
     )

@@ -57,7 +57,9 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
 
 @in_transaction
 def keep_settings(*, actor: Actor, names: Collection[str], at: datetime) -> Collection[str]:
-    """Note that somebody chose these settings as they are, and return those that nobody had chosen before."""
+    """Record that an admin chose these settings as they are, and return those that nobody had chosen
+    before.
+    """
     own = get_settings(community_id=actor.community_id)
     community = Community.objects.get(pk=actor.community_id)
     kept = {name: getattr(own, name) for name in names if not is_chosen(name, community, own)}
@@ -74,7 +76,8 @@ def keep_settings(*, actor: Actor, names: Collection[str], at: datetime) -> Coll
 
 
 def is_chosen(name: str, community: Community, own: CommunitySettings) -> bool:
-    """Whether somebody has chosen this setting: it differs from the default, or an entry of the audit has it.
+    """Whether an admin has chosen this setting: it differs from the default, or an entry of the audit trail
+    contains it.
 
     The set-up asks for the privacy of new projects, and for no language or time zone.
     """
@@ -99,6 +102,6 @@ def _locked(community_id: int) -> CommunitySettings:
 
 
 def count_projects(*, community_id: int, total: int = 0, active: int = 0) -> None:
-    """Add to the counts of all projects ever created, and of those that are live or pending."""
+    """Add to the numbers of all projects ever created, and of projects that are live or pending."""
     with prepared() as cursor:
         cursor.execute(_COUNT_PROJECTS, [total, active, community_id])

@@ -1,4 +1,4 @@
-"""The set-up of a community by one of its admins: each step is saved as they go, the end is noted."""
+"""The set-up of a community by one of its admins: each step is saved at once, and the end is recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def save_step(
     is_last: bool,
     at: datetime,
 ) -> None:
-    """Save what one step asks. After the last one the actor is who completed the set-up (`user_setup`)."""
+    """Save the fields of one step.
+
+    The last step records the actor as the person who completed the set-up (`user_setup`).
+    """
     if of_community:
         change_community(actor=actor, changes=of_community, at=at)
     if of_settings:

@@ -4,7 +4,8 @@
     first_met               what a person meets, by what the platforms said last
     ask                     asks the platforms; never call it inside a transaction
 
-A platform's yes counts for `YES_COUNTS_FOR`. A no is asked again whenever somebody would be refused for it.
+A platform's yes is valid for `YES_COUNTS_FOR`. After a no, the platform is asked again whenever a person
+would be refused because of it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _REMEMBER = """
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A source that a person meets, by which of their accounts."""
+    """A source that a person meets, and the account that meets it."""
 
     source_id: int
     provider: str
@@ -65,12 +66,12 @@ class Met:
 
 
 def in_community(*, community_id: int) -> QuerySet[VerifiedSource]:
-    """The sources of a community that count, oldest first."""
+    """The valid sources of a community, oldest first."""
     return VerifiedSource.objects.filter(community_id=community_id, removed_at__isnull=True).order_by("pk")
 
 
 def first_met(*, community_id: int, source_ids: Sequence[int], user_id: int, at: datetime) -> Met | None:
-    """Return the first of these sources that a person meets, by what was answered in the last 24 hours."""
+    """Return the first of these sources that a person meets, by the answers of the last 24 hours."""
     values: dict[str, Any] = {
         "community": community_id,
         "sources": list(source_ids),
@@ -85,9 +86,10 @@ def first_met(*, community_id: int, source_ids: Sequence[int], user_id: int, at:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How asking went: whether every platform could be asked, and which no longer let us ask.
+    """The result of asking: whether every platform could be asked, and which platforms no longer accept our
+    token.
 
-    Of those in `refused` the person has to connect their account again.
+    The person has to connect their accounts of `refused` again.
     """
 
     could_ask: bool = True
@@ -108,10 +110,10 @@ def ask(
     at: datetime,
     rounded_to: Rounding | None = None,
 ) -> Asked:
-    """Ask the platforms about these sources and a person's accounts, and remember what they answer.
+    """Ask the platforms about these sources and a person's accounts, and store the answers.
 
-    Stops at the first yes. `rounded_to` is for questions beside anonymous responses: no stored time tells
-    when exactly the person came. Waits for other servers: never call it inside a transaction.
+    Stops at the first yes. `rounded_to` is for questions together with anonymous responses: no stored time
+    shows exactly when the person responded. Waits for other servers: never call this inside a transaction.
     """
     accounts = list(Identity.objects.filter(user_id=user_id, community__isnull=True))
     wanted = in_community(community_id=community_id).filter(pk__in=source_ids)
@@ -125,7 +127,7 @@ def ask(
     for source, account in pairs:
         try:
             passes = _answer(source, account, at=at)
-        except TokenRefused:  # a withdrawn permission is a no
+        except TokenRefused:  # a withdrawn permission counts as a no
             passes, asked = False, asked.with_others(Asked(refused=frozenset([source.provider])))
         except SourceUnavailable as failure:
             log.warning("sources.unavailable", provider=source.provider, cause=str(failure))
@@ -138,7 +140,7 @@ def ask(
 
 
 def _answer(source: VerifiedSource, account: Identity, *, at: datetime) -> bool:
-    """What the platform says. Raises TokenRefused and SourceUnavailable."""
+    """The platform's answer. Raises TokenRefused and SourceUnavailable."""
     return rules.answer(
         rule=source.rule,
         target=source.target,
@@ -149,7 +151,9 @@ def _answer(source: VerifiedSource, account: Identity, *, at: datetime) -> bool:
 
 
 def _remember(source: VerifiedSource, account: Identity, *, passes: bool, at: datetime) -> None:
-    """Keep an answer, unless the source or the account has gone or changed while the platform was asked."""
+    """Store an answer, unless the source or the account was deleted or changed while the platform was
+    asked.
+    """
     with prepared() as cursor:
         cursor.execute(_REMEMBER, [passes, at, source.pk, source.target, account.pk])
 
@@ -161,8 +165,9 @@ def _remember(source: VerifiedSource, account: Identity, *, passes: bool, at: da
 def add(*, actor: Actor, provider: str, rule: str, target: str, label: str, at: datetime) -> VerifiedSource:
     """Add a source.
 
-    Refuses all but admins (Forbidden), a rule that the platform cannot answer, a target where none belongs,
-    and more than MOST_SOURCES. Of two calls at one time the second waits, so that the limit holds.
+    Refuses all but admins (Forbidden), a rule that the platform cannot answer, a target for a rule without
+    targets, and more than MOST_SOURCES. If two calls run at the same time the second waits, so that the limit
+    is kept.
     """
     _require_admin(actor)
     _check(provider, rule, target)
@@ -184,9 +189,9 @@ def add(*, actor: Actor, provider: str, rule: str, target: str, label: str, at: 
 
 @in_transaction
 def change(*, actor: Actor, source_id: int, target: str, label: str, at: datetime) -> VerifiedSource:
-    """Change what a source asks for. Another target forgets what was answered about the earlier one.
+    """Change the target and label of a source. A new target deletes the stored answers about the earlier one.
 
-    Raises NotFound. Refuses all but admins (Forbidden), and a target where none belongs.
+    Raises NotFound. Refuses all but admins (Forbidden), and a target for a rule without targets.
     """
     _require_admin(actor)
     source = _locked(actor, source_id)
@@ -209,7 +214,7 @@ def change(*, actor: Actor, source_id: int, target: str, label: str, at: datetim
 
 @in_transaction
 def remove(*, actor: Actor, source_id: int, at: datetime) -> None:
-    """Remove a source: nobody meets it any more, also on projects that ask for it.
+    """Remove a source: nobody meets it any more, also on projects that require it.
 
     Raises NotFound. Refuses all but admins (Forbidden).
     """

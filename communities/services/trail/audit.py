@@ -4,7 +4,8 @@
     changes(before, after)                        what differs, as `record` takes it
     last_change(project_id=…, action=…)           the newest change of a project
 
-`audit_listing` reads the trail. What respondents do is no part of it, and neither are answers and secrets.
+`audit_listing` reads the trail. The trail contains no actions of respondents, and neither answers nor
+secrets.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ from communities.services.trail.presence import IS_PRESENT, LOCKED_ACTOR
 Values = Mapping[str, object]
 BATCH_SIZE = 5_000
 MAX_NAME = 200  # characters of the columns
-NAMELESS_STAFF = "Staff of this site"  # without a name; nobody learns the user name that they sign in with
-# Letters and digits that nobody confuses. A letter comes first, so that PostgreSQL takes it all for one word.
+# For staff without a name; their user name is never shown, because they sign in with it
+NAMELESS_STAFF = "Staff of this site"
+# Letters and digits that cannot be confused. The first character is a letter, so that PostgreSQL reads the
+# whole as one word.
 _LETTERS, _SIGNS, _LENGTH = "ABCDEFGHJKMNPQRSTVWXYZ", "ABCDEFGHJKMNPQRSTVWXYZ23456789", 8
 
-# The name is the actor's present name, as in `members.display_names`. Without the actor no row is written.
+# The name is the actor's current name, as in `members.display_names`. Without an existing actor no row is
+# written.
 _RECORD = f"""
     WITH {LOCKED_ACTOR}
     INSERT INTO communities_auditentry (
@@ -72,7 +76,7 @@ _ERASE_ACTOR = """
         request_id = NULL
     WHERE community_id = %s AND actor_id = ANY(%s)
 """
-# A member, and those who were merged into them, as the entries of the merges tell.
+# A member, and the members who were merged into them, according to the entries of the merges.
 _MERGED_MEMBERS = """
     WITH RECURSIVE own AS (
         SELECT %s::text AS id
@@ -97,9 +101,9 @@ _DELETE = """
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an action is about: its kind (`project`, `webhook`), id and present name.
+    """The object of an action: its kind (`project`, `webhook`), id and current name.
 
-    `id` is None for what must not be named, such as an anonymous response.
+    `id` is None for an object that must not be named, such as an anonymous response.
     """
 
     community_id: int
@@ -119,14 +123,15 @@ def record(
     after: Values | None = None,
     rounded_to: Rounding | None = None,
 ) -> None:
-    """Write an entry. Call inside the change's transaction. Without an `actor` the service itself acted.
+    """Write an entry. Call this inside the change's transaction. Without an `actor` the service itself acted.
 
     Waits for an erasure of the actor that is in progress, and raises ActorGone after an erasure. If a merge
     has removed the actor's user, the entry names the user who remains. The actor cannot be erased until the
     transaction ends, so all rows of the change may name them.
 
-    `before` and `after` hold the fields that changed and nothing secret. `rounded_to` is set for what happens
-    beside anonymous responses: then neither the time, the id nor the request tells when exactly it happened.
+    `before` and `after` contain the changed fields and nothing secret. `rounded_to` is set for actions
+    together with anonymous responses: then neither the time, the id nor the request shows exactly when the
+    action happened.
     """
     assert connection.in_atomic_block, "An entry is written in the transaction of its change."
     key = actor.key if actor else None
@@ -161,14 +166,14 @@ def record(
 def record_change(
     *, actor: Actor | None, action: Action, on: Subject, at: datetime, before: Values, after: Values
 ) -> None:
-    """Write an entry with the fields that differ. Writes none if nothing differs."""
+    """Write an entry with the fields that differ. Writes no entry if nothing differs."""
     was, now = changes(before, after)
     if was or now:
         record(actor=actor, action=action, on=on, at=at, before=was, after=now)
 
 
 def changes(before: Values, after: Values) -> tuple[dict[str, object], dict[str, object]]:
-    """The fields that differ, as they were and as they are.
+    """The fields that differ, with their values before and after.
 
     Fields of nested objects are named by their path (`delivery.opening.time`).
     """
@@ -211,7 +216,7 @@ def _request_id() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """Who made the newest change of a project, by the name that they had, and when.
+    """The author of the newest change of a project, with the name that they had then, and the time.
 
     `name` is None if the service itself made it, or if the person was erased.
     """
@@ -222,7 +227,9 @@ class LastChange:
 
 
 def last_change(*, project_id: int, action: str = "") -> LastChange | None:
-    """The newest change of a project whose action begins with `action`, such as `script.`; None if none."""
+    """The newest change of a project whose action begins with `action`, such as `script.`; None if there is
+    none.
+    """
     entries = AuditEntry.objects.filter(project_id=project_id, action__startswith=action)
     newest = entries.order_by("-happened_at", "-id").values_list("actor_id", "actor_name", "happened_at")
     row = newest.first()
@@ -233,7 +240,7 @@ def last_change(*, project_id: int, action: str = "") -> LastChange | None:
 
 
 def member_ids_of(*, community_id: int, member_id: int) -> list[int]:
-    """The ids of a member and of those who were merged into them in this community."""
+    """The ids of a member and of the members who were merged into them in this community."""
     with connection.cursor() as cursor:
         cursor.execute(_MERGED_MEMBERS, [str(member_id), community_id, Action.MEMBER_MERGED.value])
         return [int(row[0]) for row in cursor.fetchall()]
@@ -248,12 +255,12 @@ def erase(
     key_ids: Collection[int],
     is_staff: bool,
 ) -> str:
-    """Remove a person from the community's entries: as who acted, and as what entries are about.
+    """Remove a person from the community's entries: as the author, and as the object of entries.
 
-    What was done, and when, stays. If the person is staff, or ever acted as staff there, all entries of what
-    they did get one new pseudonym, which is returned; it is blank for others. Nothing joins it to the person:
-    it is random, and only the entries hold it. `user_ids` are the person's user and those merged into it,
-    `key_ids` their API keys. This is the only way to change entries.
+    What was done, and when, remains. If the person is staff, or ever acted as staff there, all their entries
+    get one new pseudonym, which is returned. It is blank for other people. Nothing connects the pseudonym to
+    the person: it is random, and only the entries contain it. `user_ids` are the person's user and the users
+    merged into it, `key_ids` their API keys. There is no other way to change entries.
     """
     users = list(user_ids)
     with connection.cursor() as cursor:
@@ -270,7 +277,7 @@ def erase(
 
 
 def communities_of_actor(*, user_ids: Collection[int]) -> list[int]:
-    """The ids of the communities whose entries name one of these users as who acted."""
+    """The ids of the communities whose entries name one of these users as the author."""
     with connection.cursor() as cursor:
         cursor.execute(_ACTED_IN, [list(user_ids)])
         return [row[0] for row in cursor.fetchall()]
@@ -296,6 +303,6 @@ def delete_old(*, at: datetime) -> int:
 
 
 def _allow(setting: str, value: str) -> None:
-    """Tell the database's trigger what it may let through until the transaction ends."""
+    """Set what the database's trigger may let through until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config(%s, %s, true)", [setting, value])

@@ -1,6 +1,6 @@
 """Reading the audit trail: listed page by page, one entry, and in batches for a file.
 
-Every reader comes here with a community, or a project of it, that they may read: see `page`.
+Every reader calls this module with a community, or a project of it, that they may read: see `page`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NO_ENTRY = "There is no such entry."
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is shown; None and empty values mean everything. `since` is inclusive, `until` is not.
+    """The entries to show; None and empty values mean all. `since` is inclusive, `until` is not.
 
-    `search` finds entries with words that begin with each of its words: in the names of who acted and of the
-    object, the object's id, the prefix of the API key, and the pseudonym of erased staff.
+    `search` finds entries with words that begin with each of its words. It searches the names of the author
+    and of the object, the object's id, the prefix of the API key, and the pseudonym of erased staff.
     """
 
     project_id: int | None = None
@@ -59,7 +59,7 @@ class AuditPage:
 def page(
     *, community_id: int, filters: Filters = NO_FILTERS, after: uuid.UUID | None = None, per_page: int
 ) -> AuditPage:
-    """A page of a community's entries, newest first; it costs the same at any depth.
+    """A page of a community's entries, newest first; its cost is the same at any depth.
 
     With `after`, the page starts after that entry. A page of long entries ends early. Raises NotFound if
     there is no such entry.
@@ -91,7 +91,7 @@ def batches(*, community_id: int, filters: Filters = NO_FILTERS) -> Iterator[Seq
 
 @in_transaction
 def record_export(*, actor: Actor, project_id: int | None, format: str, at: datetime) -> None:
-    """Write an entry about a file of the trail. It tells no filters, which may name a person."""
+    """Write an entry about a file of the trail. The entry contains no filters, which may name a person."""
     audit.record(
         actor=actor,
         action=Action.HISTORY_EXPORTED,
@@ -124,10 +124,10 @@ def as_json(entry: AuditEntry) -> Json:
 
 
 def entries_of_person(*, community_id: int, member_id: int, user_ids: Collection[int]) -> Iterator[Json]:
-    """What a person did and what was done to them, as JSON for their personal data, newest first.
+    """Entries of which a person is the author or the object, as JSON for their personal data, newest first.
 
-    An entry of what they did tells what it was about only if that is themselves, or no person at all.
-    `user_ids` are the person's user and those merged into it.
+    An entry of the author names its object only if that is the person themselves, or no person at all.
+    `user_ids` are the person's user and the users merged into it.
     """
     keys = ApiKey.objects.filter(community_id=community_id, user_id__in=user_ids)
     own_keys = keys.values_list("pk", flat=True)
@@ -161,9 +161,10 @@ def _for_person(entry: AuditEntry, *, member_ids: Collection[str], user_ids: Col
 
 
 def search(entries: QuerySet[AuditEntry], term: str) -> QuerySet[AuditEntry]:
-    """Entries with words that begin with each word of the term; all of them for an empty term.
+    """Entries with words that begin with each word of the term; all entries for an empty term.
 
-    `entries` are those of a community or of a project, without other filters: rare words are looked up.
+    `entries` are the entries of a community or of a project, without other filters: an index finds rare
+    words.
     """
     words = term.split()
     if not words:
@@ -200,7 +201,7 @@ def _older_than(entries: QuerySet[AuditEntry], last: AuditEntry) -> QuerySet[Aud
 
 
 def _prefixes(words: Sequence[str]) -> str:
-    """A query of PostgreSQL's full text search for entries with a word that begins with each of these."""
+    """A query for PostgreSQL's full text search: entries with a word that begins with each of these words."""
     quoted = (word.replace("\\", "\\\\").replace("'", "''") for word in words)
     return " & ".join(f"'{word}':*" for word in quoted)
 

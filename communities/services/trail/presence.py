@@ -1,12 +1,12 @@
 """Whether an actor still exists. Changes by an actor and the erasure of that actor wait for each other.
 
 A request keeps the Actor that it read at its beginning, and the actor may be erased before the request
-writes. A statement that writes the actor's name or id therefore locks the actor's membership, or the user
-of a superuser without membership. An erasure locks the same row before it removes the name: it waits for
-changes in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
+writes. A statement that writes the actor's name or id therefore locks the actor's membership, or the user of
+a superuser without membership. An erasure locks the same row before it removes the name: it waits for changes
+in progress. Later changes find no row, and are refused (rules 7.20 and 7.21).
 
-The lock is `FOR KEY SHARE`. It waits for erasures and merges alone, and not for changes of the row
-(`FOR NO KEY UPDATE`), so that two admins may change each other at the same time.
+The lock is `FOR KEY SHARE`. This lock waits only for erasures and merges, and not for changes of the row
+(`FOR NO KEY UPDATE`). So two admins may change each other at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 
 # Two parts of a WITH clause. Their values are `community_id`, `actor_id` and `api_key_id`. A key acts for a
-# member, never for a superuser who is none.
+# member, never for a superuser without a membership.
 LOCKED_ACTOR = """
     membership AS (
         SELECT here.user_id, here.nick FROM communities_member here
@@ -40,9 +40,10 @@ _SUCCESSOR = "SELECT id FROM communities_user WHERE merged_ids @> ARRAY[%s]::big
 
 
 def hold(*, actor: Actor) -> bool:
-    """Keep the actor from erasure until the transaction ends. Returns whether the actor exists.
+    """Protect the actor from erasure until the transaction ends. Returns whether the actor exists.
 
-    For rows that name an actor and have no entry in the audit trail. Writing an entry does the same.
+    Use this for rows that name an actor and have no entry in the audit trail. Writing an entry has the same
+    effect.
     """
     values = {
         "community_id": actor.community_id,
@@ -55,19 +56,21 @@ def hold(*, actor: Actor) -> bool:
 
 
 def require(*, actor: Actor) -> None:
-    """Keep the actor from erasure until the transaction ends. Raises ActorGone if there is no such actor.
+    """Protect the actor from erasure until the transaction ends. Raises ActorGone if there is no such actor.
 
-    For rows that name an actor by an id without a foreign key. An entry of the audit trail does not protect
-    these rows: after a merge the entry names the user who remains, and the rows would keep the removed id.
+    Use this for rows that name an actor by an id without a foreign key. An entry of the audit trail does not
+    protect these rows. After a merge the entry names the user who remains, but these rows would keep the
+    removed id.
     """
     if not hold(actor=actor):
         raise ActorGone
 
 
 def is_why(*, actor: Actor, error: Exception) -> bool:
-    """Whether a change failed because its actor has gone: it refers to their user, who is not there any more.
+    """Whether a change failed because its actor no longer exists: the change refers to the actor's deleted
+    user.
 
-    Call it once the change has been rolled back.
+    Call this after the change has been rolled back.
     """
     if not refers_to_nobody(error):
         return False
@@ -76,7 +79,7 @@ def is_why(*, actor: Actor, error: Exception) -> bool:
 
 
 def refers_to_nobody(error: Exception) -> bool:
-    """Whether an error may come from the absence of a row, such as the actor's user."""
+    """Whether an error may be caused by a missing row, such as the actor's user."""
     return isinstance(error, ObjectDoesNotExist) or (
         isinstance(error, IntegrityError) and isinstance(error.__cause__, ForeignKeyViolation)
     )
@@ -85,7 +88,7 @@ def refers_to_nobody(error: Exception) -> bool:
 def successor_of(*, user_id: int) -> int:
     """Return the user into whom this one was merged. Raises ActorGone if there is none.
 
-    Call it after the lock was waited for: the merge may have held it.
+    Call this after the wait for the lock, because the merge may have had it.
     """
     with prepared() as cursor:
         cursor.execute(_SUCCESSOR, [user_id])

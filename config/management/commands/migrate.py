@@ -1,8 +1,8 @@
 """`migrate` for a site in use: a long statement is not cancelled, and a short one does not stop the site.
 
-A statement that waits for a lock lets nobody else pass. So it gives up after LOCK_TIMEOUT, and its
-transaction is tried again later: a whole migration, or one operation of a migration that is not atomic. An
-index that is created concurrently stops nobody and may wait for hours, for a backup.
+A statement that waits for a lock blocks all others behind it. So it gives up after LOCK_TIMEOUT, and its
+transaction is retried later: a whole migration, or one operation of a migration that is not atomic. An index
+that is created concurrently blocks nobody, and may wait for hours, for example for a backup.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from config.models import KeyFingerprint
 
 LOCK_TIMEOUT = "2s"
 PAUSES = (1, 2, 4, 8, 15, 30, 30, 30)  # seconds between tries
-# What an interrupted REINDEX CONCURRENTLY leaves beside the index.
+# Indexes that an interrupted REINDEX CONCURRENTLY leaves beside the original index.
 _LEFT_BY_REINDEX = re.compile(r"_cc(new|old)\d*$")
 _INVALID_INDEXES = """
     SELECT index.relname FROM pg_index i
@@ -71,13 +71,16 @@ class Command(migrate.Command):
         super().migration_progress_callback(action, migration, fake)
 
     def _try_each_time(self, operation: Operation) -> None:
-        """Have an operation tried again by itself: those before it have been committed."""
+        """Retry an operation by itself, because the operations before it have been committed."""
         for name in ("database_forwards", "database_backwards"):
             run = getattr(operation, name)
             setattr(operation, name, lambda *args, run=run: self._try(lambda: run(*args)))
 
     def _try(self, run: Callable[[], object]) -> None:
-        """Run this, again and again if it does not get its locks. Raises CommandError in the end."""
+        """Run a function, and repeat it if it does not get its locks.
+
+        Raises CommandError after the last try.
+        """
         for pause in (*PAUSES, None):
             try:
                 run()
@@ -98,7 +101,7 @@ class Command(migrate.Command):
                 return
 
     def _drop_leftover(self, name: str) -> None:
-        """Drop an index that a migration is about to create, as an interrupted try has left it."""
+        """Drop an index that a migration is about to create, if an interrupted try has left it."""
         with self._database.cursor() as cursor:
             cursor.execute(
                 "SELECT FROM pg_class WHERE relname = %s AND relkind = 'i' AND pg_table_is_visible(oid)",

@@ -38,7 +38,7 @@ Colloquy is running. Press Ctrl-C to stop it.
 {notes}
 `make reset` deletes all data of this installation, to start over.
 """
-PAGES = {  # by role in the demo; a demo of an earlier version may lack some
+PAGES = {  # by role in the demo; an older demo may lack some
     "survey": "Survey               {address}",
     "poll": "Poll                 {address}",
     "results": "Survey results       {address}",
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         _wait(static_files)
 
     def _welcome(self, chat: "ChatDemo | None", processes: "subprocess.Popen[bytes]") -> None:
-        """Print the addresses once the web server answers. On a slow machine that takes minutes."""
+        """Print the addresses once the web server answers. On a slow machine the web server needs minutes."""
         notice_at = time.monotonic() + SECONDS_BETWEEN_NOTICES
         while not _is_ready():
             if processes.poll() is not None:
@@ -118,20 +118,20 @@ def _welcome_text(demo: dict[str, str], *, chat_page: str = "") -> str:
 
 
 def _is_for_this_machine() -> bool:
-    """Whether the site has a local address and listens on the loopback interface alone."""
+    """Whether the site has a local address and listens only on the loopback interface."""
     hosts = (str(urlsplit(settings.BASE_URL).hostname), settings.BIND)
     return all(is_this_machine(host) for host in hosts)
 
 
 def _local_webhooks() -> dict[str, str]:
-    """The settings that allow webhooks to this machine, as far as the user has not set them."""
+    """The settings that allow webhooks to this machine, except those that the user has set."""
     if not _is_for_this_machine():
         return {}
     return {name: value for name, value in LOCAL_WEBHOOKS.items() if name not in os.environ}
 
 
 def _check_address() -> None:
-    """Refuse an address that the web server could not listen on."""
+    """Refuse an address on which the web server could not listen."""
     try:
         addresses = socket.getaddrinfo(settings.BIND, settings.PORT, type=socket.SOCK_STREAM)
         family, kind, _, _, address = addresses[0]
@@ -164,7 +164,7 @@ def _wait(process: "subprocess.Popen[bytes]") -> None:
 
 @dataclass(frozen=True)
 class ChatDemo:
-    """The loopback chat platform: its process, its page, and the variables with which we use it."""
+    """The loopback chat platform: its process, its page, and the variables for using it."""
 
     process: "subprocess.Popen[str]"
     page: str
@@ -172,12 +172,12 @@ class ChatDemo:
 
 
 def _wants_chat_demo() -> bool:
-    """Whether CHAT_DEMO asks for the loopback chat platform. A real one that is configured comes first."""
+    """Whether CHAT_DEMO asks for the loopback chat platform. A configured real platform has priority."""
     return os.environ.get("CHAT_DEMO", "") not in ("", "0") and settings.CHAT is None
 
 
 def _start_chat_demo(stdout: Any) -> ChatDemo:
-    """Start the chat platform of the tests as a server of this machine, which nobody else reaches."""
+    """Start the chat platform of the tests as a server of this machine, which no other machine can reach."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

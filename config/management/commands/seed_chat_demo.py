@@ -81,7 +81,7 @@ def _channel() -> str:
 
 
 def _open(actor: Actor, described: dict[str, Any], channel_id: str) -> None:
-    """Post it anew in each run, because the loopback platform forgets its messages when it ends."""
+    """Post again in each run, because the loopback platform loses its messages when it ends."""
     at = timezone.now()
     fields = {key: value for key, value in described.items() if key != "script"}
     earlier = Project.objects.in_community(COMMUNITY_ID).filter(name=described["name"]).first()

@@ -1,7 +1,7 @@
 """Seeds a demo: a chess club with six projects of realistic questions and a few responses to each.
 
 The scripts are data (config/demo/*.json, request bodies of the interface). Scripts and answers are saved
-through the services, so members earn what the answers give. The demo's admin is a member who has earned
+through the services, so members get the rewards of their answers. The demo's admin is a member who has earned
 nothing yet.
 """
 
@@ -79,7 +79,7 @@ def demo_file() -> Path:
 
 
 def _stored_demo() -> dict[str, str] | None:
-    """The credentials of an earlier run, or None if they are of another database or the key is revoked."""
+    """The credentials of an earlier run, or None if they belong to another database or the key is revoked."""
     try:
         demo: dict[str, str] = json.loads(demo_file().read_text())
         digest = keys.digest_of(demo["api_key"])
@@ -127,7 +127,9 @@ def _paths() -> dict[str, str]:
 
 
 def _note_address(demo: dict[str, str]) -> None:
-    """Keep the address of the demo's interface in the file: the port may change from one run to the next."""
+    """Write the address of the demo's interface into the file, because the port may change from one run to
+    the next.
+    """
     address = f"{settings.BASE_URL}/v1/communities/{COMMUNITY_ID}"
     if demo.get("api") != address:
         _write({**demo, "api": address})
@@ -176,7 +178,7 @@ def _seed(*, at: datetime) -> None:
         project = _open(script, author=author, at=opened_at)
         for number, (respondent, answers) in enumerate(_responses(script, ids), start=1):
             responses.append((min(opened_at + number * BETWEEN_RESPONSES, at), project, respondent, answers))
-    # In chronological order: the ledger only grows.
+    # In chronological order, because the ledger only grows.
     for moment, project, respondent, answers in sorted(responses, key=lambda response: response[0]):
         _respond(project, respondent, answers, at=moment)
 
@@ -232,7 +234,7 @@ def _responses(
 def _respond(
     project: Project, respondent: Respondent, answers: Mapping[str, object], *, at: datetime
 ) -> None:
-    """Answer a project to its end. If the answers run out before that, it stays a partial response."""
+    """Answer a project to its end. If the answers run out before that, the response stays partial."""
     view = conversations.begin(project_id=project.pk, respondent=respondent, at=at)
     remaining = dict(answers)
     while view.step is not None and (remaining or not view.step.block.required):
@@ -240,7 +242,7 @@ def _respond(
 
 
 def _answer_step(view: ConversationView, remaining: dict[str, object], *, at: datetime) -> ConversationView:
-    """Answer or skip the current step, and take its answer out of `remaining`."""
+    """Answer or skip the current step, and remove its answer from `remaining`."""
     assert view.step is not None
     block, conversation_id = view.step.block, view.conversation.pk
     if not block.asks:

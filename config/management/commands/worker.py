@@ -24,7 +24,7 @@ from django.core.management.base import BaseCommand
 from config import servers, startup
 
 SECONDS_BETWEEN_CHECKS = 0.1
-OTHER_THREADS = 10  # for mails, chat and pictures: what each of them takes at most, together
+OTHER_THREADS = 10  # for mails, chat and pictures together: the sum of their limits
 SECONDS_TO_STOP = 4  # honcho kills its processes after 5
 MIN_SECONDS_TO_RESTART = 10.0  # a worker that ends earlier cannot work at all
 CELERY = (
@@ -69,7 +69,7 @@ def workers() -> dict[str, Worker]:
             ],
             signal.SIGKILL,
         ),
-        # The same: a job that is killed is taken over when its lease expires.
+        # As above: another worker takes over a killed job when its lease expires.
         "ai": Worker(
             ["--queues", "ai", "--pool", "threads", "--concurrency", str(settings.AI_THREADS)],
             signal.SIGKILL,
@@ -136,7 +136,7 @@ def _process(name: str, worker: Worker) -> subprocess.Popen[bytes]:
 
 def _set_death_signal(parent: int, death_signal: signal.Signals) -> None:
     servers.die_with_parent(death_signal)
-    if os.getppid() != parent:  # it was killed before the signal was set
+    if os.getppid() != parent:  # the parent was killed before the signal was set
         os._exit(1)
 
 

@@ -1,4 +1,4 @@
-"""What a preview shows and what its forms do: the respondent's screens, without a conversation."""
+"""The screens of a preview and the effects of its forms: the respondent's screens, without a conversation."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from surveys.services.results.poll import PollResults
 NOTHING_GIVEN = "In the preview nothing is given."
 FAULT = "This block is not ready yet: its form says what is missing or wrong."
 FORCED = "After these answers, its condition hides this block."
+NO_FOLLOW_UP = "In the preview no further question is asked about the answer."
 NO_PICTURE = "A picture is missing here until the script is saved and the picture has been fetched."
 EMPTY = "There is nothing to preview yet."
 EMPTY_TEXT = "Add a block, and it appears here as people will see it."
@@ -28,7 +29,10 @@ EMPTY_TEXT = "Add a block, and it appears here as people will see it."
 
 @dataclass(frozen=True)
 class Moved:
-    """A preview after a form was sent. `needs_page` says that a redirect would lose what `screen` shows."""
+    """A preview after a form was sent.
+
+    `needs_page` means that a redirect would lose the content of `screen`.
+    """
 
     preview: Preview
     screen: Screen
@@ -36,12 +40,12 @@ class Moved:
 
 
 def show(preview: Preview, page: Page, *, past_change: PastChange = PastChange.REPLACED) -> Screen:
-    """The preview as it stands."""
+    """The current screen of the preview."""
     return _screen(preview, page, past_change=past_change)
 
 
 def perform(preview: Preview, page: Page, sent: QueryDict) -> Moved:
-    """Do what a form of the preview asks for."""
+    """Carry out the action of a preview's form."""
     block = _posted_block(preview, sent)
     try:
         return _perform(preview, page, sent, block)
@@ -81,7 +85,7 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
 
 
 def _with_error(preview: Preview, page: Page, sent: QueryDict, block: Block | None, error: str) -> Moved:
-    """The same step, with what was typed and an error message."""
+    """The same step, with the typed values and an error message."""
     typed = forms.typed_in(block, sent)
     if preview.walk.is_completed:
         screen = screens.vote_again(preview.view(), page, typed=typed, error=error)
@@ -123,11 +127,13 @@ def _votes(preview: Preview, own: Reply | None, block: Block, has_voted: bool) -
 
 
 def _note(preview: Preview, screen: Screen) -> str:
-    """What only the preview says about the block that is shown."""
+    """The notes about the current block that only the preview shows."""
     notes = [FAULT] if preview.view().faults else []
     notes += [FORCED] if preview.walk.forced is not None else []
     notes += [NO_PICTURE] if _lacks_picture(preview, screen) else []
     notes += [NOTHING_GIVEN] if screen.prize is not None else []
+    step = preview.view().step
+    notes += [NO_FOLLOW_UP] if step is not None and step.block.follow_ups else []
     return " ".join(notes)
 
 

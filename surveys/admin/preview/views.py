@@ -1,4 +1,4 @@
-"""The preview in its frame, and what the panel around it asks for."""
+"""The preview in its frame, and the requests of the panel around it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MAX_KEY = 100
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
-    """The respondent's page on the actor's draft, or on a `template`. A form moves the preview alone.
+    """The respondent's page on the actor's draft, or on a `template`. A form changes only the preview.
 
-    As on the real page, a plain form is answered with a redirect, and htmx gets the next step alone.
+    As on the real page, a plain form is answered with a redirect, and htmx gets only the next step.
     """
     opened = open_script(request, project_id)
     template = request.GET.get("template")
@@ -53,7 +53,9 @@ def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
 
 @script_json("GET", may_read=True)
 def state(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """The path through the draft so far, by keys of blocks, with answers, scores and calculated results."""
+    """The path through the draft so far, by the keys of blocks, with answers, scores and calculated
+    results.
+    """
     return answer(preview_json.as_json(_open(page, request.GET.get("template")).view()))
 
 
@@ -74,7 +76,7 @@ def _open(page: ProjectPage, template: str | None) -> Preview:
 
 
 def _page(opened: ProjectPage, template: str | None) -> Page:
-    """The look of the project's page. Its forms lead back to the preview, and no search engine lists it."""
+    """The look of the project's page. Its forms post to the preview, and search engines do not list it."""
     community = opened.project.community
     locale = previews.locale_of(opened.project)
     page = theme.page_of(project=opened.project, community=community, locale=locale, is_framed=False)
@@ -91,7 +93,7 @@ def _drawn(
         screen = replace(screen, answers_as=AnswersAs(current.project.privacy_mode))
     if is_turn:
         response = rendering.turn(page, screen, hidden)
-    else:  # one that only follows the editor leaves the focus there
+    else:  # a preview that only follows the editor leaves the focus there
         is_sent = request.method == "POST"
         before = past_before(request)
         response = rendering.page(page, screen, hidden, before=before, takes_focus=is_sent)

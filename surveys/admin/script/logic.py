@@ -1,4 +1,4 @@
-"""What the script editor asks while somebody writes conditions: rows ⇄ text, and the flow of the script.
+"""Requests of the script editor while a person writes conditions: rows ⇄ text, and the flow of the script.
 
 POST logic/   {"text", "lists"?}        → {"condition", "kind", "violations", "reason", "column"}
 POST logic/   {"condition", "kind"?}    → {"text", "violations"}
@@ -28,7 +28,7 @@ MAX_LISTS = 2 * MAX_BLOCKS  # each block by its name and by its position
 
 @script_json("POST", may_read=True)
 def logic(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse:
-    """A condition as rows or as text, from the other."""
+    """Convert a condition between rows and text."""
     if body.get("condition") is not None:
         return answer(_text_of(body))
     text, lists = body.get("text"), body.get("lists") or []
@@ -50,7 +50,7 @@ def _text_of(body: Json) -> Json:
 
 @script_json("POST", may_read=True)
 def flow(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse:
-    """The drawing of the script that is edited."""
+    """The drawing of the edited script."""
     blocks = body.get("blocks")
     if blocks is None:
         blocks = _kept_blocks(page)

@@ -3,8 +3,8 @@
     @script_json("PUT", "DELETE")
     def draft(request, page, body): ...
 
-The view gets the project opened by the actor, and the body as an object. A lost session is 401, so that the
-editor can say so and keep what was typed; 403 and 404 are as in the API.
+The view gets the project, opened by the actor, and the body as an object. A lost session is answered with
+401, so that the editor can say so and keep the typed text. 403 and 404 are used as in the API.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ READ_ONLY = "Only the creator of this project and admins may edit its script."
 def script_json(*methods: str, may_read: bool = False) -> Callable[[View[P]], Checked[P]]:
     """Check a request for a project's script, and answer everything as JSON.
 
-    `may_read`: creators may send it for projects of others, too.
+    `may_read` allows the request for creators of other projects, too.
     """
 
     def checked(view: View[P]) -> Checked[P]:
@@ -60,7 +60,7 @@ def script_json(*methods: str, may_read: bool = False) -> Callable[[View[P]], Ch
                     response = view(request, page, body, *args, **kwargs)
             except ActorGone:
                 response = answer(SIGNED_OUT, status=401)
-            except Exception as error:  # the envelope logs what is no refusal
+            except Exception as error:  # the envelope logs every error that is no refusal
                 response = envelope.error_response(error, request)
             response.headers.setdefault("Cache-Control", "private, no-store")
             return response
@@ -86,13 +86,15 @@ def _refused(request: HttpRequest) -> HttpResponseBase | None:
 
 
 def _require_method(request: HttpRequest, methods: tuple[str, ...]) -> None:
-    """Comes after the project was opened: to others it is absent with any method (rule 1.36)."""
+    """This check follows the opening of the project, because for other users the project is absent with any
+    method (rule 1.36).
+    """
     if request.method not in methods and not (request.method == "HEAD" and "GET" in methods):
         raise MethodNotAllowed(list(methods))
 
 
 class _CsrfCheck(CsrfViewMiddleware):
-    """Django's check, asked from a view."""
+    """Django's check, called from a view."""
 
     def is_forged(self, request: HttpRequest) -> bool:
         self.process_request(request)
@@ -103,7 +105,7 @@ class _CsrfCheck(CsrfViewMiddleware):
 
 
 def _unguarded(request: HttpRequest) -> HttpResponse:
-    """Stands for a view that is not exempt from the check."""
+    """A placeholder for a view that is not exempt from the check."""
     raise NotImplementedError
 
 
@@ -118,7 +120,7 @@ def _open(request: HttpRequest, project_id: int, *, may_read: bool) -> ProjectPa
 
 
 def open_script(request: HttpRequest, project_id: int) -> ProjectPage:
-    """The project of a script that the user may see: members see none. Raises Http404."""
+    """The project of a script that the user may see; members see no scripts. Raises Http404."""
     page = open_project(request, project_id, tab="script")
     if page.actor.is_member:
         raise Http404

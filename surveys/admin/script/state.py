@@ -1,4 +1,4 @@
-"""What the script editor knows when its page opens."""
+"""The state of the script editor when its page opens."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from communities.ground import wire
 from surveys.admin.frame import ProjectPage, address_of
+from surveys.ai import provider_is_free
 from surveys.engine.flow import vocabulary
 from surveys.engine.intake import fields as limits
 from surveys.engine.intake.reader import MAX_BLOCKS
@@ -58,7 +59,7 @@ def of_page(page: ProjectPage) -> Json:
 
 
 def of_project(page: ProjectPage) -> Json:
-    """The project, its stored script, and the words for it."""
+    """The project, its stored script, and the words for the script."""
     project = page.project
     script = scripts.load(project_id=project.pk, revision=project.revision)
     blocks = script_json.all_blocks(project, script)
@@ -86,7 +87,7 @@ def after_save(page: ProjectPage, saved: SavedDraft) -> Json:
 
 
 def after_keep(page: ProjectPage, draft: Draft) -> Json:
-    """The answer to a draft that was kept."""
+    """The response to a draft that was stored."""
     return {
         "version": draft.version,
         "saved_at": draft.saved_at,
@@ -132,12 +133,13 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
             "xp": limits.MAX_XP,
         },
         "acknowledged": ACKNOWLEDGED,
+        "asks_further": not (project.is_anonymous or provider_is_free()),
         "tier": page.actor.tier,
     }
 
 
 def _urls(project: Project) -> Json:
-    """The editor's own addresses. In `answers` the 0 stands for the id of a block."""
+    """The editor's own addresses. In `answers`, 0 is a placeholder for the id of a block."""
     urls = {name: reverse(f"admin:surveys_project_script_{name}", args=[project.pk]) for name in _PAGES}
     return {
         **urls,

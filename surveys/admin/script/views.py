@@ -28,12 +28,15 @@ from surveys.services.representations import script as script_json_of
 from surveys.services.scripts import editing as scripts
 
 CONFLICT = 409
-MAX_NUMBER = 2**53  # what JSON numbers hold in a browser
+MAX_NUMBER = 2**53  # JSON numbers up to this are exact in a browser
 
 
 @require_safe
 def page(request: HttpRequest, project_id: int) -> HttpResponseBase:
-    """The editor, on the actor's draft if there is one. Who may not edit the project may read its script."""
+    """The editor, on the actor's draft if there is one.
+
+    Users who may not edit the project may read its script.
+    """
     opened = open_script(request, project_id)
     context = {"editor_state": state.of_page(opened)}
     response = opened.render(request, "admin/surveys/project/script.html", context)
@@ -43,9 +46,9 @@ def page(request: HttpRequest, project_id: int) -> HttpResponseBase:
 
 @script_json("PUT", "DELETE")
 def draft(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """PUT keeps the draft and checks it, whatever its faults; DELETE discards it.
+    """PUT stores the draft and checks it, whatever its faults; DELETE discards it.
 
-    Both name the version that the editor knows, and leave any other as it is.
+    Both name the version that the editor knows, and do not change any other version.
     """
     try:
         return _discard(page, body) if request.method == "DELETE" else _keep(page, body)
@@ -92,7 +95,7 @@ def save(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBas
 
 @script_json("POST", may_read=True)
 def duplicate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Copy the project, with the draft, so that its structure can be changed."""
+    """Copy the project with its draft, so that the structure of the copy can be changed."""
     copy = duplicates.duplicate(actor=page.actor, project_id=page.project.pk, at=page.at)
     messages.success(request, f"This is your copy: “{copy.name}”. It is a draft until you open it.")
     return answer({"id": str(copy.pk), "url": address_of(copy.pk, "script")}, status=201)
@@ -100,7 +103,7 @@ def duplicate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespon
 
 @script_json("POST")
 def scoring(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Turn scoring on, as the tab Rewards does. The script and the draft stay as they are."""
+    """Turn scoring on, as the tab Rewards does. The script and the draft do not change."""
     fields = {"scoring": {"enabled": True}}
     project = projects.update_project(actor=page.actor, project_id=page.project.pk, fields=fields, at=page.at)
     return answer(state.of_project(ProjectPage(project, page.actor, page.tab, page.at)))
@@ -108,7 +111,10 @@ def scoring(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponse
 
 @script_json("GET", may_read=True)
 def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """The script as a file: the actor's draft if there is one. The API and the editor's import read it."""
+    """The script as a file: the actor's draft if there is one.
+
+    The API and the editor's import can read it.
+    """
     draft = drafts.get(actor=page.actor, project=page.project) if page.may_edit else None
     blocks = keys.as_sent(draft.blocks) if draft else _stored_blocks(page)
     walked = [each for each in blocks if not (isinstance(each, dict) and each.get("section") == "outro")]
@@ -119,7 +125,7 @@ def export(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseB
 
 @script_json("GET")
 def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) -> HttpResponseBase:
-    """How many responses have answered a block, or chose its `option`: shown before either is removed."""
+    """The number of responses that answered a block, or chose its `option`: shown before a removal."""
     script = scripts.load(project_id=page.project.pk, revision=page.project.revision)
     if block_id not in script.index_by_id:
         raise NotFound("There is no such block in this script.")
@@ -133,7 +139,7 @@ def answers(request: HttpRequest, page: ProjectPage, body: Json, block_id: int) 
 
 @script_json("GET")
 def archived(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """The blocks that were archived, for reading, and in how many responses each was answered."""
+    """The archived blocks, for reading, and the number of responses that answered each."""
     found = block_answers.archived_blocks(project_id=page.project.pk, revision=page.project.revision)
     return answer({"blocks": [each.as_json() for each in found]})
 
@@ -147,7 +153,9 @@ def _stored_blocks(page: ProjectPage) -> Sequence[object]:
 
 
 def _other_tab(page: ProjectPage, refusal: OtherTab) -> HttpResponse:
-    """The newer draft, and the script's revision: if it is a later one, a draft that is gone was saved."""
+    """The newer draft, and the script's revision: if the draft is gone and the revision is later, the draft
+    was saved.
+    """
     values = {
         "error": refusal.code,
         "message": refusal.message,
@@ -158,7 +166,7 @@ def _other_tab(page: ProjectPage, refusal: OtherTab) -> HttpResponse:
 
 
 def _read_draft(body: Json) -> tuple[list[Any], int, int | None]:
-    """Blocks, base revision and version. Only what cannot be kept is refused."""
+    """Blocks, base revision and version. Refuses only values that cannot be stored."""
     blocks = body.get("blocks")
     if not isinstance(blocks, list):
         refuse_all([Violation("blocks", "invalid_type", "`blocks` must be a list of blocks.")])

@@ -1,4 +1,7 @@
-"""What the dialog “Start from…” asks for. The editor puts it into its draft, where it can be undone."""
+"""The requests of the dialog “Start from…”.
+
+The editor puts the results into its draft, where they can be undone.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +15,36 @@ from communities.ground.sent_text import sent_text
 from communities.models import Community
 from surveys.admin.frame import ProjectPage
 from surveys.admin.script.requests import Json, answer, script_json
+from surveys.ai import provider_is_free
+from surveys.ai.local import NEEDS_A_MODEL
 from surveys.engine.script import Violation
-from surveys.services.ai_work import draft_generation
+from surveys.models import Generation
+from surveys.services.ai_work import draft_generation, generation
 from surveys.services.ai_work.draft_generation import IS_LIVE, WrittenDraft
 from surveys.services.drafts import starting
 from surveys.services.scripts import templates as library
 
-SOURCES = ("intent", "template", "project", "blocks")
+SOURCES = ("intent", "instruction", "template", "project", "blocks")
 MAX_SEARCH = 200
 
 
 @script_json("POST")
 def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Blocks from one of `intent`, `template`, `project` and `blocks` (a file's).
+    """Blocks from one of `intent`, `instruction`, `template`, `project` and `blocks` (a file's).
 
-    An intent is a job: 202, and `url` tells how far it is. Everything else answers with the blocks and what a
-    check finds in them. Refused while the project is open.
+    An intent is a job, and so is an instruction, by which AI changes the stored draft: 202, with its progress
+    at `url`. All others return the blocks and the results of a check. Refused while the project is open.
     """
     sources = [name for name in SOURCES if body.get(name) is not None]
     if len(sources) != 1:
-        message = "Send one of `intent`, `template`, `project` and `blocks`."
+        message = "Send one of `intent`, `instruction`, `template`, `project` and `blocks`."
         refuse_all([Violation("intent", "required", message)])
     if page.project.is_live_at(page.at):
         raise Conflict(IS_LIVE)
-    if sources == ["intent"]:
-        intent = _text(body, "intent")
-        job = draft_generation.begin(actor=page.actor, project_id=page.project.pk, intent=intent, at=page.at)
+    if sources[0] in ("intent", "instruction"):
+        begin = draft_generation.begin if sources == ["intent"] else draft_generation.begin_revision
+        words = {sources[0]: _text(body, sources[0])}
+        job = begin(actor=page.actor, project_id=page.project.pk, at=page.at, **words)
         return answer(_job_as_json(page, job), status=202)
     blocks = _blocks(page, body, sources[0])
     return answer(starting.described(actor=page.actor, project=page.project, blocks=blocks, at=page.at))
@@ -45,7 +52,7 @@ def generate(request: HttpRequest, page: ProjectPage, body: Json) -> HttpRespons
 
 @script_json("GET", "DELETE")
 def job(request: HttpRequest, page: ProjectPage, body: Json, job_id: int) -> HttpResponseBase:
-    """GET tells how far a script by AI is, and its blocks at the end; DELETE cancels it."""
+    """GET returns the progress of a script by AI, and its blocks at the end; DELETE cancels it."""
     if request.method == "DELETE":
         draft_generation.cancel(actor=page.actor, project_id=page.project.pk, job_id=job_id)
         return HttpResponse(status=204)
@@ -55,25 +62,26 @@ def job(request: HttpRequest, page: ProjectPage, body: Json, job_id: int) -> Htt
 
 @script_json("GET")
 def templates(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """The templates that suit the project and contain the words of `search`; and what AI costs."""
+    """The templates that suit the project and contain the words of `search`; and the price of AI."""
     kind = "poll" if page.project.is_poll else None
     matches = library.search_templates(type=kind, search=_search(request))
     return answer(
         {
             "templates": [{**library.as_json(each), "block_count": len(each.blocks)} for each in matches],
             "credits": {
-                "cost": draft_generation.cost(),
+                "cost": generation.cost(Generation.Kind.SCRIPT),
                 "left": Community.objects.values_list("bot_credits", flat=True).get(
                     pk=page.project.community_id
                 ),
             },
+            "why_no_change": NEEDS_A_MODEL if provider_is_free() else None,
         }
     )
 
 
 @script_json("GET")
 def projects(request: HttpRequest, page: ProjectPage, body: Json) -> HttpResponseBase:
-    """Other projects of the community whose scripts can be copied, by the words of `search`."""
+    """Other projects of the community whose scripts can be copied, filtered by the words of `search`."""
     matches = starting.projects_to_copy(
         actor=page.actor, project=page.project, search=_search(request), at=page.at
     )
@@ -113,6 +121,8 @@ def _job_as_json(page: ProjectPage, draft: WrittenDraft) -> Json:
         "credits": draft.credits,
         "seconds": round(draft.seconds, 1),
         "error": draft.error,
+        "understood": draft.understood,
+        "unmet": draft.unmet,
     }
     if draft.blocks is None:
         return values

@@ -246,7 +246,7 @@ class ModelProvider(ABC):
         return self._client.send(request, read_summary, deadline=self._deadline())
 
     def answer_question(self, question: ResultsQuestion) -> Sequence[Claim]:
-        """Have the model answer from the figures. Claims that these do not bear out are dropped."""
+        """Have the model answer from the figures."""
         if not question.figures:
             return []
         prompt = build_prompt(
@@ -256,7 +256,7 @@ class ModelProvider(ABC):
         )
         return self._client.send(
             self._text_request("results_question", prompt, schemas.CLAIMS),
-            lambda response: questions.read_claims(response, question),
+            questions.read_claims,
             deadline=self._deadline(),
         )
 

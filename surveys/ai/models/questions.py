@@ -15,14 +15,12 @@ from surveys.ai.models.json_values import (
     malformed,
 )
 from surveys.ai.models.plain_text import as_plain_line
-from surveys.ai.numbers import unfounded
 from surveys.ai.provider import (
     MAX_FURTHER_QUESTION,
     Claim,
     FollowUpRequest,
     Remark,
     RemarkCode,
-    ResultsQuestion,
 )
 
 MAX_CLAIMS = 8
@@ -44,20 +42,16 @@ _PROMISES = re.compile(
 )
 
 
-def read_claims(response: JsonObject, question: ResultsQuestion) -> list[Claim]:
-    """The claims whose figures exist and bear out all their numbers, each without unknown references."""
+def read_claims(response: JsonObject) -> list[Claim]:
+    """The claims with their references. Whether figures bear them out is checked by the services."""
     if not isinstance(response.get("claims"), list):
         raise malformed()
-    figures = {figure.reference: figure for figure in question.figures}
     claims = []
     for entry in as_objects(response["claims"], most=200):
         text = as_plain_line(entry.get("text"), most=_MAX_CLAIM)
-        given = [as_text(reference) for reference in as_list(entry.get("references"), most=200)]
-        references = tuple(dict.fromkeys(reference for reference in given if reference in figures))
-        named = [figures[reference] for reference in references]
-        sources = [each for figure in named for each in (figure.text, figure.value)]
-        if text and named and not unfounded(text, sources):
-            claims.append(Claim(text, references))
+        references = [as_text(reference) for reference in as_list(entry.get("references"), most=200)]
+        if text:
+            claims.append(Claim(text, tuple(dict.fromkeys(references))))
     return claims[:MAX_CLAIMS]
 
 

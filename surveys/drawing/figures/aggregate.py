@@ -1,7 +1,8 @@
-"""Shared results for people of the community who may not read single responses, as the interface gives them.
+"""Shared results for members of the community who may not read single responses, as the interface returns
+them.
 
-Figures are over all responses. On anonymous projects they are those of the shared page: few answers are
-withheld, and what is shown changes in steps. Analyses come without quotes and without words about themes.
+Figures are over all responses. On anonymous projects they are the figures of the shared page: few answers are
+withheld, and the figures change in steps. Analyses contain no quotes and no words about themes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from surveys.services.scripts import editing as scripts
 
 @dataclass(frozen=True, slots=True)
 class SharedView:
-    """What is shown. `least` is the number of answers that a figure needs; None if any will do."""
+    """The shared results to show.
+
+    `least` is the number of answers that a figure needs; None if there is no such limit.
+    """
 
     facts: Sequence[Fact]
     cards: Sequence[StaffCard]
@@ -46,8 +50,8 @@ class SharedView:
 def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
     """Read the shared results for an actor who may not read single responses.
 
-    While a worker counts them, `job` is its job, and what it counts is left out. Raises Unavailable while
-    the process counts others of many responses.
+    While a worker counts the results, `job` is its job, and these results are left out. Raises Unavailable
+    while the process counts many responses of other projects.
     """
     newest = analysis.rendered(project_id=project.pk, covers=Analysis.Covers.ALL, with_ai=None)
     if newest is not None and newest["status"] == Analysis.Status.COMPLETED:
@@ -79,7 +83,7 @@ def read(project: Project, *, actor: Actor, at: datetime) -> SharedView:
 
 
 def _without_texts(question: StaffCard) -> StaffCard:
-    """The card of a text question that was not analysed says that its texts are not shown."""
+    """The card of a text question without an analysis, which says that its texts are not shown."""
     card = question.card
     if not question.is_text or question.text_analysis or card.notice:
         return question
@@ -121,7 +125,7 @@ def _in_steps(
 
 
 def _texts(newest: Mapping[str, Any] | None) -> dict[int, Any]:
-    """The analysed texts by block id, of questions that have some."""
+    """The analysed texts by block id, for questions that have texts."""
     if newest is None:
         return {}
     blocks = orjson.loads(orjson.dumps(newest["blocks"]))
@@ -129,7 +133,9 @@ def _texts(newest: Mapping[str, Any] | None) -> dict[int, Any]:
 
 
 def cards_of(project: Project, shared: SharedResults, *, within: range | None = None) -> Sequence[Card]:
-    """The cards of the questions, or of those at places in a range, with a notice for what is withheld."""
+    """The cards of all questions, or of the questions in a range of indexes, with a notice for withheld
+    figures.
+    """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     places = range(len(shared.blocks)) if within is None else within
     cards = []

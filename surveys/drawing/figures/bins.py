@@ -1,6 +1,6 @@
-"""Cuts numbers into columns of equal width, so that distances along a chart's axis are true.
+"""Groups numbers into columns of equal width, so that distances along a chart's axis are correct.
 
-bins_of(distribution)     the columns, from low to high, also those that nobody is in
+bins_of(distribution) the columns, from low to high, also those that nobody is in
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from surveys.drawing.figures.charts import Entry, number
 
 MAX_BINS = 12
-FACTORS = (1, 2, 5, 10, 20)  # with powers of ten, these are the widths that people read at a glance
+FACTORS = (1, 2, 5, 10, 20)  # multiplied by powers of ten, these are widths that are easy to read
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One column: a number or a range, in words, and how many responses are in it.
+    """One column: a number or a range, in words, and the number of its responses.
 
-    `is_open` marks a range whose upper end belongs to the next one, so the chart has to say so.
+    `is_open` marks a range without its upper end, which belongs to the next range; the chart must say so.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Bin:
 def bins_of(distribution: Sequence[Entry]) -> list[Bin]:
     """Return a column for each whole number if they fit, otherwise ranges of equal width.
 
-    `distribution` is that of scores or calculated numbers, low to high. Ranges in it are of equal width.
+    `distribution` is that of scores or calculated numbers, low to high. The ranges in it have equal width.
     """
     values = [each["value"] for each in distribution]
     if not values:
@@ -48,7 +48,7 @@ def bins_of(distribution: Sequence[Entry]) -> list[Bin]:
 
 
 def _whole(values: Sequence[int], counts: Sequence[int]) -> list[Bin]:
-    """Ranges that both their ends belong to, such as 0–19 and 20–39."""
+    """Ranges that include both of their ends, such as 0–19 and 20–39."""
     low, high = values[0], values[-1]
     power = 10 ** (len(str((high - low) // MAX_BINS)) - 1)
     step = next(
@@ -99,6 +99,6 @@ def _ceiling(value: Decimal) -> int:
 
 
 def _range(low: Any, high: Any, decimals: int = 2) -> str:
-    """A range in words. Beside a minus sign, a dash would be misread."""
+    """A range in words. Next to a minus sign, a dash would be misread."""
     ends = number(low, decimals), number(high, decimals)
     return (" to " if low < 0 else "\N{EN DASH}").join(ends)

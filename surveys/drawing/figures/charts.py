@@ -39,8 +39,8 @@ POINTS = (
     "items without a place."
 )
 MAX_COLUMN_LABEL = 3  # characters; scales with longer labels are drawn as bars
-COLUMN_SHARE = 0.72  # how much of its slot a column fills; the rest is the gap
-RANGE_SHARE = 0.94  # the same of columns that are ranges: one begins where the other ends
+COLUMN_SHARE = 0.72  # the share of its slot that a column fills; the rest is the gap
+RANGE_SHARE = 0.94  # the same for columns of ranges, because each range begins where the previous one ends
 FULL_HEIGHT = 100.0  # percent of the drawing
 
 
@@ -55,7 +55,7 @@ class ChartBar:
     emoji: str = ""
     is_removed: bool = False
     note: str = ""
-    is_right: bool = False  # the right answer, for readers who may know it
+    is_right: bool = False  # the correct answer, for readers who may know it
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def _numbers(card: Card, entry: Entry) -> Card:
 
 
 def _ranking(card: Card, entry: Entry, block: Block | None) -> Card:
-    """Sort items by points. An average rank says nothing of those who gave an item no place."""
+    """Sort items by points. An average rank ignores the respondents who gave an item no place."""
     ranking = entry["ranking"] or []
     most = places_of(ranking, block)
     items = by_points(ranking, most)
@@ -337,7 +337,7 @@ def _point(each: Entry, block: Block | None) -> ChartBar:
 def columns_of(bars: Sequence[ChartBar], *, filled: float = COLUMN_SHARE) -> list[ChartColumn]:
     """Return columns scaled to the highest one, so that the shape of the distribution shows.
 
-    `filled` is how much of its slot each fills.
+    `filled` is the share of its slot that each column fills.
     """
     highest = max(float(bar.width) for bar in bars) or 1.0
     step = 100 / len(bars)

@@ -18,7 +18,7 @@ NOBODY_SELECTED = "No responses match these filters."
 
 
 def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: bool) -> list[ScoreCard]:
-    """A card for each declared field. The field that divides the figures is not compared with itself."""
+    """A card for each declared field. The field that segments the figures is not compared with itself."""
     legend = legend_of(counted.segments or ())
     cards = []
     for each in counted.fields:
@@ -41,7 +41,9 @@ def field_cards(counted: Figures, *, divided_by: int | str | None, is_filtered: 
 
 
 def _with_others(field: Entry) -> dict[str, Any]:
-    """The figures as those of texts: labels are values, and the last one sums those that are not listed."""
+    """The figures in the format of texts: labels are values, and the last entry sums the values that are not
+    listed.
+    """
     others = ""
     if field["other_values"]:
         others = f"{field['other_values']:,} other{'' if field['other_values'] == 1 else 's'}"

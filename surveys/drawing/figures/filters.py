@@ -24,7 +24,7 @@ from surveys.services.scripts.cache import Catalogue
 
 MAX_PROMPT = 70
 FIELD = "field."
-# What a field's menu sends: nothing for all, `=` and a value, or this, which no value looks like.
+# The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
@@ -41,7 +41,7 @@ class SentField:
 
 
 def _named_in(data: QueryDict) -> list[str]:
-    """The names of the fields that an address filters by."""
+    """The names of the fields by which an address filters."""
     names = [parameter.removeprefix(FIELD) for parameter in data if parameter.startswith(FIELD)]
     return [name for name in names if metadata.is_key(name)]
 
@@ -51,10 +51,10 @@ def _block_or_field(chosen: str) -> int | str:
 
 
 class ResultsForm(forms.Form):
-    """Filters by status, date, channel and fields, and what to compare by. Days are inclusive, in `zone`.
+    """Filters by status, date, channel and fields, and the field to compare by.
 
-    `fields` are the fields to choose from, each with values. Those that only the address has can be chosen
-    too, as many as a response can have.
+    Days are inclusive, in `zone`. `fields` are the offered fields, each with values. Fields that only the
+    address names can be chosen too, up to the number that a response can have.
     """
 
     status = forms.ChoiceField(choices=list(COVERS.items()), required=False)
@@ -106,7 +106,7 @@ class ResultsForm(forms.Form):
         field.choices = choices
 
     def add_refusal(self, refusal: InvalidRequest) -> bool:
-        """Add what a service refuses to the fields that it is about. False if that is none of them."""
+        """Add a refusal of a service to the fields that it names. Returns False if it names none of them."""
         faults = [each for each in refusal.violations if each["field"] in self.fields]
         faults = [each for each in faults if each["field"] not in self.errors]
         for each in faults:
@@ -143,7 +143,7 @@ class ResultsForm(forms.Form):
         )
 
     def _sent(self) -> dict[str, str]:
-        """The chosen value of each field, empty for those that were not given it."""
+        """The chosen value of each field; empty for responses without a value."""
         chosen = {field.name: self._cleaned(field.parameter) for field in self.sent_fields}
         return {
             name: "" if value == NOT_GIVEN else sent_text(value[1:])
@@ -159,16 +159,18 @@ class ResultsForm(forms.Form):
 
     @property
     def query(self) -> str:
-        """The selection as a part of an address, to be followed by more."""
+        """The selection as a part of an address; further parameters may follow."""
         names = ["submitted_after", "submitted_before", "provider"]
         names += [field.parameter for field in self.sent_fields]
-        chosen = {"status": "" if self.covers == "all" else self.covers}  # all is no filter
+        chosen = {"status": "" if self.covers == "all" else self.covers}  # all means no filter
         chosen |= {name: self._cleaned(name) for name in names}
         return urlencode({name: value for name, value in chosen.items() if value})
 
     @property
     def in_words(self) -> list[str]:
-        """What is selected, for paper, where the form is not: such as "campaign is poster"."""
+        """The selection in words, such as "campaign is poster", for printed pages, which do not show the
+        form.
+        """
         words = []
         if self.covers != "all":
             words.append(COVERS[self.covers].lower())

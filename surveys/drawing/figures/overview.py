@@ -46,7 +46,7 @@ class StaffCard:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How many people remained after each question, those who were not asked it included."""
+    """How many people remained after each question; people who were not asked it are included."""
 
     bars: Sequence[ChartBar]
     table: DataTable
@@ -54,7 +54,7 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOffer:
-    """A new analysis: how many open answers it reads, what it costs in credits, and how many are left."""
+    """A new analysis: the open answers that it reads, its price in credits, and the credits that are left."""
 
     answers: int
     cost: int
@@ -77,8 +77,8 @@ class AnalysisOffer:
 class AnalysisStatus:
     """The newest completed analysis, and the newest one if it is running or has failed.
 
-    `has_changed`: the responses or questions changed since the completed one. `offer` is what a request would
-    start, None if it would start nothing.
+    `has_changed` is true if responses or questions have changed since the completed analysis. `offer` is the
+    analysis that a request would start; None if it would start none.
     """
 
     done: Analysis | None
@@ -133,10 +133,11 @@ def cards_of(
     is_filtered: bool = False,
     marks_solutions: bool = False,
 ) -> list[StaffCard]:
-    """Return the questions of the script, then removed ones. The `divided_by` question is not compared.
+    """Return the questions of the script, then removed ones.
 
-    With `is_filtered`, a question without answers says that it has none of the selected responses.
-    `marks_solutions` marks what is right; only for readers who may know it.
+    The `divided_by` question is not compared with itself. With `is_filtered`, a question without answers says
+    that it has none of the selected responses. `marks_solutions` marks the correct answers; only for readers
+    who may know them.
 
     `texts` are the `open_text` of an analysis, by block id.
     """
@@ -195,7 +196,7 @@ def analysis_status(project: Project, *, covers: str) -> AnalysisStatus:
 
 
 def _offer(project: Project, covers: str) -> AnalysisOffer:
-    """Return what a new analysis reads and costs, by the same rule that charges it."""
+    """Return the answers that a new analysis reads, and its price, by the same rule that charges it."""
     return AnalysisOffer(
         answers=analysis.count_texts(project=project, covers=covers),
         cost=analysis.price(project=project, covers=covers),

@@ -39,14 +39,14 @@ NOBODY = "Nobody has one yet: they are counted once a response is completed."
 RIGHT_ALONE = "Mean, counting only points of fully right answers"
 RANGES = "Each range is without its upper end, which belongs to the next; the last one includes it."
 NOBODY_SELECTED = "None of the selected responses has one: they are counted once a response is completed."
-# Characters that fit below a drawing, a space between labels included. More are drawn aslant.
+# Characters that fit below a drawing, a space between labels included. Longer labels are drawn diagonally.
 MOST_ON_PHONES, MOST_ON_DESKTOPS = 44, 108
 MAX_LABEL = 13  # characters below a column; ranges of larger numbers are drawn as bars
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreCard:
-    """One bucket, or one calculated block. `key` makes the id of its card."""
+    """One bucket, or one calculated block. `key` is used for the id of its card."""
 
     key: str
     kind: str
@@ -64,7 +64,7 @@ class ScoreCard:
 
 
 def score_cards(counted: Figures, *, is_filtered: bool) -> list[ScoreCard]:
-    """A card for each bucket, then one for all of them."""
+    """A card for each bucket, then one for all buckets together."""
     return [
         _card(f"score-{n}", "Score", each["name"], each, counted, is_filtered)
         for n, each in enumerate(counted.scores or (), start=1)
@@ -155,7 +155,7 @@ def table_of_results(bars: Sequence[ChartBar], name: str) -> DataTable:
 
 
 def bar_of(each: Entry) -> ChartBar:
-    """A bar whose share is written once all bars beside it are known."""
+    """A bar whose share is set once all bars in its group are known."""
     return ChartBar(_text(each), each["count"], "", f"{each['percentage']:.2f}")
 
 
@@ -164,7 +164,7 @@ def _text(each: Entry) -> str:
 
 
 def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
-    """How the segments differ: by their means, or by how often each text is the result."""
+    """The comparison of the segments: by their means, or by how often each text is the result."""
     parts = entry["segments"]
     shown = [
         (replace(series, answered=part["count"]), part)
@@ -198,13 +198,13 @@ def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
 
 
 def _bars_of(part: Entry) -> list[ChartBar]:
-    """The texts of one segment. Their shares leave room for those that are not listed."""
+    """The texts of one segment. Their shares leave room for the texts that are not listed."""
     bars = [bar_of(each) for each in part["distribution"]]
     return with_shares(bars, others=part["count"] - sum(bar.count for bar in bars))
 
 
 def _means(entry: Entry, drawn: Sequence[tuple[Series, Entry]]) -> list[OptionComparison]:
-    """Bars from 0; none where a mean is below it."""
+    """Bars that begin at 0; none if a mean is negative."""
     means = [part["mean"] for _, part in drawn]
     longest = max([*means, entry.get("max_score") or 0])
     if min(means) < 0 or longest <= 0:

@@ -25,7 +25,7 @@ NO_VALUE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One segment. Its letter labels each of its bars, so that nobody depends on colours.
+    """One segment. Its letter labels each of its bars, so that readers need not distinguish colours.
 
     `answered` of its `count` responses answered the question that is compared.
     """

@@ -1,4 +1,4 @@
-"""Marks what is right on the cards of a quiz, only for readers who may know it."""
+"""Marks the correct answers on the cards of a quiz, only for readers who may know them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from surveys.engine.walk.answers import is_graded
 
 
 def with_solution(card: Card, entry: Entry, block: Block) -> Card:
-    """Return the card of a question with its right options marked, and how many people were right.
+    """Return the card of a question with its correct options marked, and how many people were right.
 
-    A question with several choices is marked alone: figures do not tell who chose what is right and no other.
+    A question with several choices only gets the marks: the figures do not show who chose exactly the correct
+    options.
     """
     table = card.table
     if table is None or not is_graded(block) or block.type != entry["block_type"]:

@@ -1,4 +1,4 @@
-"""Analysed text answers on a results page: sentiment counts for everybody, themes and quotes for staff."""
+"""Analysed text answers on a results page: sentiment counts for all readers, themes and quotes for staff."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ThemeBar:
 class TextAnalysis:
     """The analysis of the answers to one text question. `coverage` says how many answers it read.
 
-    `unjudged` says of how many of them the tone was not read.
+    `unjudged` is the number of those answers whose tone was not read.
     """
 
     summary: str

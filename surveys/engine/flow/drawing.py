@@ -1,9 +1,12 @@
-"""The drawing of a flow as SVG, down the page. It has classes and no styles: a style sheet gives the looks.
+"""The drawing of a flow as SVG, down the page.
+
+The drawing has classes and no styles: a style sheet defines its look.
 
     svg = drawing.svg(flow, keys=["a1", "b2"])    each block is a link to #block-<key>
     steps(flow, keys=...)                         the same as a list, for those who do not see it
 
-Blocks stand below each other; a way past blocks is an arc on their right, with its condition above it.
+Blocks are drawn below each other; a path that skips blocks is an arc on their right, with its condition above
+it.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ _RIGHT = _LEFT + _BOX_WIDTH
 _CENTER = _LEFT + _BOX_WIDTH // 2
 _LANE = _RIGHT + 24  # the arcs' x
 _GAP = 52  # between two boxes
-_JOIN = 10  # below a box, where an arc that ends comes back
-_PART = 34  # below a box, where an arc begins, with its words above it
+_JOIN = 10  # below a box: where an arc that ends joins the line
+_PART = 34  # below a box: where an arc begins, with its words above it
 _STEP = _BOX_HEIGHT + _GAP
 _TOP = 44  # the lower edge of the start
 _HEAD = 5  # half the width of an arrow's head
@@ -46,7 +49,7 @@ _START = "Start"
 
 
 def svg(flow: Flow, *, keys: Sequence[str]) -> str:
-    """The drawing; `keys` are those of the nodes, in order. Texts are shortened and escaped."""
+    """The drawing; `keys` are the keys of the nodes, in order. Texts are shortened and escaped."""
     height = _top(len(flow.nodes)) + _BOX_HEIGHT + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" role="group" width="{WIDTH}" '
@@ -61,7 +64,7 @@ def svg(flow: Flow, *, keys: Sequence[str]) -> str:
 
 
 def steps(flow: Flow, *, keys: Sequence[str]) -> list[dict[str, object]]:
-    """The flow as a list: each block with its number, its key, its type, and where it leads in words."""
+    """The flow as a list: each block with its number, its key, its type, and its next blocks in words."""
     return [
         {
             "key": key,
@@ -77,14 +80,14 @@ def steps(flow: Flow, *, keys: Sequence[str]) -> list[dict[str, object]]:
 
 
 def _shown(node: Node) -> str | None:
-    """When a block is shown, or that it is not."""
+    """When a block is shown, or that it never is."""
     if node.reach == "never":
         return f"{NEVER_REACHED}: skipped {_cut(node.skipped or 'always')}"
     return _cut(node.shown) if node.shown is not None else None
 
 
 def _leads(edge: Edge, flow: Flow) -> dict[str, object]:
-    """Where a way leads: the number and title of a block, or the end."""
+    """The target of an edge: the number and title of a block, or the end."""
     is_end = edge.target == len(flow.nodes)
     return {
         "number": None if is_end else edge.target + 1,
@@ -97,7 +100,7 @@ def _leads(edge: Edge, flow: Flow) -> dict[str, object]:
 
 
 def _ways(flow: Flow) -> list[str]:
-    """The line from each block to the next, without those into blocks never reached, and the arcs."""
+    """The line from each block to the next, except into blocks that are never reached, and the arcs."""
     never = {n for run in flow.runs if run.reach == "never" for n in range(run.first, run.last + 1)}
     lines = []
     for n in range(len(flow.nodes) + 1):
@@ -111,7 +114,7 @@ def _ways(flow: Flow) -> list[str]:
 
 
 def _arc(run: Run) -> str:
-    """The way past a run, from above its first block to below its last one."""
+    """The arc that skips a run, from above its first block to below its last one."""
     part = _top(run.first) - _GAP + _PART
     join = _top(run.last) + _BOX_HEIGHT + _JOIN
     words = "always" if run.reach == "never" else run.skipped or ""
@@ -149,7 +152,7 @@ def _round(text: str, y: int, css_class: str) -> str:
 
 
 def _box(node: Node, n: int, key: str) -> str:
-    """One block, as a link to its place in the editor."""
+    """One block, as a link to its position in the editor."""
     y = _top(n)
     name = f"{n + 1} · {node.title}" if node.is_named else f"Block {n + 1}"
     kind = TYPES[node.type]

@@ -2,8 +2,8 @@
 
     flow = graph.of_script(script)
 
-Respondents walk forward, so the flow is a line from which conditions lead past blocks. Blocks one after
-another with the same condition are skipped together.
+Respondents move forward, so the flow is a line, and conditions lead past some blocks. Consecutive blocks with
+the same condition are skipped together.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ END = "End"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A block. `shown` is its condition in words, such as `when membership is Member`, if it has one.
-    Words that have more than `wording.MAX_WORDS` characters end early.
+    """A block.
 
-    `title` is the name that somebody chose for it, or else the beginning of its text.
+    `shown` is its condition in words, such as `when membership is Member`, if it has one. Words are cut after
+    `wording.MAX_WORDS` characters. `title` is its chosen name, or else the beginning of its text.
     """
 
     title: str
@@ -40,15 +40,15 @@ class Node:
     prompt: str
     reach: Reach
     shown: str | None = None
-    skipped: str | None = None  # the same condition from the other side: `unless membership is Member`
+    skipped: str | None = None  # the opposite of the same condition: `unless membership is Member`
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A way from one block to a later one, by their indexes; the start is -1, the end the number of blocks.
+    """A path from one block to a later one, by their indexes; the start is -1, the end the number of blocks.
 
-    `words` say when it is taken; None means always. `skips` are the blocks that it leads past. If the block
-    that it leads to has a condition, that decides next.
+    `words` are its condition; None means always. `skips` are the skipped blocks. If the target block has a
+    condition, that condition decides next.
     """
 
     source: int
@@ -59,7 +59,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Blocks one after another that are shown or skipped together, by the indexes of first and last."""
+    """Consecutive blocks that are shown or skipped together, by the indexes of the first and the last."""
 
     first: int
     last: int
@@ -70,14 +70,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The blocks that respondents walk, then those of the outro, and the ways between them."""
+    """The blocks that respondents walk, then the blocks of the outro, and the edges between them."""
 
     nodes: tuple[Node, ...]
     runs: tuple[Run, ...]
     edges: tuple[Edge, ...]
 
     def edges_from(self, index: int) -> tuple[Edge, ...]:
-        """The ways out of a block; -1 is the start."""
+        """The edges that leave a block; -1 is the start."""
         return tuple(edge for edge in self.edges if edge.source == index)
 
 
@@ -131,9 +131,9 @@ def _conditions(text: str | None, wording: Wording) -> tuple[str | None, str | N
 
 
 def _together(block: Block, how: Reach, n: int, script: Script) -> tuple[object, ...]:
-    """What the blocks of one run have in common.
+    """The properties that all blocks of one run share.
 
-    A condition on a variable is not the same at the next block: the latest answer and scores change.
+    A condition on a variable may change at the next block, because the latest answer and scores change.
     """
     if how != "sometimes" or block.precondition is None:
         return (how,)
@@ -155,7 +155,7 @@ def _runs(nodes: Sequence[Node], together: Sequence[tuple[object, ...]]) -> tupl
 
 
 def _edges(runs: Sequence[Run], *, end: int) -> tuple[Edge, ...]:
-    """The ways within the runs that are ever reached, into them, and past them."""
+    """The edges within the runs that can be reached, into them, and past them."""
     edges: list[Edge] = []
     source = -1
     reached = [run for run in runs if run.reach != "never"]

@@ -1,8 +1,8 @@
-"""Which blocks are always shown, sometimes, or never: what can be proved from conditions alone.
+"""Which blocks are always, sometimes or never shown: the result that conditions alone can prove.
 
-An expression is evaluated for every combination of the answers that matter to it. Where the answers cannot
-be listed (texts, calculated results, scores), or are too many, a comparison counts as unknown: then nothing
-is claimed. So `never` and `always` are certain, and `sometimes` may be either.
+An expression is evaluated for every combination of the answers that matter to it. If the answers cannot be
+listed (texts, calculated results, scores), or are too many, a comparison counts as unknown: then nothing is
+concluded. So `never` and `always` are certain, and `sometimes` may mean any of the three.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from surveys.engine.script import CALCULATED, SCALES, STATEMENTS, Block, Script
 
 Reach = Literal["always", "sometimes", "never"]
 
-_PLACES_AT_ONCE = 20  # characters of a text that are searched as fast as a node is evaluated
+_PLACES_AT_ONCE = 20  # characters of a text that can be searched in the time of one evaluation of a node
 WORK = 200_000  # evaluations of a node for a whole script; each block has an equal share
 MAX_COMBINATIONS = 512  # of answers, for one expression
 _MAX_POINTS = 50  # of a scale; a valid one has at most 11
-_MAX_MENTIONED = 6  # options of a multi punch in one expression: with more, none of its answers are tried
+_MAX_MENTIONED = 6  # options of a multi punch in one expression: with more options, its answers are not tried
 
 
 class _Unknown:
-    """Stands for a value that may be anything."""
+    """A placeholder for a value that may be anything."""
 
 
 _UNKNOWN: Final = _Unknown()
@@ -62,7 +62,7 @@ def of_blocks(script: Script) -> tuple[Reach, ...]:
 
 
 class _Options:
-    """The options of a script's blocks as sides of comparisons, which many conditions share."""
+    """The options of a script's blocks as operands of comparisons, which many conditions share."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -78,7 +78,7 @@ class _Options:
 def _outcomes(
     tree: ExpressionNode, options: _Options, at: int, reach: Sequence[Reach]
 ) -> Iterator[bool | None]:
-    """What the expression can be; None where that is not known."""
+    """The possible results of the expression; None if a result is not known."""
     nodes = tuple(_nodes(tree))
     evaluations = sum(map(_evaluations, nodes))
     comparisons = _by_name(nodes)
@@ -87,7 +87,7 @@ def _outcomes(
     combined = 1
     for name in dict.fromkeys(node.name for node in nodes if isinstance(node, Name)):
         if combined * 2 * evaluations > work:
-            break  # not even two answers of another block can be tried
+            break  # there is no room for even two answers of another block
         compared = comparisons.get(name, ())
         answers = _domain(name, compared, options, at, reach)
         work -= len(answers or ()) * (1 + sum(map(_evaluations, compared)))
@@ -101,9 +101,10 @@ def _outcomes(
 
 
 def _evaluations(node: ExpressionNode) -> int:
-    """What a node counts towards WORK. A list before `in` is looked for in a text element by element.
+    """The work of a node, as counted in WORK.
 
-    A search in a text counts by its length: it may compare each place with a long value.
+    For `in`, each element of a list on the left is searched in the text. A search in a text counts by its
+    length: it may compare each place with a long value.
     """
     match node:
         case Comparison("in", Name(), LiteralNode(str(text))):
@@ -114,7 +115,7 @@ def _evaluations(node: ExpressionNode) -> int:
 
 
 def _by_name(nodes: Iterable[ExpressionNode]) -> Mapping[str, Sequence[_Comparison]]:
-    """The comparisons in which each name is a side."""
+    """The comparisons that contain each name as an operand."""
     comparisons: dict[str, list[_Comparison]] = {}
     for node in nodes:
         if isinstance(node, Comparison):
@@ -140,7 +141,7 @@ def _nodes(node: ExpressionNode) -> Iterator[ExpressionNode]:
 
 
 def _truth(node: ExpressionNode, value_of: _ValueOf) -> bool | None:
-    """Whether the node is true; None if that depends on a value that is not known."""
+    """Whether the node is true; None if that depends on an unknown value."""
     match node:
         case Negation(part):
             inner = _truth(part, value_of)
@@ -186,7 +187,7 @@ def _value(node: ExpressionNode, value_of: _ValueOf) -> _Known:
 def _domain(
     name: str, compared: Sequence[_Comparison], options: _Options, at: int, reach: Sequence[Reach]
 ) -> _Domain:
-    """Every value that a name can have at block `at`, as far as comparisons can tell them apart."""
+    """Every value that a name can have at block `at`, as far as the comparisons distinguish them."""
     meaning = references.resolve(name, options.script)
     if meaning is None:
         return (_NO_ANSWER,)
@@ -220,10 +221,10 @@ def _answers(
 
 
 def _compared_with(name: str, comparisons: Sequence[_Comparison], *, is_list: bool) -> list[Operand] | None:
-    """The literals that are compared with a name.
+    """The literals to which a name is compared.
 
-    None if it is compared with anything else, or as a part of a text, which tells apart more answers than
-    equality does.
+    None if the name is compared to anything else, or searched in a text: such a comparison distinguishes more
+    answers than equality does.
     """
     compared: list[Operand] = []
     for node in comparisons:
@@ -250,7 +251,7 @@ def _numeric(numbers: Iterable[Decimal | int]) -> tuple[Operand, ...]:
 
 
 def _numbers(block: Block, compared: Sequence[Operand]) -> _Domain:
-    """The numbers that are compared with, and one between each two of them, below and above."""
+    """The numbers in the comparisons, and one number between each two of them, below and above."""
     bounds = [Decimal(bound) for bound in (block.min, block.max) if bound is not None]
     forms = chain.from_iterable(literal.forms for literal in compared)
     marks = sorted({form for form in forms if isinstance(form, Decimal)} | {*bounds})
@@ -267,8 +268,9 @@ def _numbers(block: Block, compared: Sequence[Operand]) -> _Domain:
 
 
 def _chosen(block: Block, options: Sequence[Operand], compared: Sequence[Operand]) -> _Domain:
-    """Every choice of the options that are compared with; the others count only as none or some."""
-    alike = frozenset(form for literal in compared for form in literal.forms)  # as `values.equal`
+    """Every choice among the options in the comparisons; the other options count only as none or some."""
+    # The same rule as in `values.equal`
+    alike = frozenset(form for literal in compared for form in literal.forms)
     mentioned = [n for n, option in enumerate(options) if not option.forms.isdisjoint(alike)]
     if not options or len(mentioned) > _MAX_MENTIONED:
         return None
@@ -286,13 +288,13 @@ def _chosen(block: Block, options: Sequence[Operand], compared: Sequence[Operand
 
 
 def _distinct(domain: _Domain, comparisons: Sequence[_Comparison]) -> _Domain:
-    """The domain with one value of those that no comparison with a literal tells apart."""
+    """The domain with one value for each group that no comparison with a literal distinguishes."""
     if domain is None:
         return None
     if not all(
         isinstance(node.left, LiteralNode) or isinstance(node.right, LiteralNode) for node in comparisons
     ):
-        return domain  # compared with another name, whose values are not known here
+        return domain  # compared to another name, whose values are not known here
     by_outcome = {
         (values.is_true(value), *(_truth(node, lambda _, value=value: value) for node in comparisons)): value  # type: ignore[misc]
         for value in domain

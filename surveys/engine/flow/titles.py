@@ -1,4 +1,4 @@
-"""What blocks are called for people: the name that somebody chose, or else how the text begins."""
+"""Titles of blocks for people: the chosen name, or else the beginning of the text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from surveys.engine.script import Block
 
 MAX_TITLE = 60
-_AUTOMATIC = re.compile(r"[Qq][0-9]+")  # what blocks are called until somebody names them
+_AUTOMATIC = re.compile(r"[Qq][0-9]+")  # the automatic names of blocks without a chosen name
 
 
 def is_chosen(name: str | None) -> bool:
-    """Whether somebody has chosen this name."""
+    """Whether an author has chosen this name."""
     return bool(name) and _AUTOMATIC.fullmatch(name or "") is None
 
 
@@ -23,6 +23,6 @@ def of_block(block: Block, number: int) -> str:
 
 
 def shortened(prompt: str) -> str:
-    """How a text begins, in one line."""
+    """The beginning of a text, in one line."""
     text = " ".join(prompt.split())
     return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1].rstrip()}…"

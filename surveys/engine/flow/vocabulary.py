@@ -5,8 +5,8 @@
     tokens(script)       the tokens of prompts and feedback, each with a sentence
     fields(declared)     the declared fields, each with a sentence and the values that it may have
 
-The blocks that may be referred to are those before a block that have answers. The script editor finds them
-and their values in the document itself, which changes with every key.
+A block may refer to earlier blocks that have answers. The script editor finds these and their values in the
+document itself, which changes with every key.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def operators(kind: str) -> tuple[Operator, ...]:
 
 
 def operator_words(op: str, kind: str) -> str:
-    """A comparison in words, also one that is not offered for this kind of answer."""
+    """A comparison in words, also a comparison that is not offered for this kind of answer."""
     words_by_op = {operator.op: operator.words for operator in (*_BY_KIND["any"], *_BY_KIND[kind])}
     return words_by_op[op]
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word that a text may use, what it stands for in one sentence, and what people call that."""
+    """A word that a text may use, its meaning in one sentence, and its name for people."""
 
     name: str
     meaning: str
@@ -124,7 +124,7 @@ def _score_terms(script: Script) -> Iterator[Term]:
 
 
 def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
-    """The variables of one bucket, in the spelling that both expressions and formulas can write."""
+    """The variables of one bucket, in the spelling that both expressions and formulas accept."""
     form = bucket.key.replace("-", "_")
     for score in SCORES:
         texts = (words[score].format(bucket=f" for {bucket.name}") for words in (_MEANINGS, _CALLED))
@@ -132,14 +132,14 @@ def _bucket_terms(bucket: Bucket) -> Iterator[Term]:
 
 
 def called_by_variable(script: Script) -> Mapping[str, str]:
-    """What people call each variable of this script."""
+    """The names for people of the variables of this script."""
     return {term.name: term.called for term in variables(script)}
 
 
 def called(variable: str, known: Mapping[str, str]) -> str:
-    """What people call a variable, within a sentence: `the latest answer`, `score for Fire Mage`.
+    """The name of a variable for people, within a sentence: `the latest answer`, `score for Fire Mage`.
 
-    `known` is what `called_by_variable` returns.
+    `known` is the result of `called_by_variable`.
     """
     if (key := field_key(variable)) is not None:
         return f"field “{key}”"
@@ -173,7 +173,7 @@ def tokens(script: Script) -> tuple[Term, ...]:
 
 
 def fields(declared: Mapping[str, Sequence[str]]) -> Iterator[dict[str, object]]:
-    """The fields that are sent along, by key with the values that each may have; none for any value."""
+    """The metadata fields, by key with the allowed values of each; an empty list allows any value."""
     for key, values in declared.items():
         meaning = "What the address of the page, or a personal link, sends along."
         term = Term(f"field.{key}", meaning, f"Field “{key}”")
@@ -181,7 +181,10 @@ def fields(declared: Mapping[str, Sequence[str]]) -> Iterator[dict[str, object]]
 
 
 def as_json(script: Script, *, declared_fields: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """The whole vocabulary. The tokens of XP stand apart: only action and content blocks fill them in."""
+    """The whole vocabulary.
+
+    The tokens of XP are separate, because only action and content blocks fill them in.
+    """
     return {
         "fields": list(fields(declared_fields)),
         "variables": [term.as_json() for term in variables(script)],

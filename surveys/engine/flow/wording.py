@@ -37,8 +37,8 @@ class Wording:
     def words(self, node: ExpressionNode, *, most: int = MAX_WORDS) -> str:
         """An expression in words, with the names of blocks and the labels of options.
 
-        The words end early once they have more than `most` characters: each of a thousand values in a short
-        expression may have a long label.
+        The words are cut after `most` characters, because each of a thousand values in a short expression may
+        have a long label.
         """
         taken: list[str] = []
         length = 0
@@ -50,7 +50,7 @@ class Wording:
         return "".join(taken)
 
     def _words(self, node: ExpressionNode) -> Iterator[str]:
-        """The parts of the words, so that only as many are looked up as are taken."""
+        """The parts of the words, generated so that only the parts that are used are looked up."""
         match node:
             case Conjunction(parts):
                 yield from _joined(" and ", map(self._enclosed, parts))
@@ -97,7 +97,7 @@ class Wording:
         return _between("(", self._words(node))
 
     def _value(self, value: Value, subject: str) -> Iterator[str]:
-        """A value as people see it: the label of an option, and empty text by that word."""
+        """A value as people see it: the label of an option; an empty text in words."""
         if not isinstance(value, tuple):
             yield self._labels_of(subject).get(text(value)) or text(value) or "empty"
         elif value:
@@ -124,7 +124,7 @@ class Wording:
         return self._subjects[name]
 
     def _called(self, name: str) -> str:
-        """The name as people know it: the name or question of a block, however the expression spells it."""
+        """The name as people know it: the name or question of a block, in any spelling of the expression."""
         meaning = references.resolve(name, self.script)
         if isinstance(meaning, int):
             block = self.script.blocks[meaning]

@@ -1,4 +1,4 @@
-"""The correct answer of a block: three ways to send it become one, the option's id or its index."""
+"""The correct answer of a block: three ways to send it are converted to one, the option's id or its index."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from surveys.engine.script import Block, Option, Violation
 
 
 def resolve(values: dict[str, object], block_path: BlockPath) -> list[Violation]:
-    """Turn `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` into ids and an index.
+    """Convert `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` to ids and an index (rules
+    3.24 and 3.25).
 
-    Changes `values`: `correct_answer_ids` becomes a tuple if the option has an id, and
-    `correct_answer_index` the option's index in display order. An index that is sent counts in the array
-    sent, and is ignored beside ids (rule 3.26): a block that was read can be sent back with its options
-    in another order. `correct_answer_id` and `correct_answer_ids` must name the same option.
+    Changes `values`: `correct_answer_ids` becomes a tuple if the option has an id, and `correct_answer_index`
+    the option's index in display order. A submitted index refers to the submitted array, and is ignored if
+    ids are sent too (rule 3.26). So clients may send a block back with its options in another order.
+    `correct_answer_id` and `correct_answer_ids` must name the same option.
     """
     options: tuple[Option, ...] = values.get("options", ())  # type: ignore[assignment]
     plural: list[int] = values.pop("correct_answer_ids", None) or []  # type: ignore[assignment]
@@ -59,7 +60,7 @@ def _by_id(
 
 
 def with_ids(block: Block) -> Block:
-    """The block after its options have received ids: the index of its first write becomes an id."""
+    """The block after its options have received ids: the index from its first write is replaced by an id."""
     if block.correct_answer_ids or block.correct_answer_index is None:
         return block
     option_id = block.options[block.correct_answer_index].id

@@ -1,4 +1,4 @@
-"""Emoji as people see them: how many pictures a text shows, and whether it is a single character.
+"""Emoji as people see them: the number of pictures in a text, and whether a text is a single character.
 
 count_renderable(text)   how many pictures a chat client draws in `text`
 is_one_character(text)   whether `text` is one visible character (a bar of a chart)
@@ -17,8 +17,8 @@ _CUSTOM = re.compile(r"<a?:[A-Za-z0-9_]{1,32}:[0-9]{1,20}>")
 _CHARACTER = regex.compile(r"(?![\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Z}\p{M}])\X")
 _SIGNS = frozenset("©®™")  # ordinary text unless U+FE0F selects the picture
 _AS_TEXT = "\ufe0e"
-# The longest emoji in use (a couple kissing, two skin tones) has 10 code points; without a limit a
-# letter with a thousand accents would count as one character.
+# The longest emoji in use (a couple kissing, two skin tones) has 10 code points. Without a limit, a letter
+# with a thousand accents would count as one character.
 _LONGEST_CHARACTER = 16
 
 
@@ -27,7 +27,7 @@ def count_renderable(text: str) -> int:
 
     A character followed by the text selector U+FE0E is text, and so are ©, ® and ™ on their own.
     """
-    if text.isascii() and "<" not in text:  # true of nearly every label
+    if text.isascii() and "<" not in text:  # true for nearly every label
         return 0
     rest, custom = _CUSTOM.subn(" ", text)
     if rest.isascii():

@@ -1,4 +1,4 @@
-"""The path of a block in the request body, so that a violation names the field that the caller sent."""
+"""The path of a block in the request body, used in violations to name the submitted field."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surveys.engine.script import Script
 
 @dataclass(frozen=True, slots=True)
 class BlockPath:
-    """The path of a block (empty if it was sent alone), and each option's index in the array sent."""
+    """The path of a block (empty if it was sent alone), and each option's index in the submitted array."""
 
     path: str
     options: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Types of fields, and the check that each type makes of a JSON value.
+"""Types of fields, and the check of a JSON value against each type.
 
 Integers are JSON integers: `true`, `1.0` and `"1"` are refused. Lengths are counted in code points, as JSON
 schema counts them. Empty text in a nullable text field means null, because an emptied form field sends it.
@@ -28,7 +28,7 @@ def is_unstorable(text: str) -> bool:
 class TextType:
     """Text of bounded length, stored as `sent_text` returns it. With a `minimum` it must not be blank.
 
-    A `verbatim` text is stored as it was sent: an address, or logic, whose columns are counted in it.
+    A `verbatim` text is stored as it was sent: an address, or logic, because violations refer to its columns.
     """
 
     maximum: int
@@ -40,11 +40,11 @@ class TextType:
     pattern: str | None = None  # only for the OpenAPI schema; `check` decides
 
     def stored(self, value: object) -> object:
-        """The value as it is checked and stored, if it is text."""
+        """The value that is checked and stored, if it is text."""
         return value if self.verbatim or not isinstance(value, str) else sent_text(value)
 
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with this value, as `stored` returns it, or None."""
+        """The fault of this value, as `stored` returns it, or None."""
         if not isinstance(value, str):
             return "invalid_type", f"must be text, not {describe_type(value)}."
         if len(value) > self.maximum:
@@ -63,7 +63,7 @@ class ChoiceType:
     choices: tuple[str, ...]
 
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with this value, or None."""
+        """The fault of this value, or None."""
         if isinstance(value, str):
             if value in self.choices:
                 return None
@@ -79,7 +79,7 @@ class IntegerType:
     maximum: int
 
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with this value, or None."""
+        """The fault of this value, or None."""
         if type(value) is not int:  # isinstance() would accept a bool
             return "invalid_type", f"must be an integer, not {describe_type(value)}."
         if value < self.minimum:
@@ -94,7 +94,7 @@ class BooleanType:
     """True or false."""
 
     def problem(self, value: object) -> Problem | None:
-        """What is wrong with this value, or None."""
+        """The fault of this value, or None."""
         if isinstance(value, bool):
             return None
         return "invalid_type", f"must be true or false, not {describe_type(value)}."
@@ -141,7 +141,7 @@ SCALAR_TYPES = (TextType, ChoiceType, IntegerType, BooleanType)
 class FieldSpec:
     """One key of an object. `only_on` are the block types that may have a value there.
 
-    `is_scalar` and `empty_is_null` are computed from the type once, because they are asked for every value.
+    `is_scalar` and `empty_is_null` are computed from the type once, because they are read for every value.
     """
 
     type: ScalarType | CompoundType
@@ -162,7 +162,7 @@ class FieldSpec:
 
 
 def describe_type(value: object) -> str:
-    """The type of a JSON value in words. Never the value itself, which may be huge."""
+    """The type of a JSON value in words. The result never contains the value itself, which may be huge."""
     if value is None:
         return "null"
     names = {

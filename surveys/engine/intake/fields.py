@@ -1,8 +1,8 @@
 """The table of a block's fields (chapter 3), with each field's type and bounds.
 
 `reader` reads raw JSON by this table, and `surveys/api/blocks.py` generates the OpenAPI schemas from it.
-Limits of a single field are here; those that depend on other fields, such as the block's type, are in
-`rules`.
+Limits of a single field are defined here; limits that depend on other fields, such as the block's type, are
+in `rules`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from surveys.engine.script import (
     WITH_ITEMS,
 )
 
-MAX_OPTIONS = 100
-MAX_PROMPT = 4_000
+MAX_OPTIONS = 100  # rule 3.36
+MAX_PROMPT = 4_000  # rule 3.37, as the next
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
 MAX_PAUSE = 300
+MAX_FOLLOW_UPS = 2  # further questions about one answer
 MAX_BUCKETS = 100  # of a project, and of keys in one `score_values`
 MAX_BUCKET_NAME = 64
 MAX_XP = 1_000_000  # in one award, as in awards by hand
@@ -53,7 +54,7 @@ _SNOWFLAKE = re.compile(r"[1-9][0-9]{0,19}")
 
 
 def _picture_problem(value: str) -> Problem | None:
-    """What is wrong with the text of an address. Which hosts it may name is for the services to say."""
+    """The fault in the text of an address. The services check its host."""
     problem = ("invalid", "must be an https address.")
     if any(c.isspace() or c in '<>"\\^`{|}' for c in value):
         return problem
@@ -322,6 +323,12 @@ BLOCK = ObjectType(
             IntegerType(1, MAX_OPTIONS),
             "How many items must be ranked. Null means all of them.",
             only_on=frozenset({"ranking"}),
+        ),
+        "follow_ups": FieldSpec(
+            IntegerType(0, MAX_FOLLOW_UPS),
+            "How many further questions a model may ask about a short answer, one after the other. Null "
+            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects.",
+            only_on=frozenset({"open_text"}),
         ),
         "calculated_formula": FieldSpec(
             _LOGIC, "Required on `calculated_block`.", only_on=frozenset({CALCULATED})

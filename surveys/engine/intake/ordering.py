@@ -1,4 +1,4 @@
-"""Blocks in the order sent → blocks in the order walked, each with its position and its name.
+"""Sorts submitted blocks into the order in which respondents walk them, and gives each its position and name.
 
     order_blocks(parsed, before=stored)     a whole script was sent
     order_patch(parsed, before=stored)      one block was sent; the others stay as they are
@@ -22,7 +22,7 @@ from surveys.engine.script import SECTIONS, Block, Script, title_case
 class OrderedBlocks:
     """The blocks of a script in order; `block_paths[n]` and `sent_keys[n]` belong to `blocks[n]`.
 
-    `outro` holds the outro blocks that were sent, unchanged: the caller decides what becomes of them.
+    `outro` contains the submitted outro blocks, unchanged; the caller decides what to do with them.
     """
 
     blocks: tuple[Block, ...]
@@ -49,10 +49,10 @@ def order_blocks(parsed: ParsedBlocks, *, before: Script | None = None) -> Order
 
 
 def order_patch(parsed: ParsedBlocks, *, before: Script) -> OrderedBlocks:
-    """Put the block read by `read_patch` into its script, at its position.
+    """Insert the block read by `read_patch` into its script, at its position.
 
-    The block is taken out and inserted again, so that it ends up at the position that was sent. Its path has
-    no prefix; the paths of the others are their indexes in the stored script.
+    The block is removed and inserted again, so that its final position is the submitted one. Its path has no
+    prefix; the paths of the others are their indexes in the stored script.
     """
     (block,), (block_path,), (sent_keys,) = parsed.blocks, parsed.block_paths, parsed.sent_keys
     was = before.index_by_id[block.id or 0]

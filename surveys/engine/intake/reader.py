@@ -1,4 +1,4 @@
-"""Raw JSON → the engine's classes. Reading never raises: whatever is wrong becomes a violation.
+"""Raw JSON → the engine's classes. Reading never raises: every fault becomes a violation.
 
     parsed     = reader.read_blocks(raw, path="blocks", scoring=project.scoring_enabled)
     parsed     = reader.read_patch(raw, block=stored, scoring=...)       # one block, sent fields merged in
@@ -6,11 +6,11 @@
     violations = parsed.violations + rules.check(script, block_paths=ordered.block_paths,
                                                  invalid_fields=parsed.invalid_fields, ...)
 
-Reading continues after a violation: an unreadable field keeps the empty value of its type, and its path is
-among `invalid_fields`, so that the rules do not report it a second time. Reading ends once there are
+Reading continues after a violation. An unreadable field gets the empty value of its type, and its path is
+added to `invalid_fields`, so that the rules do not report it a second time. Reading ends once there are
 `ENOUGH_VIOLATIONS`; the block that was being read is left out. The length of a list is checked before its
-elements, and no more of them than the limit are read. Options come out in display order,
-conditions with their compiled precondition, and correct answers as ids if the option has one.
+elements, and no more of them than the limit are read. Options are returned in display order, conditions with
+their compiled precondition, and correct answers as ids if the option has one.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ from surveys.engine.script import (
     Violation,
 )
 
-MAX_BLOCKS = 200
+MAX_BLOCKS = 200  # rule 3.36
 MAX_OUTRO_BLOCKS = 4
 MAX_IGNORED = 1_000  # paths of unknown fields that are collected
 # Word for word as rule 3.28 gives it, without the full stop of our other messages.
 OUTRO_NEEDS_ID = "section='outro' requires id for update"
-# The type of a block whose type cannot be read: anything may refer to such a block, and it needs nothing.
+# The type for a block whose type cannot be read: such a block may be referred to, and has no required fields.
 _UNREADABLE = "open_text"
 _CONDITION_KEYS = frozenset({*LEAF_FIELDS, *CONNECTIVES})
 _LOGIC_KEYS = ("precondition", "show_when", "hide_when")
@@ -74,9 +74,10 @@ _MERGED_KEYS = ("scale", "action_config", "continue")
 
 @dataclass(frozen=True)
 class ParsedBlocks:
-    """The blocks that were sent, as far as they could be read, in the order of the array sent.
+    """The submitted blocks, as far as they could be read, in the order of the submitted array.
 
-    `ignored` are the paths of unknown fields. `sent_keys` and `block_paths` belong to the blocks, in order.
+    `ignored` are the paths of unknown fields. `sent_keys` and `block_paths` have one entry for each block, in
+    order.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -114,7 +115,7 @@ def read_blocks(raw: object, *, path: str, scoring: bool = True) -> ParsedBlocks
         for n, item in enumerate(raw):
             pairs.append(_block(item, f"{path}[{n}]", context))
     raw = raw[: len(pairs)]
-    # First, because a refusal repeats the message of its first violation, and this one is promised.
+    # First, because a refusal repeats the message of its first violation, and this message is promised.
     context.violations.sort(key=lambda violation: violation.message != OUTRO_NEEDS_ID)
     return ParsedBlocks(
         blocks=tuple(block for block, _ in pairs),
@@ -126,11 +127,11 @@ def read_blocks(raw: object, *, path: str, scoring: bool = True) -> ParsedBlocks
 
 
 def read_patch(raw: object, *, block: Block, scoring: bool = True) -> ParsedBlocks:
-    """Read a patch of one block: the stored block with the sent fields merged in. Paths have no prefix.
+    """Read a patch of one block: the stored block merged with the submitted fields. Paths have no prefix.
 
-    A field that is not sent stays, an explicit null clears. `scale`, `action_config` and `continue` change
-    only in the keys that are sent; lists and conditions are replaced. Sending one of `precondition`,
-    `show_when` and `hide_when` replaces the stored logic.
+    A field that is not sent stays unchanged, and an explicit null clears it. `scale`, `action_config` and
+    `continue` change only in the submitted keys; lists and conditions are replaced. Sending one of
+    `precondition`, `show_when` and `hide_when` replaces the stored logic.
     """
     if not isinstance(raw, dict):
         message = f"The block must be an object, not {describe_type(raw)}."
@@ -155,12 +156,12 @@ def read_patch(raw: object, *, block: Block, scoring: bool = True) -> ParsedBloc
 
 
 def _merged(raw: Mapping[str, object], block: Block) -> dict[str, object]:
-    """The stored block as JSON, with the sent fields merged in."""
+    """The stored block as JSON, merged with the submitted fields."""
     stored = block_as_json(block, scoring=True)
     if any(key in raw for key in _CORRECT_KEYS):
         stored |= dict.fromkeys(("correct_answer_ids", "correct_answer_index"))
     elif stored["correct_answer_ids"]:
-        stored["correct_answer_index"] = None  # it changes when options move; the id does not
+        stored["correct_answer_index"] = None  # the index changes when options move; the id does not
     stored |= _cleared_logic(raw, block)
     merged = {**stored, **raw, "id": block.id}
     for key in _MERGED_KEYS:
@@ -192,7 +193,7 @@ def _cleared_logic(raw: Mapping[str, object], block: Block) -> dict[str, object]
 
 
 class _EnoughError(Exception):
-    """So many violations are collected that reading on would be of no use."""
+    """Enough violations are collected; reading further would be useless."""
 
 
 class _ParseContext:
@@ -237,7 +238,7 @@ def _object(
             if problem := spec.type.problem(value):  # type: ignore[union-attr]  # checked by `is_scalar`
                 context.report(prefix + key, problem[0], f"`{key}` {problem[1]}")
                 if not (isinstance(value, str) and isinstance(spec.type, TextType)):
-                    continue  # text is kept: other blocks may refer to a name that is too long
+                    continue  # the text is stored: other blocks may refer to a name that is too long
             if value == "" and spec.empty_is_null:
                 continue
             values[spec.attribute or key] = value
@@ -330,9 +331,10 @@ def _action_config(*, source_key: str | None = None, **values: Any) -> ActionCon
 
 
 class _Conditions:
-    """Reads one Condition without its unknown keys. `conditions` checks the rest.
+    """Reads one Condition, and drops its unknown keys. `conditions` checks the rest.
 
-    What nests deeper or has more parts than the language allows is kept as it is, and refused there.
+    A condition that nests deeper or has more parts than the language allows is returned unchanged, and
+    refused there.
     """
 
     def __init__(self, context: _ParseContext) -> None:
@@ -392,7 +394,7 @@ def _block(raw: object, path: str, context: _ParseContext) -> tuple[Block, Block
 
 
 def _has_scores(raw: Mapping[str, object]) -> bool:
-    """Whether any option of a block was sent with points."""
+    """Whether any option of a submitted block has points."""
     options = raw.get("options")
     if not isinstance(options, list):
         return False
@@ -400,7 +402,9 @@ def _has_scores(raw: Mapping[str, object]) -> bool:
 
 
 def _sorted_options(values: dict[str, object]) -> tuple[int, ...]:
-    """Replace the options by `Option`s in display order; return each one's index in the array sent."""
+    """Replace the options by `Option`s in display order; return each option's index in the submitted
+    array.
+    """
     sent: Sequence[dict[str, object]] = values["options"]  # type: ignore[assignment]
     order = range(len(sent))
     if any("display_order" in option for option in sent):
@@ -414,9 +418,10 @@ def _sorted_options(values: dict[str, object]) -> tuple[int, ...]:
 
 
 def _compile(values: dict[str, object], block_path: BlockPath, context: _ParseContext) -> None:
-    """Set the precondition to which `show_when` or `hide_when` compiles.
+    """Set the precondition that is compiled from `show_when` or `hide_when`.
 
-    The two exclude each other, and a `precondition` sent with one of them must be what it compiles to.
+    The two exclude each other, and a `precondition` that is sent with one of them must equal the compiled
+    text.
     """
     sent = values.get("precondition")
     both = "show_when" in values and "hide_when" in values

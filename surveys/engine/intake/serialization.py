@@ -14,14 +14,15 @@ from surveys.engine.script import ActionConfig, Block, Continue, Option, Scale, 
 
 
 def without_solutions(script: Script) -> Script:
-    """The script without what a respondent could not know: answers, points, feedback and formulas."""
+    """The script without values that a respondent could not know: answers, points, feedback and formulas."""
     return replace(
         script, blocks=tuple(map(_unsolved, script.blocks)), outro=tuple(map(_unsolved, script.outro))
     )
 
 
 def is_graded(script: Script) -> bool:
-    """Whether any question has a correct answer, feedback or points: what others could learn a quiz from.
+    """Whether any question has a correct answer, feedback or points, from which a reader could learn the
+    answers of a quiz.
 
     A formula alone grades nothing.
     """
@@ -54,7 +55,7 @@ def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, obj
 
 
 def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
-    """One block with its logic, scores and correct answers, for authors of scripts."""
+    """One block with its logic, scores and correct answers, for authors of scripts (rule 3.3)."""
     correct = block.correct_answer_ids
     return {
         "id": block.id,
@@ -84,6 +85,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "scale": _scale(block.scale),
         "randomize_options": block.randomize_options,
         "rank_top_n": block.rank_top_n,
+        "follow_ups": block.follow_ups,
         "calculated_formula": block.calculated_formula,
         "position": block.position,
         "continue": _continue(block.continue_),
@@ -111,7 +113,7 @@ def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | 
 
 
 def _correct_index(block: Block) -> int | None:
-    """The current index of the first correct option. The id is stored; the index follows from it."""
+    """The current index of the first correct option. Only the id is stored; the index is computed from it."""
     if not block.correct_answer_ids:
         return block.correct_answer_index
     correct_id = block.correct_answer_ids[0]

@@ -1,4 +1,4 @@
-"""The comparisons of an expression or a formula, and the values that they compare names with."""
+"""The comparisons of an expression or a formula, and the values that they compare to names."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunct
 from surveys.engine.language.values import Value
 
 AnyNode: TypeAlias = ExpressionNode | FormulaNode
-Place: TypeAlias = tuple[int, int]  # from and to in the text, counted from 0
+Place: TypeAlias = tuple[int, int]  # start and end in the text, counted from 0
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _MUCH_TOO_LONG = 10 * MAX_LENGTH
 
 
 def of_tree(node: AnyNode) -> Iterator[Comparison[Any]]:
-    """Every comparison in a tree, in the order of the text. Recursion is as deep as the text nests."""
+    """Every comparison in a tree, in the order of the text.
+
+    The recursion is as deep as the nesting of the text.
+    """
     match node:
         case Comparison(_, left, right):
             yield node
@@ -51,11 +54,11 @@ def of_tree(node: AnyNode) -> Iterator[Comparison[Any]]:
 
 
 def with_values(text: str, tree: AnyNode, new_value: Callable[[str, Value], str | None]) -> str:
-    """The text with other values in its comparisons, and everything else as it is.
+    """The text with other values in its comparisons, otherwise unchanged.
 
-    `new_value` takes a name, as the text writes it, and a value that it is compared with, and returns the
-    value as the text shall write it; None if it stays. A text that becomes much longer than a valid one keeps
-    the values at its end, because many long values in many texts would fill the memory.
+    `new_value` takes a name, as the text writes it, and the value that it is compared to. It returns the new
+    text of the value; None leaves it unchanged. A text that becomes much longer than a valid one keeps the
+    values at its end, because many long values in many texts would fill the memory.
     """
     pieces: list[str] = []
     at = length = 0

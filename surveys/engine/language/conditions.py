@@ -17,7 +17,7 @@ OPERATORS = {"eq": "=", "ne": "!=", "lt": "<", "gt": ">", "gte": ">=", "lte": "<
 CONNECTIVES = {"all": "AND", "any": "OR"}
 LEAF_FIELDS = ("block", "variable", "op", "value")
 
-# As many as an expression of `MAX_LENGTH` characters can hold.
+# As many as fit into an expression of `MAX_LENGTH` characters.
 MAX_PARTS = MAX_LENGTH // 8  # of `all` or `any`, and comparisons of a whole condition
 MAX_VALUES = MAX_LENGTH // 2  # of `in`
 MAX_NODES = MAX_PARTS * MAX_NESTING  # comparisons, and the groups around them
@@ -42,9 +42,9 @@ class ConditionError(ValueError):
 def compile(condition: Mapping[str, object], *, hide: bool) -> str:
     """The equivalent hide expression: the condition itself for hide_when, NOT((...)) for show_when.
 
-    Only the form of names is checked, not whether a script has them. Null fields count as absent; unknown
-    fields are ignored. A block named `True` or `False` cannot be named, because these are literals in any
-    case; `variable` can name its position. Raises ConditionError.
+    Only the form of names is checked, not whether a script contains them. Null fields count as absent;
+    unknown fields are ignored. A block named `True` or `False` cannot be named, because these are literals in
+    any case; `variable` can name its position. Raises ConditionError.
     """
     compiler = _Compiler()
     text = ""
@@ -84,7 +84,7 @@ def with_leaves(
 
 
 def subject_of(leaf: Mapping[str, object]) -> str:
-    """The name that a comparison of a valid condition is about, as an expression writes it."""
+    """The name in a comparison of a valid condition, as an expression writes it."""
     block = leaf.get("block")
     name = names.expression_form(str(block)) if block is not None else str(leaf.get("variable"))
     return name.strip("()")

@@ -1,4 +1,4 @@
-"""The text of an expression → its tree (rules 4.2 to 4.4), or an error that says what to write instead.
+"""Parses the text of an expression to its tree (rules 4.2 to 4.4); an error says what to write instead.
 
     or          = and { OR and }
     and         = not { AND not }

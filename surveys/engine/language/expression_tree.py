@@ -14,7 +14,8 @@ from surveys.engine.language.values import Operand, Value
 class Literal:
     """A number, a text, true or false, or a list of these.
 
-    `places` are where the text has the value, or each element of the list: from and to, counted from 0.
+    `places` are the positions of the value, or of each element of the list, in the text: start and end,
+    counted from 0.
     """
 
     value: Value
@@ -22,7 +23,7 @@ class Literal:
 
     @cached_property
     def operand(self) -> Operand:
-        """The value as a side of comparisons, the same one in every evaluation."""
+        """The value as an operand of comparisons, the same object in every evaluation."""
         return Operand(self.value)
 
 

@@ -32,7 +32,7 @@ COMPARISONS: Mapping[str, Callable[[Value | Operand, Value | Operand], bool]] = 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression. Two are equal if their trees are."""
+    """A parsed expression. Two expressions are equal if their trees are equal."""
 
     source: str = field(compare=False)
     tree: ExpressionNode
@@ -59,11 +59,11 @@ def parse(text: str) -> Expression:
 
 
 def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
-    """Replace block names in an expression and leave everything else, such as spaces, as it is.
+    """Replace block names in an expression; everything else, such as spaces, stays unchanged.
 
     `renames` maps the title-cased old name to the new name as its author writes it. `variables` are the
-    script's (`references.variables`); if they are None, every name that looks like a variable stays.
-    Raises ParseError if the text is no expression, or if an expression cannot write a new name.
+    script's (`references.variables`); if they are None, every name that looks like a variable stays
+    unchanged. Raises ParseError if the text is no expression, or if an expression cannot contain a new name.
     """
     pieces: list[str] = []
     at = 0
@@ -93,7 +93,7 @@ def _new_name(mention: Mention, renames: Mapping[str, str], variables: Collectio
 
 
 def _condition(node: ExpressionNode) -> Callable[[ValueOf], bool]:
-    """Compile a node to a closure that returns true or false. Recursion is as deep as the expression."""
+    """Compile a node to a closure that returns true or false. The recursion is as deep as the expression."""
     match node:
         case Negation(part):
             inner = _condition(part)

@@ -1,4 +1,4 @@
-"""The text of a formula → its tree (rules 4.22 to 4.24), or an error that says what to write instead.
+"""Parses the text of a formula to its tree (rules 4.22 to 4.24); an error says what to write instead.
 
     formula    = if | or                         without a comparison or text as the outcome
     if         = IF or THEN value ELSE (if | value)
@@ -196,7 +196,7 @@ class _FormulaParser(LogicParser[FormulaNode]):
         part = self.operand()
         if not minuses:
             return part
-        # A double minus still makes a number of a variable that may hold text.
+        # A double minus still converts a variable that may contain text to a number.
         return Negative(self.amount(part)) if minuses % 2 else Sum((self.amount(part),))
 
     def operand(self) -> FormulaNode:
@@ -240,7 +240,7 @@ class _FormulaParser(LogicParser[FormulaNode]):
             raise self.bad_argument(opening, f"Separate the variables by commas, as in {example}.")
         return Argmax(tuple(names))
 
-    # What is allowed where.
+    # Which parts are allowed in which position.
 
     def outcome(self, node: FormulaNode) -> FormulaNode:
         """A value; comparisons are refused."""

@@ -1,6 +1,6 @@
 """The formulas of calculated blocks: parse, list the names, evaluate (rules 4.22 to 4.24).
 
-Evaluation never fails; what cannot be computed is 0:
+Evaluation never fails; a value that cannot be computed is 0:
 
 - An unknown or unanswered value is 0. So is a value that is not a number in arithmetic, in an ordering (`<`,
   `<=`, `>`, `>=`) or in argmax. A list of one counts as its element.
@@ -65,7 +65,7 @@ _ORDERINGS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A parsed formula. Two are equal if their trees are."""
+    """A parsed formula. Two formulas are equal if their trees are equal."""
 
     source: str = field(compare=False)
     tree: FormulaNode
@@ -109,7 +109,7 @@ def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
 
 
 class Operand(values.Operand):
-    """A value as formulas use it. What they need of it is computed on first use, and kept."""
+    """A value as formulas use it. The forms that formulas need are computed on first use, and cached."""
 
     @cached_property
     def amount(self) -> Decimal:
@@ -119,7 +119,7 @@ class Operand(values.Operand):
 
     @cached_property
     def compared(self) -> values.Operand:
-        """The value as a side of `==`."""
+        """The value as an operand of `==`."""
         if self.number is not None:
             return values.Operand(rounded(self.number))
         is_zero = self.value is None or self.value == () or isinstance(self.value, Decimal)
@@ -136,7 +136,7 @@ class Operand(values.Operand):
         return self if isinstance(compared, str) else Operand(values.text(compared))
 
 
-_Outcome: TypeAlias = Decimal | Operand  # of a part of a formula; an operand's value is text
+_Outcome: TypeAlias = Decimal | Operand  # of a part of a formula; the value of an operand is text
 
 
 def _operand(value: Value | values.Operand) -> Operand:
@@ -164,7 +164,7 @@ def _divided(left: Decimal, right: Decimal) -> Decimal:
 _STEPS: Mapping[str, Callable[[Decimal, Decimal], Decimal]] = {"*": _COMPUTE.multiply, "/": _divided}
 
 
-# --- Tree → closures; recursion is as deep as the formula nests -------------------------------------
+# --- Tree → closures; the recursion is as deep as the nesting of the formula ------------------------
 
 
 def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], _Outcome]:
@@ -186,7 +186,7 @@ def _result(node: FormulaNode) -> Callable[[ValueOf, NameOf], _Outcome]:
 
 
 def _side(node: FormulaNode) -> Callable[[ValueOf, NameOf], values.Operand]:
-    """One side of `==`."""
+    """One operand of `==`."""
     match node:
         case Variable(name):
             return lambda value_of, name_of: _operand(value_of(name)).compared

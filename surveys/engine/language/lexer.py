@@ -11,7 +11,7 @@ import regex
 # and accent signs, which many languages need.
 NAME_PATTERN = regex.compile(r"\p{L}[\p{L}\p{M}\p{Nd}_ \-]{0,63}")
 
-# A name that was sent along when the conversation began (rule 4.21).
+# The name of a metadata field, which is sent when the conversation begins (rule 4.21).
 FIELD_PATTERN = r"field\.[a-z0-9_]++"
 _NAME = rf"(?:{FIELD_PATTERN}|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_]*+)"
 _PARTS = (
@@ -56,7 +56,7 @@ class Parsed(Protocol):
 
 
 def parsed_size(parsed: Parsed) -> int:
-    """The characters that a parsed text counts for, as its memory grows with its length."""
+    """The size of a parsed text in the cache, in characters, because its memory grows with its length."""
     return _ENTRY + len(parsed.source)
 
 
@@ -79,7 +79,7 @@ MAX_NESTING = 50  # levels of parentheses, NOT and if
 # which has 200 blocks. An answer evaluates every condition of its script, and one of 2,000 characters takes
 # some milliseconds to parse. Parsed, it takes up to 600 kB, so that all take up to 150 MB.
 MAX_PARSED = 500_000
-_ENTRY = 20  # characters that the place of a text in the cache counts for
+_ENTRY = 20  # characters that the entry of a text in the cache counts for
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def quoted(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The text that a string of an expression or a formula stands for."""
+    """The text that a string of an expression or a formula represents."""
     return text[1:-1].replace('""', '"')
 
 
@@ -147,7 +147,7 @@ def _token(match: regex.Match[str]) -> Token:
 
 
 def _unexpected_character(text: str, at: int) -> ParseError:
-    """The error for a character with which no token begins."""
+    """The error for a character that cannot begin a token."""
     character = text[at]
     if character == '"':
         return ParseError('This text is not closed: a " is missing at its end.', at + 1)

@@ -1,6 +1,7 @@
-"""What skip logic and formulas share: comparisons, AND, OR and NOT, as nodes and as a part of the grammar.
+"""The parts that skip logic and formulas share: comparisons, AND, OR and NOT, as nodes and as a part of the
+grammar.
 
-`column` is where the operator begins, counted from 1. It serves error messages only: trees are compared
+`column` is the start of the operator, counted from 1. It serves error messages only: trees are compared
 without it.
 """
 
@@ -55,10 +56,10 @@ LOGIC_NODES = (Comparison, Negation, Conjunction, Disjunction)
 class LogicParser(Generic[Node]):
     """A recursive descent parser, never deeper than MAX_NESTING: it reads tokens and joins conditions.
 
-    A language has `token`, which is next, and the grammar of a `comparison`.
+    A language defines `token`, the next token, and the grammar of a `comparison`.
     """
 
-    nesting: str  # what nests, for the error
+    nesting: str  # the word for nested parts in the error
 
     def __init__(self) -> None:
         self.mentions: list[Mention] = []
@@ -73,7 +74,7 @@ class LogicParser(Generic[Node]):
 
     @abstractmethod
     def advance(self) -> Token:
-        """Go past the next token, and return it."""
+        """Move past the next token, and return it."""
 
     def next_is(self, *words: str) -> bool:
         """Whether one of these keywords (any case) or symbols is next."""
@@ -93,7 +94,7 @@ class LogicParser(Generic[Node]):
             raise ParseError(f"{self.nesting} nest at most {MAX_NESTING} deep.", token.column, "too_deep")
 
     def mention(self) -> str:
-        """Note that the next token names something, and return the name."""
+        """Record that the next token is a name, and return the name."""
         token = self.advance()
         self.mentions.append(Mention(token.text, token.column))
         return token.text

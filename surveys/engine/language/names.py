@@ -12,29 +12,33 @@ BOOLEANS = {"true": True, "false": False}
 SCORES = ("score", "max_score", "score_correct", "max_score_correct")  # each also with _<bucket>
 COUNTS = ("correct_answers", "max_correct_answers")
 VARIABLES = frozenset({"answer", *SCORES, *COUNTS})
-# Parameters of the respondent's page itself, in lower case. An address fills in no block of such a name.
+# Parameters of the respondent's page itself, in lower case. A web address cannot fill in a block with such a
+# name.
 PAGE_PARAMETERS = frozenset({"colloquy-visit", "embed", "link", "skip", "taken"})
 
 _POSITION = re.compile(r"q[0-9]+")
 
 
 def field_key(name: str) -> str | None:
-    """`field.customer` → `customer`: what was sent along when the conversation began. None for others."""
+    """`field.customer` → `customer`: a metadata field, which is sent when the conversation begins.
+
+    None for other names.
+    """
     return name.removeprefix("field.") if name.startswith("field.") else None
 
 
 def is_page_parameter(name: str) -> bool:
-    """Whether an address of a page uses this name itself. Names are compared in title case."""
+    """Whether a page uses this name as a parameter of its own. Names are compared in title case."""
     return title_case(name).lower() in PAGE_PARAMETERS
 
 
 def is_position(name: str) -> bool:
-    """Whether the name is a lower-case `q` and digits, which always mean a position (rule 3.9)."""
+    """Whether the name is a lower-case `q` and digits, which always refers to a position (rule 3.9)."""
     return _POSITION.fullmatch(name) is not None
 
 
 def index_of_position(name: str) -> int | None:
-    """`q1` → 0. None for a name that is no possible position, such as `q0`, `q01` or `Q1`."""
+    """`q1` → 0. None for a name that is no valid position, such as `q0`, `q01` or `Q1`."""
     if not is_position(name) or name[1] == "0" or len(name) > 9:
         return None
     return int(name[1:]) - 1
@@ -55,7 +59,7 @@ def bucket_variables(key: str) -> frozenset[str]:
 
 
 def bucket_name_problem(name: str) -> str | None:
-    """What is wrong with a bucket's name or key; None if it is valid."""
+    """The fault of a bucket's name or key; None if it is valid."""
     if not name.strip() or not name.isprintable() or any(character in name for character in '[]",'):
         return "must not be blank or contain brackets, quotes, commas or line breaks."
     key = name.lower().replace(" ", "_").replace("-", "_")
@@ -75,7 +79,7 @@ def looks_like_score(name: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether no expression can refer to a block of this name, so that no block may have it.
+    """Whether no expression can refer to a block with this name; then no block may have it.
 
     `true` and `false` are literals in any case. A block named like another keyword is written in
     parentheses: `(And)`.
@@ -84,10 +88,10 @@ def is_reserved(name: str) -> bool:
 
 
 def expression_form(name: str) -> str:
-    """A block's name as an expression writes it, so that it refers to this block only.
+    """A block's name in the spelling of expressions, which refers to this block only (rule 4.19).
 
     Spaces and `-` become `_`; a name that would be read as a position or a variable gets title case; a
-    keyword gets title case and parentheses. The two names without a form are `is_reserved`.
+    keyword gets title case and parentheses. The two names without such a spelling are `is_reserved`.
     """
     form = re.sub(r"[ -]", "_", name.strip())
     if form.lower() in KEYWORDS:

@@ -2,8 +2,8 @@
 
     fill("Thanks, [UserName|friend]!", text_of)     the words after the bar stand in for an empty value
 
-Each value and each filled text has a limit, because their product would have none: a prompt holds a thousand
-tokens, and an answer ten thousand characters.
+Each value and each filled text has a limit, because their product would have none: a prompt may contain a
+thousand tokens, and an answer ten thousand characters.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def mentions(text: str) -> tuple[Mention, ...]:
 def fill(
     text: str, text_of: Callable[[str], str | None], *, escape: Callable[[str], str] | None = None
 ) -> str:
-    """Replace tokens by their values, in one pass: brackets inside a value stay.
+    """Replace tokens by their values, in one pass: brackets inside a value remain.
 
-    A token for which `text_of` returns None stays as written; for an empty value its fallback is inserted, if
-    it has one. A value ends after MAX_VALUE characters, and the text at MAX_FILLED, each with an ellipsis.
-    `text_of` is called at most once for each token. `escape` takes the markup out of each value. Without it
-    the result is plain text: pages must escape it.
+    A token for which `text_of` returns None stays as written; an empty value is replaced by the token's
+    fallback, if it has one. A value is cut after MAX_VALUE characters, and the text after MAX_FILLED, each
+    with an ellipsis. `text_of` is called at most once for each token. `escape` removes the markup from each
+    value. Without `escape` the result is plain text, which pages must escape.
     """
     inserted: dict[str, str | None] = {}
 
@@ -90,8 +90,8 @@ def fill(
 def for_many(text: str, is_known: Callable[[str], bool]) -> str:
     """The text as a heading above many answers: each answer would fill its tokens differently.
 
-    A token is replaced by its fallback if it has one, else by an ellipsis. One that is not known and has no
-    fallback stays as written: respondents read it like that too.
+    A token is replaced by its fallback if it has one, else by an ellipsis. An unknown token without a
+    fallback stays as written, as it does for respondents.
     """
 
     def replaced(match: regex.Match[str]) -> str:
@@ -103,7 +103,7 @@ def for_many(text: str, is_known: Callable[[str], bool]) -> str:
 
 
 def within_limit(text: str) -> str:
-    """A filled text, which has at most MAX_FILLED characters with its ellipsis."""
+    """A filled text, cut to at most MAX_FILLED characters with its ellipsis."""
     return text if len(text) <= MAX_FILLED else shortened(text, MAX_FILLED - 1)
 
 
@@ -115,7 +115,7 @@ def shortened(text: str, most: int) -> str:
 def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] | None = None) -> str:
     """Replace block names in tokens; for `renames` and `variables` see `expressions.rename`.
 
-    Variables of prompts stay in any case.
+    Variables of prompts stay unchanged in any case.
     """
 
     def renamed(match: regex.Match[str]) -> str:
@@ -129,7 +129,7 @@ def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] 
 
 
 def token_form(name: str) -> str:
-    """A block's name as a token writes it: in title case if it would be a position or a variable.
+    """A block's name in the spelling of tokens: in title case if it would be a position or a variable.
 
     No token can refer to a block named like a variable of prompts, such as `UserName`.
     """

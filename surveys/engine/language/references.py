@@ -1,4 +1,4 @@
-"""The meaning of names in one script, and the names that must not be used at a block."""
+"""The meaning of names in one script, and the names that are invalid at a block."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from surveys.engine.script import STATEMENTS, Block, Script, title_case
 TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
 MAX_COMPARED = (
-    10  # names that are compared in full for one suggestion; the time grows with their length squared
+    10  # names that are compared in full for one suggestion; the time grows with the square of their length
 )
-_SIMILAR = 0.6  # of the letters of both names, from 0 to 1
+_SIMILAR = 0.6  # share of common letters in both names, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ def variables(script: Script) -> frozenset[str]:
 
 
 def resolve(name: str, script: Script) -> int | str | None:
-    """What a name means: an index into `script.blocks`, a variable's name, or None if it is unknown.
+    """The meaning of a name: an index into `script.blocks`, a variable's name, or None if it is unknown.
 
-    `q1` is always a position, and `field.…` what was sent along, in any script; a variable is in lower case;
-    any other name is a block's in title case.
+    `q1` is always a position, and `field.…` a metadata field, in any script; a variable is in lower case; any
+    other name is a block's in title case.
     """
     if names.field_key(name) is not None:
         return name
@@ -56,7 +56,7 @@ def resolve(name: str, script: Script) -> int | str | None:
 def check(
     expression: Expression, *, script: Script, at: int, suggestions: int = MAX_SUGGESTIONS
 ) -> list[ReferenceProblem]:
-    """Find the invalid references in the expression of block `at`; each name is reported once.
+    """Find the invalid references in the expression of block `at`; each name is reported once (rule 4.7).
 
     `suggestions` is the number of unknown names for which a similar one is searched.
     """
@@ -96,7 +96,7 @@ def unknown_names(formula: Formula, script: Script, at: int) -> list[Mention]:
 def mentions(block: Block) -> Iterator[tuple[str, Sequence[Mention]]]:
     """The texts of a block that can name blocks and variables: the field of each, and the names in it.
 
-    A text that cannot be parsed, which the rules report, names nothing.
+    A text that cannot be parsed contains no names here; the rules report it.
     """
     if block.precondition:
         yield condition_key(block), _mentions(expressions.parse, block.precondition)
@@ -127,7 +127,8 @@ def fields_in(block: Block) -> frozenset[str]:
 
 
 def readings(name: str, script: Script) -> tuple[int | None, int] | None:
-    """The two blocks that a name like `q3` may mean: the third one, if there is one, and the one named so.
+    """The two blocks that a name like `q3` may refer to: the third block, if it exists, and the block with
+    that name.
 
     None if the name is no position, or if no other block has it (rules 3.9 and 4.20).
     """
@@ -140,15 +141,16 @@ def readings(name: str, script: Script) -> tuple[int | None, int] | None:
 
 
 def variable_like(block: Block, script: Script) -> str | None:
-    """The variable whose name a block has too, in whatever case; None if there is none (rules 3.9 and 4.20).
+    """The variable that has the same name as a block, in any case; None if there is none (rules 3.9 and
+    4.20).
 
-    It may be one of the script, such as `score`, or one of texts alone, such as `username`.
+    It may be a variable of the script, such as `score`, or of texts only, such as `username`.
     """
     return _by_title(variables(script)).get(block.title) if block.name else None
 
 
 def shadowed(name: str, script: Script, *, in_text: bool) -> int | None:
-    """The block that has the name of a variable too; None if the name is no variable here, or no block's."""
+    """The block that has the same name as a variable; None if the name is no variable here, or no block's."""
     is_variable = resolve(name, script) in variables(script)
     if is_variable or (in_text and piping.is_prompt_variable(name)):
         return script.index_by_title.get(title_case(name))
@@ -163,8 +165,8 @@ def _by_title(known: frozenset[str]) -> Mapping[str, str]:
 def naming_hint(name: str, script: Script) -> str:
     """A sentence about a name that reads like a block's automatic name; empty if it does not.
 
-    Blocks without a name are called `q0`, `q1` …, but in expressions `q1` is a position. A capital tells the
-    name from the position.
+    Blocks without a name get the names `q0`, `q1` …, but in expressions `q1` is a position. A capital letter
+    distinguishes the name from the position.
     """
     if not names.is_position(name) or title_case(name) not in script.index_by_title:
         return ""
@@ -216,7 +218,7 @@ def nearest_token(name: str, script: Script, at: int) -> str | None:
 
 
 def _nearest(name: str, script: Script, at: int, *, others: Collection[str] = ()) -> str | None:
-    """The most similar name that is valid here, as an expression writes it, or one of the others."""
+    """The most similar valid name, as an expression writes it, or one of the `others`."""
     if len(name) > 64:
         return None
     known = {
@@ -232,8 +234,8 @@ def _nearest(name: str, script: Script, at: int, *, others: Collection[str] = ()
 def _most_similar(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most similar; None if none is similar.
 
-    The letters of two names, in whatever order, say quickly how similar they can be at most. Only those that
-    can be the most similar are compared in full, and no more than MAX_COMPARED.
+    The letters of two names, in any order, give a fast upper limit of their similarity. Only names that can
+    be the most similar are compared in full, and at most MAX_COMPARED.
     """
     matcher = difflib.SequenceMatcher(b=name)
     possible: list[tuple[float, str]] = []

@@ -1,10 +1,11 @@
-"""The text of a precondition → the condition that says the same in rows: the inverse of `conditions`.
+"""Converts the text of a precondition to the condition with the same meaning in rows: the inverse of
+`conditions`.
 
     read('NOT((game = "chess"))')    show_when: {"block": "game", "op": "eq", "value": "chess"}
     read("score < 3 OR game = 1")    hide_when: {"any": [...]}
 
-A row compares one name with one value. NOT disappears where it can: it turns `=` into `!=`, and `all` into
-`any`. It cannot turn `<` into `>=`, because both are false if there is no answer.
+A row compares one name with one value. NOT is removed where possible: it changes `=` to `!=`, and `all` to
+`any`. It cannot change `<` to `>=`, because both are false if there is no answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _MAX_INTEGER = 2**53 - 1  # JSON numbers beyond it lose digits in browsers
 
 
 class NotRowsError(ValueError):
-    """The expression is valid, but rows cannot say it. `column` counts from 1; None if none is at fault."""
+    """The expression is valid, but rows cannot express it.
+
+    `column` counts from 1; None if no single column is at fault.
+    """
 
     def __init__(self, message: str, column: int | None = None) -> None:
         super().__init__(message)
@@ -38,14 +42,14 @@ class NotRowsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A condition of the interface, and the field that it belongs in: `show_when` or `hide_when`."""
+    """A condition of the interface, and its field: `show_when` or `hide_when`."""
 
     field: str
     condition: dict[str, object]
 
     @property
     def text(self) -> str:
-        """The hide expression to which the condition compiles."""
+        """The hide expression that is compiled from the condition."""
         return conditions.compile(self.condition, hide=self.field == "hide_when")
 
 
@@ -54,11 +58,12 @@ def _no_list(name: str) -> bool:
 
 
 def read(text: str, *, holds_list: Callable[[str], bool] = _no_list) -> Rows:
-    """The rows that mean the same as a hide expression; NOT before the whole reads as `show_when`.
+    """The rows with the same meaning as a hide expression; NOT around the whole expression makes it
+    `show_when`.
 
     `holds_list` takes a name as the expression writes it, and returns whether its answers are lists (several
     choices, rankings). Only then does `"x" in name` mean membership. Raises ParseError if the text is no
-    expression, and NotRowsError if no rows can say it.
+    expression, and NotRowsError if no rows can express it.
     """
     expression = expressions.parse(text)
     reader = _Reader(expression, holds_list)
@@ -68,7 +73,10 @@ def read(text: str, *, holds_list: Callable[[str], bool] = _no_list) -> Rows:
 
 
 def _first_of(first: Callable[[], Rows], second: Callable[[], Rows]) -> Rows:
-    """The first form if it can be written, else the second. The reason given is that of the first."""
+    """The first form if it can be written, else the second.
+
+    If neither works, the error is that of the first.
+    """
     try:
         return first()
     except NotRowsError as reason:
@@ -90,7 +98,7 @@ class _Reader:
         return _compilable(Rows("show_when", self.condition(tree, affirmed=False)))
 
     def condition(self, node: ExpressionNode, *, affirmed: bool) -> dict[str, object]:
-        """The condition that is true where the node is true, or where it is false if it is not `affirmed`."""
+        """The condition that is true when the node is true; if not `affirmed`, when the node is false."""
         match node:
             case Negation(part):
                 return self.condition(part, affirmed=not affirmed)
@@ -142,7 +150,7 @@ class _Reader:
 
 
 def _compilable(rows: Rows) -> Rows:
-    """The rows, unless they would be too long for the text of a precondition."""
+    """The rows; refuses rows that would be too long for the text of a precondition."""
     try:
         rows.text  # noqa: B018
     except ConditionError as error:
@@ -151,7 +159,9 @@ def _compilable(rows: Rows) -> Rows:
 
 
 def _subject(name: str) -> dict[str, object]:
-    """The name as a leaf has it: fields, positions and variables as `variable`, all others as `block`."""
+    """The name in the form of a leaf: fields, positions and variables as `variable`, all others as
+    `block`.
+    """
     if names.field_key(name) is not None:
         return {"variable": name}
     is_block = name.lower() in names.KEYWORDS or names.expression_form(name) == name
@@ -159,7 +169,7 @@ def _subject(name: str) -> dict[str, object]:
 
 
 def _json(value: Value, column: int) -> object:
-    """A literal as JSON, if JSON can hold it without loss."""
+    """A literal as JSON, if JSON can represent it without loss."""
     if isinstance(value, tuple):
         return [_json(element, column) for element in value]
     if not isinstance(value, Decimal):

@@ -25,11 +25,11 @@ _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
 _MAX_DIGITS = 100  # before or after the point; longer numbers are written with an exponent
 _EXACT = Context(prec=3 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
 _SIX_PLACES = Decimal("0.000001")
-MAX_INTEGER = 2**53  # readers of JSON hold larger whole numbers as the nearest float
+MAX_INTEGER = 2**53  # JSON readers round larger whole numbers to the nearest float
 
 
 def number(value: Value) -> Decimal | None:
-    """The number that a value is, or that its text reads as; else None. Booleans are no numbers."""
+    """The number of a value, or of its text; else None. Booleans are no numbers."""
     if isinstance(value, str):
         return Decimal(value) if _PLAIN_NUMBER(value) else None
     if isinstance(value, Decimal) and value.is_finite():
@@ -45,16 +45,18 @@ def number_text(value: Decimal) -> str:
 
 
 def json_number(value: Decimal) -> int | float:
-    """A finite number as JSON has them: whole ones without a point, as far as its readers hold them exactly.
+    """A finite number for JSON: whole numbers without a point, as far as JSON readers represent them exactly.
 
-    Larger ones are written with an exponent.
+    Larger numbers are written with an exponent.
     """
     is_whole = abs(value) <= MAX_INTEGER and value == value.to_integral_value()
     return int(value) if is_whole else float(value)
 
 
 def text(value: Value) -> str:
-    """A value as text, for comparison: numbers without trailing zeros, `true`, `false`, no value as ``."""
+    """A value as text, for comparison: numbers without trailing zeros, `true`, `false`, and an empty text for
+    no value.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
@@ -68,7 +70,10 @@ def text(value: Value) -> str:
 
 
 class Operand:
-    """A value as a side of comparisons. What comparisons need of it is computed on first use, and kept."""
+    """A value as an operand of comparisons.
+
+    The forms that comparisons need are computed on first use, and cached.
+    """
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -91,10 +96,10 @@ class Operand:
 
     @cached_property
     def forms(self) -> frozenset[Decimal | str]:
-        """The number that the value reads as, and its text in the form of `sent_text`.
+        """The number in the value, and its text in the form of `sent_text`.
 
-        Two single values are equal if they have a form in common. The forms of a list are those of its
-        elements; a missing value has none.
+        Two single values are equal if they have a form in common. A list has the forms of its elements; a
+        missing value has none.
         """
         if isinstance(self.value, tuple):
             return frozenset(form for element in self.value for form in _forms(element, number(element)))
@@ -107,17 +112,17 @@ class Operand:
 
     @cached_property
     def distinct_forms(self) -> tuple[Decimal | str, ...] | None:
-        """One form of each element, by which lists compare; None if an element needs both of its forms.
+        """One form of each element, for comparisons of lists; None if an element needs both of its forms.
 
-        Only a number that is no digits in text, such as 1E+200, and a text that is a number beside its white
-        space need both.
+        Two kinds of values need both: a number that has no digits in text, such as 1E+200, and a text with a
+        number and white space.
         """
         forms = tuple(element.only_form for element in self.elements)
         return None if None in forms else forms  # type: ignore[return-value]
 
     @cached_property
     def only_form(self) -> Decimal | str | None:
-        """The form by which a single value compares; None if it needs both of its forms."""
+        """The form of a single value for comparisons; None if it needs both of its forms."""
         sent = sent_text(self.text)
         if (self.number is None) != (number(sent) is None):
             return None
@@ -130,12 +135,12 @@ class Operand:
 
 
 def operand(value: Value | Operand) -> Operand:
-    """The value as a side of comparisons."""
+    """The value as an operand of comparisons."""
     return value if isinstance(value, Operand) else Operand(value)
 
 
 def joined(elements: Sequence[Operand]) -> Operand:
-    """The list of these single values. It reads none of them again, because many lists may share them."""
+    """A list of these single values. The values are not parsed again, because many lists may share them."""
     made = Operand(tuple(element.value for element in elements))
     made.elements = tuple(elements)
     made.forms = frozenset[Decimal | str]().union(*(element.forms for element in elements))
@@ -150,7 +155,7 @@ def _forms(value: Value, number: Decimal | None) -> Iterator[Decimal | str]:
 
 
 def is_true(value: Value | Operand) -> bool:
-    """Whether a value by itself is a true condition: it exists and is not empty, 0 or false.
+    """Whether a value by itself is a true condition: it exists and is not empty, 0 or false (rule 4.12).
 
     The texts `0` and `false` are not true either, because options of a question may have these values.
     """
@@ -158,7 +163,7 @@ def is_true(value: Value | Operand) -> bool:
 
 
 def equal(left: Value | Operand, right: Value | Operand) -> bool:
-    """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text`.
+    """`=`: compares numbers if both sides read as numbers, else texts in the form of `sent_text` (rule 4.13).
 
     Case matters. A missing value equals nothing. A list equals a list with equal elements in the same order;
     a list of one equals its element.

@@ -1,7 +1,7 @@
 """The values that the answers to one block can have, as far as its comparisons need them.
 
-Whatever a comparison looks up is prepared once for the block: a script may compare it with a hundred thousand
-values.
+Values for comparisons are prepared once for the block, because a script may compare the block to a hundred
+thousand values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surveys.engine.language.values import Value
 from surveys.engine.script import SCALES, Block, Option
 
 _PART_OF_NUMBER = re.compile(r"[-.0-9]*").fullmatch
-_BETWEEN = "\0"  # which no text of a script contains
+_BETWEEN = "\0"  # a character that no text of a script contains
 _VAST = Decimal("1e1000")  # more than any answer
 
 
@@ -45,7 +45,7 @@ class ListedValues:
 
     @cached_property
     def numbers(self) -> tuple[Decimal, ...]:
-        """Those that orderings can compare: a list never is a number."""
+        """The values that orderings can compare; a list never is a number."""
         if self.are_lists:
             return ()
         return tuple(number for text in self.texts if (number := values.number(text)) is not None)
@@ -62,14 +62,14 @@ class ListedValues:
 
     @cached_property
     def _joined(self) -> str:
-        """All texts in one, which is searched faster than each."""
+        """All texts joined, because one search is faster than a search in each."""
         return _BETWEEN.join(self.texts)
 
     def has_within(self, whole: str) -> bool:
         return any(text in whole for text in self.texts)
 
     def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
-        """Whether an answer, or one of `others`, compares so with the number."""
+        """Whether an answer, or one of `others`, satisfies this comparison to the number."""
         numbers = [*others, *self.extremes]
         return any(expressions.COMPARISONS[sign](each, number) for each in numbers)
 
@@ -79,12 +79,17 @@ class ListedValues:
         return (min(self.numbers), max(self.numbers)) if self.numbers else ()
 
     def meant(self, value: Value) -> Option | None:
-        """The option whose label was written for its value, or whose value differs by its case only."""
+        """The option that the author probably meant: its label equals the value, or its value differs only in
+        case.
+        """
         return self._by_spelling.get(_spelling(values.text(value)))
 
     @cached_property
     def _by_spelling(self) -> Mapping[str, Option]:
-        """The options by labels and values in lower case. The first counts, and labels before values."""
+        """The options by labels and values in lower case.
+
+        The first option wins, and labels win over values.
+        """
         spelled = [(option.label or "", option) for option in self.block.options]
         spelled += [(option.value, option) for option in self.block.options]
         return {_spelling(text): option for text, option in reversed(spelled)}
@@ -101,7 +106,7 @@ class NumberValues:
     are_lists = False
 
     def has(self, value: Value) -> bool:
-        if isinstance(value, tuple):  # a list of one equals its element
+        if isinstance(value, tuple):  # a list with one element equals the element
             return len(value) == 1 and self.has(value[0])
         number = values.number(value)
         if number is None:
@@ -121,7 +126,7 @@ class NumberValues:
 
     @property
     def range(self) -> str:
-        """Which numbers these are; empty if they are any."""
+        """The range of these numbers in words; empty if there is no limit."""
         if self.least is not None and self.most is not None:
             return f"{self.least} to {self.most}"
         if self.least is not None:
@@ -134,7 +139,7 @@ def _spelling(text: str) -> str:
 
 
 def _key(value: Value) -> str | Decimal:
-    """Equal for two values that compare as equal."""
+    """A key that is equal for two values that compare as equal."""
     number = values.number(value)
     return values.text(value) if number is None else number
 

@@ -81,6 +81,7 @@ def _family(types: frozenset[str]) -> str:
 
 
 def prompts_say_something(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.2."""
     if context.block.type != CALCULATED and not context.block.prompt.strip():
         yield context.violation(
             "prompt", "blank", "`prompt` must not be blank, except on a `calculated_block`."
@@ -94,6 +95,7 @@ def calculated_blocks_have_a_formula(context: RuleContext) -> Iterator[Violation
 
 
 def choices_have_options(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.12."""
     if context.block.type in WITH_ITEMS and not context.block.options:
         yield context.violation(
             "options", "required", f"`options` is required on a `{context.block.type}` block."
@@ -101,6 +103,7 @@ def choices_have_options(context: RuleContext) -> Iterator[Violation]:
 
 
 def rankings_have_2_to_20_items(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.12."""
     if context.block.type != "ranking" or not context.block.options:
         return
     items = len(context.block.options)
@@ -113,6 +116,7 @@ def rankings_have_2_to_20_items(context: RuleContext) -> Iterator[Violation]:
 
 
 def answer_styles_suit_the_type(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.19."""
     style, styles = context.block.answer_style, _STYLES.get(context.block.type)
     if style and styles and style not in styles:
         allowed = " or ".join(f"`{name}`" for name in styles)
@@ -121,6 +125,7 @@ def answer_styles_suit_the_type(context: RuleContext) -> Iterator[Violation]:
 
 
 def minimum_is_not_above_maximum(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.5."""
     block = context.block
     if block.type in SCALES or block.min is None or block.max is None:
         return
@@ -145,6 +150,7 @@ def counts_can_be_chosen(context: RuleContext) -> Iterator[Violation]:
 
 
 def rank_top_n_is_among_the_items(context: RuleContext) -> Iterator[Violation]:
+    """Rules 3.5 and 3.23."""
     block = context.block
     if block.type != "ranking" or block.rank_top_n is None or not context.is_valid("options"):
         return
@@ -176,6 +182,7 @@ def scales_have_their_range(context: RuleContext) -> Iterator[Violation]:
 
 
 def scale_labels_suit_the_points(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.22."""
     block = context.block
     if block.type not in SCALES or block.scale is None:
         return
@@ -231,6 +238,7 @@ def actions_have_what_they_give(context: RuleContext) -> Iterator[Violation]:
 
 
 def pauses_have_their_seconds(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.4."""
     continue_ = context.block.continue_
     if context.block.type not in STATEMENTS or continue_ is None:
         return

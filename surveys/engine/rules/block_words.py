@@ -1,4 +1,5 @@
-"""How messages name a block to its author: by its number and how its text begins, never by an automatic name.
+"""Names of blocks in messages to the author: the number and the beginning of the text, never an automatic
+name.
 
 in_words(block, 3)    block 3, “What do you play?”
 """
@@ -16,6 +17,6 @@ def in_words(block: Block, number: int) -> str:
 
 
 def excerpt(text: str) -> str:
-    """How a text begins, in one line and in quotation marks."""
+    """The beginning of a text, in one line and in quotation marks."""
     line = " ".join(text.split())
     return f"“{line}”" if len(line) <= _EXCERPT else f"“{line[:_EXCERPT].rstrip()}…”"

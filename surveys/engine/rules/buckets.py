@@ -12,7 +12,7 @@ from surveys.engine.script import Block, Bucket, Script, Violation
 def derive_names(blocks: Sequence[Block]) -> tuple[str, ...]:
     """One bucket name for each key, or `Score` if there are no keys.
 
-    A script whose points were sent while scoring was off has no bucket until they are sent again.
+    A script whose points were sent while scoring was off has no bucket until the points are sent again.
     """
     keys = dict.fromkeys(
         key for block in blocks for option in block.options for key in option.score_values or ()
@@ -30,7 +30,10 @@ def name_of(key: str) -> str:
 
 
 def violations(script: Script, contexts: Sequence[RuleContext]) -> Iterator[Violation]:
-    """Keys that cannot become buckets next to the others. Declared buckets are checked when declared."""
+    """Violations for keys that cannot become buckets next to the others.
+
+    Declared buckets are checked when they are declared.
+    """
     first: dict[str, str] = {}
     known = frozenset(script.bucket_keys)
     for context in contexts:

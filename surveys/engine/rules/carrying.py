@@ -1,10 +1,10 @@
-"""New names of blocks and new values of options, carried into the texts that use the old ones.
+"""Updates the texts that refer to renamed blocks and to changed values of options.
 
     blocks      = carry(before, ordered.blocks)                      # before `rules.check`, if not active
     violations += rename_violations(before, after, block_paths=...)
 
-Only texts that the same write did not change are rewritten (rules 3.30 and 3.31). Blocks and options are
-the same if their ids are.
+Only texts that the same write did not change are rewritten (rules 3.30 and 3.31). Blocks and options are the
+same if they have the same ids.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _CONDITIONS = ("show_when", "hide_when")
 def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
     """Rewrite references to renamed blocks, and comparisons with options whose value has changed.
 
-    A reference stays if expressions cannot write the new name; the rules then report it as unknown. A
-    condition becomes a `precondition` if a new value has a double quote, which conditions cannot contain.
+    A reference stays unchanged if expressions cannot contain the new name; the rules then report it as
+    unknown. A condition becomes a `precondition` if a new value contains a double quote, which conditions
+    cannot contain.
     """
     changes = _Changes(before, tuple(after))
     if not changes.renamed and not changes.revalued:
@@ -43,7 +44,7 @@ def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _carried(block: Block, was: Block, changes: _Changes) -> Block:
-    """The block with new values, and then with new names: values belong to the old names."""
+    """The block with new values, and then with new names, because the values are found by the old names."""
     unchanged = _Unchanged(block, was)
     if changes.revalued:
         block = replace(block, **_with_values(block, unchanged, changes))  # type: ignore[arg-type]
@@ -53,7 +54,7 @@ def _carried(block: Block, was: Block, changes: _Changes) -> Block:
 
 
 class _Unchanged:
-    """The texts of a block that a write leaves as they are stored."""
+    """The texts of a block that a write does not change."""
 
     def __init__(self, block: Block, was: Block) -> None:
         self.block, self.was = block, was
@@ -106,7 +107,10 @@ def _with_names(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict[
 
 
 def renamed_formula(text: str, renamed: Mapping[str, str], variables: Collection[str]) -> str:
-    """A formula with its references rewritten. Brackets inside quoted text are no references, and stay."""
+    """A formula with its references rewritten.
+
+    Brackets inside quoted text are no references, and stay unchanged.
+    """
     pieces: list[str] = []
     at = 0
     try:
@@ -143,9 +147,9 @@ def renamed_condition(
 def rename_violations(
     before: Script, after: Script, *, block_paths: Sequence[BlockPath], invalid_fields: Set[str] = frozenset()
 ) -> Iterator[Violation]:
-    """Report new names that tokens cannot write, and texts that a carried rename makes too long.
+    """Report new names that tokens cannot contain, and texts that are too long after a rename.
 
-    `block_paths` include those of the outro. Fields among `invalid_fields` are not reported again.
+    `block_paths` include the paths of the outro. Fields among `invalid_fields` are not reported again.
     """
     renamed = renames(before, after.blocks)
     walked = zip((*after.blocks, *after.outro), block_paths, strict=True)
@@ -167,9 +171,10 @@ def rename_violations(
 
 
 class _NewValues:
-    """The new values of the options of one block, by the old ones and by the forms in which these compare.
+    """The new values of the options of one block, by the old values and by the forms in which these compare.
 
-    The options are read once, and so is each value: a script may compare them with a hundred thousand.
+    The options and each value are parsed once, because a script may compare them to a hundred thousand
+    values.
     """
 
     def __init__(self, new_by_old: Mapping[str, str]) -> None:
@@ -181,8 +186,10 @@ class _NewValues:
                 self._by_form.setdefault(form, (place, old))
 
     def instead_of(self, value: Value) -> str | None:
-        """The new value of the first option whose old value equals this one; None if it is the same."""
-        key = type(value), value  # 1 and true are equal in Python
+        """The new value of the first option whose old value equals this one; None if the value did not
+        change.
+        """
+        key = type(value), value  # 1 and True are equal in Python
         if key not in self._found:
             self._found[key] = self._search(value)
         return self._found[key]
@@ -198,7 +205,7 @@ class _NewValues:
 
 @dataclass(frozen=True)
 class _Changes:
-    """What a write changes that other texts of the script may use."""
+    """The changes of a write that may affect other texts of the script."""
 
     before: Script
     after: tuple[Block, ...]
@@ -235,25 +242,25 @@ class _Changes:
         return {}
 
     def meaning(self, name: str) -> int | str | None:
-        """What a name meant before the write (`references.resolve`)."""
+        """The meaning of a name before the write (`references.resolve`)."""
         if name not in self._meanings:
             self._meanings[name] = references.resolve(name, self.before)
         return self._meanings[name]
 
     def new_value(self, name: str, value: Value) -> str | None:
-        """The new value of the option that a comparison of this name with this value means; None if none."""
+        """The new value of the option in a comparison of this name with this value; None if there is none."""
         meaning = self.meaning(name)
         if not isinstance(meaning, int) or meaning not in self.revalued:
             return None
         if names.is_position(name) and not self._still_at(meaning):
-            return None  # the position is that of another block now
+            return None  # another block has this position now
         return self.revalued[meaning].instead_of(value)
 
     def _still_at(self, n: int) -> bool:
         return n < len(self.after) and self.after[n].id == self.before.blocks[n].id
 
     def literal(self, name: str, value: Value) -> str | None:
-        """The same as an expression or a formula writes it. A number remains one if it can."""
+        """The new value as an expression or a formula writes it. A number remains a number if possible."""
         new = self.new_value(name, value)
         if new is None or (not isinstance(value, str) and logic_values.number(new) is not None):
             return new
@@ -282,7 +289,7 @@ def _with_values(block: Block, unchanged: _Unchanged, changes: _Changes) -> dict
             try:
                 fields["precondition"] = conditions.compile(condition, hide=key == "hide_when")
                 fields[key] = condition
-            except conditions.ConditionError:  # only an expression can say it
+            except conditions.ConditionError:  # only an expression can contain this value
                 fields[key] = None
     return fields
 

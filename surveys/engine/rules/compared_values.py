@@ -1,4 +1,5 @@
-"""Comparisons that look like slips: unknown values, and orderings that never hold (rules 3.34 and 3.35).
+"""Comparisons that look like mistakes: unknown values, and orderings that are never true (rules 3.34 and
+3.35).
 
     Comparisons(script).findings(n)    the path, code and message of each, in block `n`
 
@@ -37,10 +38,11 @@ from surveys.engine.rules.answer_values import AnswerValues, ListedValues, Numbe
 from surveys.engine.script import SCALES, WITH_ITEMS, Block, Script
 
 Finding = tuple[str, str, str]
-_Judged = tuple[str, AnswerValues, type, str]  # a path and a subject; a value by its type and text
+_Judged = tuple[str, AnswerValues, type, str]  # a path and a subject; the type and the text of a value
 
 MOST = 10  # of one condition or formula
-MAX_SEARCHES = 2_000  # by all `in` of a script: of a part in all options, or of one option in a text
+# By all `in` of a script: searches for one text in all options, or for one option in a text
+MAX_SEARCHES = 2_000
 _SHOWN_OPTIONS = 5
 _SHOWN_LENGTH = 40
 _ORDERINGS = frozenset({"<", "<=", ">", ">="})
@@ -65,7 +67,7 @@ class _Compared:
 
 
 class Comparisons:
-    """The comparisons of a script. The values of each block, and each name's meaning, are found once."""
+    """The comparisons of a script. The values of each block, and each name's meaning, are computed once."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -76,7 +78,9 @@ class Comparisons:
         self._searches = 0
 
     def findings(self, n: int) -> Iterator[Finding]:
-        """What looks like a slip in the condition and in the formula of block `n`, at most 10 of each."""
+        """The comparisons in the condition and in the formula of block `n` that look like mistakes, at most
+        10 of each.
+        """
         block = self.script.blocks[n]
         for compared in (_in_condition(block), _in_formula(block)):
             found, judged = set[Finding](), set[_Judged]()
@@ -88,7 +92,7 @@ class Comparisons:
                     break
 
     def meaning(self, name: str) -> int | str | None:
-        """What a name means (`references.resolve`)."""
+        """The meaning of a name (`references.resolve`)."""
         if name not in self._meanings:
             self._meanings[name] = references.resolve(name, self.script)
         return self._meanings[name]
@@ -100,7 +104,7 @@ class Comparisons:
         return self._answers[index]
 
     def has_part(self, answers: AnswerValues, part: str) -> bool:
-        """Whether an answer may contain this text; true for texts that come after MAX_SEARCHES others."""
+        """Whether an answer may contain this text; always true after MAX_SEARCHES searches."""
         key = answers, part
         if key not in self._parts:
             if not self._may_search(1):
@@ -109,9 +113,9 @@ class Comparisons:
         return self._parts[key]
 
     def has_within(self, answers: AnswerValues, whole: str) -> bool:
-        """Whether this text may contain an answer; true for texts that come after MAX_SEARCHES searches.
+        """Whether this text may contain an answer; always true after MAX_SEARCHES searches.
 
-        Each value is searched for by itself.
+        Each value is one search.
         """
         key = answers, whole
         if key not in self._wholes:
@@ -158,7 +162,9 @@ def _in_formula(block: Block) -> Iterator[_Compared]:
 
 
 def _plain(node: Any) -> Any:
-    """A side of a formula's comparison as one of an expression: a name, or a value; others as they are."""
+    """An operand of a formula's comparison as an operand of an expression: a name, or a value; others
+    unchanged.
+    """
     match node:
         case Variable(name):
             return Name(name)
@@ -169,14 +175,14 @@ def _plain(node: Any) -> Any:
     return node
 
 
-# --- What is wrong with it ------------------------------------------------------------------------
+# --- Checks ---------------------------------------------------------------------------------------
 
 
 class _Check:
     """One comparison in the script, at block `at`.
 
-    `judged` are the unknown values of the comparisons before it, in the same condition or formula. They need
-    no message again.
+    `judged` are the unknown values of earlier comparisons in the same condition or formula. They get no
+    second message.
     """
 
     def __init__(self, within: Comparisons, at: int, compared: _Compared, judged: set[_Judged]) -> None:
@@ -214,19 +220,19 @@ class _Check:
         return self.within.meaning(node.name) if isinstance(node, Name) else None
 
     def block_of(self, node: Any) -> Block | None:
-        """The earlier block that a side names."""
+        """The earlier block that an operand names."""
         meaning = self.meaning(node)
         return self.within.script.blocks[meaning] if isinstance(meaning, int) and meaning < self.at else None
 
     def items_of(self, node: Any) -> ListedValues | None:
-        """The values of the earlier choice, ranking or scale that a side names."""
+        """The values of the earlier choice, ranking or scale that an operand names."""
         block, meaning = self.block_of(node), self.meaning(node)
         if block is None or not isinstance(meaning, int) or block.type not in WITH_ITEMS | SCALES:
             return None
         return self.within.answers_to(meaning)
 
     def answers_of(self, node: Any) -> AnswerValues | None:
-        """The values of what a side names, as far as they are known: of an earlier block, or of a score."""
+        """The values of the earlier block or score that an operand names, as far as they are known."""
         block = self.block_of(node)
         if block is not None:
             if block.type == "open_numeric":
@@ -236,7 +242,7 @@ class _Check:
         return NumberValues(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
 
     def is_empty(self, side: Any, other: Any) -> bool:
-        """Whether one side is a list that has no element in common with the other, because it has none."""
+        """Whether one operand is an empty list, so that it has no element in common with the other."""
         if not isinstance(side, Literal) or side.value != ():
             return False
         if self.compared.sign == "in":
@@ -263,7 +269,7 @@ class _Check:
         is_list = isinstance(value, tuple) and not (self.compared.sign != "in" and not answers.are_lists)
         elements = value if isinstance(value, tuple) and is_list else (value,)
         unknown = [each for each in elements if not answers.has(each)]
-        if self.compared.is_formula:  # 0 is the value of a missing answer there
+        if self.compared.is_formula:  # in a formula, 0 is the value of a missing answer
             return [each for each in unknown if values.number(each) != 0]
         return unknown
 
@@ -313,7 +319,10 @@ class _Check:
         return answers.can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
 
     def no_number(self, side: Any, other: Any) -> str | None:
-        """Why a side is never a number; None if it may be one. A text can be compared with a date."""
+        """The reason why an operand is never a number; None if it may be one.
+
+        A text may be compared to a date.
+        """
         if isinstance(side, Literal):
             if values.number(side.value) is not None:
                 return None

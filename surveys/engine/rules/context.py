@@ -1,4 +1,4 @@
-"""What a rule looks at: a block, its path in the request, and the fields that are already reported."""
+"""The input of a rule: a block, its path in the request, and the fields that are already reported."""
 
 from __future__ import annotations
 

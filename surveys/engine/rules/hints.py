@@ -1,4 +1,4 @@
-"""Hints for people who edit a script: what is valid, and yet looks like a slip. The API does not give them.
+"""Hints for people who edit a script: valid parts that look like mistakes. The API does not return them.
 
     hints(script)
 
@@ -30,9 +30,9 @@ _AFTER_THE_ANSWER = ("when_correct", "when_incorrect")
 
 
 def hints(script: Script) -> list[dict[str, object]]:
-    """The first hints about a script and its outro, in the order of the blocks: as many as warnings.
+    """The first hints about a script and its outro, in the order of the blocks: at most as many as warnings.
 
-    Only the first MAX_TOKENS tokens are looked at.
+    Only the first MAX_TOKENS tokens are checked.
     """
     return first_of(_found(script))
 
@@ -54,7 +54,7 @@ def _has_correct_answer(block: Block) -> bool:
 
 
 def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]) -> Iterator[ScriptWarning]:
-    """Slips in the texts of a block. `left` counts how many more tokens of the script are looked at."""
+    """Mistakes in the texts of a block. `left` counts how many more tokens of the script are checked."""
     for key in (*_BEFORE_THE_ANSWER, *_AFTER_THE_ANSWER):
         answered = n + 1 if key in _AFTER_THE_ANSWER else n
         for token in dict.fromkeys(piping.tokens(getattr(block, key) or "")):
@@ -73,9 +73,10 @@ def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]
 def _hidden_operands(
     script: Script, n: int, block: Block, path: str, left: Iterator[int]
 ) -> Iterator[ScriptWarning]:
-    """The blocks in a formula that may be hidden where the calculation itself is not (rule 4.25).
+    """The blocks in a formula that may be hidden while the calculation itself is shown (rule 4.25).
 
-    A calculation with the same condition is hidden with them, and so counts for nobody who did not see them.
+    A calculation with the same condition is hidden together with them, so it never counts a hidden block as
+    0.
     """
     formulas = (named for key, named in references.mentions(block) if key == "calculated_formula")
     for name in dict.fromkeys(mention.name for named in formulas for mention in named):
@@ -100,7 +101,7 @@ def _excerpt(text: str) -> str:
 
 
 def _problem(script: Script, token: str, answered: int) -> tuple[str, str] | None:
-    """A code and a message about a token where the first `answered` blocks have been passed."""
+    """A code and a message about a token at the position after the first `answered` blocks."""
     if piping.is_prompt_variable(token):
         return None
     meaning = references.resolve(token, script)

@@ -19,7 +19,7 @@ from surveys.engine.script import CALCULATED, NUMBERS, WITH_ITEMS, Block, Script
 from surveys.engine.walk.answers import MAX_TEXT
 
 _MAX_SCRIPT_SUGGESTIONS = 20  # because the search for similar names is slow
-MAX_SEARCHED = 20_000  # characters that the conditions of a script look for in texts
+MAX_SEARCHED = 20_000  # characters that the conditions of a script search for in texts
 LEAST_SEARCHED = 10  # characters that each text counts as, because a search for a short one takes as long
 NAME_SEARCHED = 100  # characters that a name counts as, for each value that its answer may have
 
@@ -29,7 +29,7 @@ def check(
 ) -> Iterator[Violation]:
     """Check the syntax and references of every precondition, and the syntax of every formula.
 
-    A violation of a precondition has its column; one of a condition has the path of the part at fault.
+    A violation of a precondition has its column; a violation of a condition has the path of the faulty part.
     Unknown names in formulas count as 0 and are no violation. `path` is that of the array of blocks.
     """
     searched = 0
@@ -70,10 +70,11 @@ def check(
 
 
 def _searched(script: Script, node: Comparison[Any]) -> int:
-    """The characters that a comparison looks for in a text, less if the text cannot be a long answer.
+    """The number of characters that a comparison searches for in a text; it is smaller if the text cannot be
+    a long answer.
 
-    A search takes time for each character of both sides, and nothing prepared beforehand makes many searches
-    short. Therefore the author's side of this product has a limit.
+    A search takes time for each character of both sides, and preparation does not make many searches faster.
+    Therefore the author's side of this product has a limit.
     """
     if node.sign != "in":
         return 0
@@ -132,7 +133,9 @@ def _in_precondition(context: RuleContext, problems: Sequence[ReferenceProblem])
 def _in_condition(
     context: RuleContext, key: str, expression: Expression, problems: Sequence[ReferenceProblem]
 ) -> Iterator[Violation]:
-    """The same problems at the leaf of the condition that the caller wrote, not in the compiled text."""
+    """Report the same problems at the leaf of the condition that the caller wrote, not in the compiled
+    text.
+    """
     name_at = {mention.column: mention.name for mention in expression.mentions}
     by_name = {name_at[problem.column]: problem for problem in problems}
     condition: Mapping[str, object] = getattr(context.block, key)

@@ -30,7 +30,7 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}]+")
 def from_words(prompt: str, *, number: int, taken: Collection[str]) -> str:
     """A name for the block with this prompt, which is number `number` of its script, from 1.
 
-    `taken` are the names of the other blocks, as `title_case` writes them.
+    `taken` are the names of the other blocks, in the form of `title_case`.
     """
     stem = ""
     for word in _WORD.findall(_TOKEN.sub(" ", prompt).lower()):
@@ -62,10 +62,10 @@ def _means_something_else(name: str) -> bool:
 
 
 def named(blocks: Iterable[Any]) -> list[Any]:
-    """The blocks with a name for each new one that has none, or one like a position.
+    """The blocks with a new name for each new block that has no name, or a name like a position.
 
-    What refers to the old name follows. Blocks with an id keep their name, because they are stored under it.
-    What is no block at all is kept as it is.
+    References to the old name are updated. Blocks with an id keep their name, because they are stored under
+    it. Items that are no blocks stay unchanged.
     """
     given = list(blocks)
     taken = {title_case(name) for block in given if (name := _name(block)) is not None}
@@ -88,7 +88,7 @@ def named(blocks: Iterable[Any]) -> list[Any]:
 
 
 def _name(block: object) -> str | None:
-    """The name of a block in JSON; None if it has none that could be one."""
+    """The name of a block in JSON; None if it has no valid name."""
     name = block.get("name") if isinstance(block, dict) else None
     return name if isinstance(name, str) and name.strip() else None
 
@@ -98,7 +98,7 @@ def _needs_name(name: str | None) -> bool:
 
 
 def _followed(block: Json, renamed: Mapping[str, str]) -> Json:
-    """The block with the new names where it refers to the old ones. What cannot be read stays as it is."""
+    """The block with its references updated to the new names. Texts that cannot be read stay unchanged."""
     changed = dict(block)
     for key in TEXTS_WITH_TOKENS:
         if isinstance(block.get(key), str):
@@ -108,7 +108,7 @@ def _followed(block: Json, renamed: Mapping[str, str]) -> Json:
     for key in ("show_when", "hide_when"):
         if isinstance(block.get(key), dict):
             with suppress(ConditionError):
-                conditions.compile(block[key], hide=True)  # so that it can be read
+                conditions.compile(block[key], hide=True)  # raises if it cannot be read
                 changed[key] = carrying.renamed_condition(block[key], renamed, ())
     if isinstance(block.get("precondition"), str):
         with suppress(ParseError):

@@ -15,12 +15,15 @@ MAX_LABELS = 25_000  # characters of all labels and emoji of a block: a page dra
 CHAT_OPTIONS = 25
 CHAT_BUTTON = 40
 CHAT_SELECT = 50
-CHAT_TEXT = 3_900  # of a message's 4,096, with room for help and for who will know the answer
+CHAT_TEXT = 3_900  # of a message's 4,096, with room for help and for the note about who will know the answer
 CHAT_SIGN = 12  # characters that a line of the legend has around its label
 
 
 def values_differ(context: RuleContext) -> Iterator[Violation]:
-    """No two look the same. Case matters, as it does when answers are compared; it makes a warning."""
+    """No two options look the same (rule 3.5).
+
+    Case matters, as in comparisons of answers; options that differ only in case make a warning.
+    """
     first: dict[str, int] = {}
     for n, option in enumerate(context.block.options):
         other = first.setdefault(appearance(option.value), n) if option.value else n
@@ -94,7 +97,7 @@ def fits_chat(context: RuleContext) -> Iterator[Violation]:
     if len(block.options) > CHAT_OPTIONS:
         message = f"`options` must hold at most {CHAT_OPTIONS} if the project is delivered by chat."
         yield context.violation("options", "too_many", message)
-    # What stands in the text of the message: the prompt, and what emoji, points or ranks stand for.
+    # The text of the message: the prompt, and the meaning of emoji, points or ranks.
     has_legend = block.answer_style == "emoji_only" or block.type in SCALES or block.type == "ranking"
     legend = sum(len(option.display_text) + CHAT_SIGN for option in block.options) if has_legend else 0
     if len(block.prompt) + legend > CHAT_TEXT:

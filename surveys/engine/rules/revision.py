@@ -1,4 +1,5 @@
-"""Two revisions of a script compared: what is kept of the stored one, and changes that are refused.
+"""Compares two revisions of a script: values that are copied from the stored one, and changes that are
+refused.
 
     blocks      = keep_stored_scores(before, blocks)                     # while scoring is off
     blocks      = carry_ignored_scores(before, blocks, sent_keys=...)
@@ -6,7 +7,7 @@
     frozen      = frozen_changes(before, after, block_paths=...)         # 409 while the project is active
     outro       = with_presentation(stored, sent, sent_keys=...)         # the writable part of an outro block
 
-Blocks and options are the same if their ids are.
+Blocks and options are the same if they have the same ids.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from surveys.engine.script import (
     Violation,
 )
 
-# What may change while a project is active (rules 2.10 and 2.11). Everything else is structure.
+# The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
 _WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
-# Compared in another way: order and ids over the whole script, a condition by the precondition to which it
-# compiles, the index of the correct answer by its id, and a scale by its icon.
+# These are compared in another way: order and ids over the whole script, a condition by its compiled
+# precondition, the index of the correct answer by its id, and a scale by its icon.
 _COMPARED_ELSEWHERE = frozenset(
     {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
 )
@@ -52,9 +53,9 @@ _OPTION_FROZEN = tuple(
 
 
 def keep_stored_scores(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
-    """While scoring is off, ignore the points that are sent and keep the stored ones for later.
+    """While scoring is off, ignore the submitted points and keep the stored ones for later.
 
-    A block is not marked as `scores_ignored` if the points sent are the stored ones.
+    A block is not marked as `scores_ignored` if the submitted points equal the stored ones.
     """
     stored = {option.id: option.score_values for block in before.blocks for option in block.options}
     return tuple(
@@ -77,10 +78,10 @@ def _equals_stored(block: Block, stored: Mapping[int | None, Mapping[str, Decima
 def carry_ignored_scores(
     before: Script, after: Sequence[Block], *, sent_keys: Sequence[Collection[str]]
 ) -> tuple[Block, ...]:
-    """Keep the mark `scores_ignored` of the stored blocks until points are sent that count.
+    """Keep the mark `scores_ignored` of the stored blocks until points are sent while scoring is on.
 
-    `score_values: {}` counts as points: it asks for none. Options sent without points, as reads
-    return them, keep the mark.
+    `score_values: {}` counts as sending points, namely none. Options sent without points, as reads return
+    them, keep the mark.
     """
     stored = {block.id for block in before.blocks if block.scores_ignored}
     return tuple(
@@ -101,11 +102,11 @@ def _has_points(block: Block) -> bool:
 def references_to_removed(
     before: Script, after: Script, *, block_paths: Sequence[BlockPath]
 ) -> list[Violation]:
-    """Report references to blocks that `after` no longer has, each at the field that contains it.
+    """Report references to blocks that `after` no longer has, each at the field that contains it (rule 3.32).
 
-    The outro is searched too; its `block_paths` come after the others. A name that another block has taken
-    over refers to that block. A position is reported only in unchanged text, if no block or an existing
-    block has moved to the position of the removed one.
+    The outro is searched too; its `block_paths` follow the others. A name that another block has now refers
+    to that block. A position is reported only in unchanged text, if no block or an existing block has moved
+    to the position of the removed one.
     """
     remaining = {block.id for block in after.blocks}
     removed = {n: block for n, block in enumerate(before.blocks) if block.id not in remaining}
@@ -209,7 +210,7 @@ def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: 
 
 
 def _same(old: object, new: object) -> bool:
-    """Whether two values are equal; null, false and empty are the same. (Zero is not one of them.)"""
+    """Whether two values are equal; null, false and empty are equal to each other, but not to zero."""
     return old == new or (_is_empty(old) and _is_empty(new))
 
 
@@ -225,9 +226,9 @@ def _frozen(path: str, what: str) -> Violation:
 
 
 def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str]) -> Block:
-    """An outro block with its writable fields as they were sent: prompt, pictures and pause.
+    """An outro block with the submitted values of its writable fields: prompt, pictures and pause.
 
-    Everything else is read-only and ignored (rules 3.27 and 3.29). `sent_keys` are the keys that were sent.
+    All other fields are read-only and ignored (rules 3.27 and 3.29). `sent_keys` are the keys that were sent.
     """
     changes: dict[str, object] = {
         key: getattr(sent, key) for key in ("prompt", *PICTURE_FIELDS) if key in sent_keys

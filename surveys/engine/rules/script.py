@@ -3,11 +3,12 @@
     check(script, block_paths=..., chat=..., invalid_fields=...)   every rule; `script` is ordered
     check_chat(script, path=...)                                   a stored script: the limits of chat
     check_poll(script, path=...)                                   a stored script: the form of a poll
+    check_anonymous(script, ...)                                   what an anonymous project must not ask
     check_formulas(script, path=...)                               a stored script: what a copy may lack
     check_outro(block, block_path, ...)                            an outro block: the fields one may write
 
-Each violation names the field in the array that was sent, by `block_paths`. No rule reports a field that is
-among `invalid_fields` (see `ParsedBlocks`), or a block whose type is unknown.
+Each violation names the field in the submitted array, by `block_paths`. No rule reports a field in
+`invalid_fields` (see `ParsedBlocks`), or a block whose type is unknown.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
-MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: those of one body
-MAX_LOGIC = 100_000  # characters of its conditions and formulas: a process keeps several such scripts parsed
+MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
+# Characters of its conditions and formulas (rule 3.41): a process keeps several such scripts parsed.
+MAX_LOGIC = 100_000
 
 
 def check(
@@ -93,9 +95,9 @@ def check_outro(
 
 
 def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """What the chat platform could not display of a stored script.
+    """The parts of a stored script that the chat platform could not display.
 
-    Checked again when delivery is set to chat, and when the project is opened (rule 2.7).
+    The check runs again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
     return [
         violation
@@ -105,8 +107,30 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """Check that a stored script is a poll: one question to vote on, and content blocks around it."""
+    """Check that a stored script is a poll: one question to vote on, and content blocks around it (rule
+    2.19).
+    """
     return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
+
+
+def check_anonymous(
+    script: Script, block_paths: Sequence[BlockPath] | None = None, *, path: str = "script.blocks"
+) -> list[Violation]:
+    """Blocks with further questions: no model reads an anonymous answer as it is given (rule 10.66).
+
+    Without `block_paths` the script is a stored one.
+    """
+    return [
+        Violation(
+            block_path.field("follow_ups"),
+            "not_allowed",
+            "`follow_ups` is not allowed on an anonymous project: a model would read each answer at once.",
+        )
+        for block, block_path in zip(
+            script.blocks, block_paths or stored_paths(script, path=path), strict=True
+        )
+        if block.follow_ups
+    ]
 
 
 def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:
@@ -136,7 +160,9 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
-    """Blocks written one by one have together no more than one body can bring (rules 3.38 and 3.41)."""
+    """Blocks that are written one by one are together no longer than one body may be (rules 3.38 and
+    3.41).
+    """
     size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:
         message = (
@@ -156,7 +182,9 @@ def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
 
 
 def _characters(block: Block) -> int:
-    """The least that a block takes as JSON, where an option has 12 signs around it and a score has 5."""
+    """The least number of characters of a block in JSON, where an option has 12 characters of syntax and a
+    score has 5.
+    """
     texts = (
         block.prompt,
         block.when_correct,
@@ -172,7 +200,7 @@ def _characters(block: Block) -> int:
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
-    """No two look the same: an invisible letter in a name is one that no condition could be written with."""
+    """No two names look the same: an invisible letter would make a name that no condition could contain."""
     first: dict[str, RuleContext] = {}
     for context in contexts:
         title = context.block.title
@@ -183,7 +211,8 @@ def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
             message = f"`name` {title} is already used by another block: names are compared in title case."
             if title != other.block.title:
                 message = f"`name` {title} looks the same as that of another block."
-            at_fault = context if other.block_path.path else other  # a block sent alone is the one to report
+            # A block that was sent alone is the one to report
+            at_fault = context if other.block_path.path else other
             yield at_fault.violation("name", "duplicate", message)
 
 

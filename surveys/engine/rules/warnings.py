@@ -1,4 +1,6 @@
-"""Warnings: parts of a script that are valid but probably not what the author wants. Nothing is refused.
+"""Warnings: parts of a script that are valid but probably not what the author wants.
+
+Warnings never refuse a write.
 
     warnings(script, uses_xp=…, is_anonymous=…, known_achievements=…)
 
@@ -41,8 +43,8 @@ from surveys.engine.walk import answers
 
 MAX_WARNINGS = 100
 MAX_BYTES = 60_000  # as JSON, as of violations (rule 11.8)
-MAX_UNKNOWN_TOKENS = 10  # for which similar names are looked for, because that is slow
-MAX_TOKENS = 10_000  # in the texts of a script, that are looked at for slips
+MAX_UNKNOWN_TOKENS = 10  # for which similar names are searched, because the search is slow
+MAX_TOKENS = 10_000  # in the texts of a script, that are checked for mistakes
 CODES = (
     "scores_ignored",
     "not_graded",
@@ -94,7 +96,7 @@ def warnings(
 
     `uses_xp`: the project gives XP at its end (`rewards.use_xp`). `known_achievements` are the numbers that
     have a description in the community; `declared_fields` those that the project's page takes from its
-    address. None skips these checks.
+    address. None skips these two checks.
     """
     return first_of(
         _found(
@@ -108,7 +110,7 @@ def warnings(
 
 
 def first_of(found: Iterator[ScriptWarning]) -> list[dict[str, object]]:
-    """The first MAX_WARNINGS warnings as JSON, in at most MAX_BYTES. Those after them are not looked for."""
+    """The first MAX_WARNINGS warnings as JSON, in at most MAX_BYTES. Later warnings are not computed."""
     warned: list[dict[str, object]] = []
     size = 0
     for warning in found:
@@ -247,9 +249,9 @@ def _names(script: Script, at: int, path: str) -> Iterator[ScriptWarning]:
 
 
 def _unknown_tokens(script: Script) -> Iterator[ScriptWarning]:
-    """Misspelt tokens, which people would read in their brackets.
+    """Misspelt tokens, which respondents would see in their brackets.
 
-    Words in brackets that are similar to no token are what their author wants people to read.
+    Words in brackets that are similar to no token are intended for respondents.
     """
     tokens = (
         (n, block, key, name)
@@ -287,9 +289,9 @@ def _name_of_variable(script: Script, block: Block, path: str) -> Iterator[Scrip
 
 
 def _ambiguous(script: Script) -> frozenset[str]:
-    """The names, in lower case, that may have two readings here: of positions and variables, and of blocks.
+    """The names, in lower case, that have two readings here: as positions or variables, and as blocks.
 
-    Most scripts have few of them, so that the names in their texts need no closer look.
+    Most scripts have few of them, so the names in their texts need no further check.
     """
     variables = {*references.variables(script), *piping.PROMPT_VARIABLES}
     titles = {title_case(each) for each in variables}
@@ -302,7 +304,7 @@ def _ambiguous_names(
 ) -> Iterator[ScriptWarning]:
     """Positions and variables in the texts of a block that are names of other blocks too (rule 3.10).
 
-    `ambiguous` are the names that need a look (`_ambiguous`).
+    `ambiguous` are the names to check (`_ambiguous`).
     """
     if not ambiguous:
         return
@@ -324,7 +326,7 @@ def _ambiguous_names(
 
 
 def _readings(name: str, script: Script, shown: str, *, in_text: bool) -> str | None:
-    """Both readings of a name, in words; None if it has one."""
+    """Both readings of a name, in words; None if it has only one."""
     if (readings := references.readings(name, script)) is not None:
         by_position, named = readings
         meant = _block_in_words(script, by_position) if by_position is not None else "no block"
@@ -340,7 +342,9 @@ def _readings(name: str, script: Script, shown: str, *, in_text: bool) -> str | 
 
 
 def _places(block: Block, key: str, name: str) -> Iterator[str]:
-    """Where a field names a position or a variable: the field itself, or the comparisons of a condition."""
+    """The paths at which a field names a position or a variable: the field itself, or the comparisons of a
+    condition.
+    """
     condition = getattr(block, key)
     if isinstance(condition, str):
         yield key

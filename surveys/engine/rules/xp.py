@@ -3,9 +3,9 @@
     most(script)                               the sum over all blocks
     violations(script, block_paths, limit=…)   the block with which it exceeds a limit
 
-Whatever the conditions are, no completion gives more: a block counts also where its condition excludes
-another block's, and a block that gives a score counts with the best score that any answers have. Points count
-whether scoring is on or not, since that is changed without a write of the script.
+No completion gives more, whatever the conditions are. A block counts even if its condition excludes another
+block, and a block that gives a score counts with the best score that any answers have. Points count whether
+scoring is on or not, because scoring is switched without a write of the script.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ from surveys.engine.walk import scoring
 
 
 def most(script: Script) -> int:
-    """The most XP in one completion. The outro gives what the community's settings say, and is left out."""
+    """The most XP in one completion.
+
+    The outro is left out, because the community's settings decide its amount.
+    """
     return sum(_most_of(block, script) for block in script.blocks)
 
 
 def violations(script: Script, block_paths: Sequence[BlockPath], *, limit: int | None) -> list[Violation]:
-    """The violation of the block with which the sum exceeds the limit, if it does. None is no limit."""
+    """The violation at the block with which the sum exceeds the limit; none if the sum does not.
+
+    None means no limit.
+    """
     if limit is None or (total := most(script)) <= limit:
         return []
     so_far = 0
@@ -53,7 +59,7 @@ def _most_of(block: Block, script: Script) -> int:
 
 
 def _best(variable: str, script: Script) -> Decimal:
-    """The most that a score variable can be."""
+    """The highest possible value of a score variable."""
     if variable in COUNTS:
         return Decimal(sum(map(_has_correct_answer, script.blocks)))
     keys = {key for block in script.blocks for key in block.scored_buckets}
@@ -63,7 +69,7 @@ def _best(variable: str, script: Script) -> Decimal:
 
 
 def _has_correct_answer(block: Block) -> bool:
-    """Also before its options have ids."""
+    """Whether a block has a correct answer, also before its options have ids."""
     return bool(block.correct_answer_ids) or block.correct_answer_index is not None
 
 

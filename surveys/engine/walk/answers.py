@@ -16,6 +16,7 @@ from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
+from surveys.engine.walk import follow_ups
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
@@ -227,7 +228,7 @@ def fits(block: Block, reply: Reply) -> bool:
         return False
     if block.type == "multi_punch" and "option_ids" in reply:  # its options may have been reordered
         return set(_option_ids(parsed)) == set(_option_ids(reply))
-    return parsed == reply
+    return parsed == follow_ups.without(reply)
 
 
 def is_answer(reply: Reply | None) -> bool:

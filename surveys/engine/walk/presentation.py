@@ -37,6 +37,7 @@ HIDDEN_KEYS = (
     "when_incorrect",
     "calculated_formula",
     "action_config",
+    "follow_ups",
 )
 
 

@@ -20,8 +20,9 @@ from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.language.names import COUNTS
 from surveys.engine.language.values import Value, number_text
 from surveys.engine.script import CALCULATED, Block, Script
-from surveys.engine.walk import answers, scoring
+from surveys.engine.walk import answers, follow_ups, scoring
 from surveys.engine.walk.answers import MAX_TEXT, Reply
+from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.path_values import PathValues
 
 
@@ -35,7 +36,8 @@ class State:
     determines them. `results` are those of the calculated blocks before it, in the form of replies. `fired`
     are the actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts
     that were sent along when the conversation began, by key, and `display_name` what the respondent is
-    called. `earns` is false for an imported response that gives its respondent nothing.
+    called. `earns` is false for an imported response that gives its respondent nothing. `further` is the
+    further question about the answer to the current block, and `asked` counts all that were wanted so far.
     """
 
     at: int = 0
@@ -47,6 +49,13 @@ class State:
     fields: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
     earns: bool = True
+    further: Further | None = None
+    asked: int = 0
+
+    @property
+    def place(self) -> int:
+        """A number that differs between this step and those around it, further questions included."""
+        return len(self.path) + (self.further.place if self.further else 0)
 
     @property
     def counted(self) -> Mapping[int, Reply]:
@@ -56,12 +65,18 @@ class State:
         return {block_id: reply for block_id, reply in self.replies.items() if block_id not in self.left}
 
     def as_json(self) -> dict[str, object]:
-        """The state as JSON. `answers` holds only the replies that count, `left` the others."""
+        """The state as JSON. `answers` holds only the replies that count, `left` the others.
+
+        The further questions about answers stand beside these in `follow_ups`, where SQL reads them.
+        """
+        counted = self.counted
         raw: dict[str, object] = {
             "at": self.at,
             "path": list(self.path),
-            "answers": {str(k): v for k, v in self.counted.items()},
+            "answers": {str(k): follow_ups.without(v) for k, v in counted.items()},
         }
+        if asked := {str(k): v[follow_ups.KEY] for k, v in counted.items() if follow_ups.KEY in v}:
+            raw["follow_ups"] = asked
         if self.left:
             raw["left"] = {str(k): v for k, v in self.replies.items() if k in self.left}
         if self.results:
@@ -74,6 +89,10 @@ class State:
             raw["display_name"] = self.display_name
         if not self.earns:
             raw["earns"] = False
+        if self.further is not None:
+            raw["further"] = self.further.as_json()
+        if self.asked:
+            raw["asked"] = self.asked
         return raw
 
     @classmethod
@@ -81,16 +100,22 @@ class State:
         path = raw.get("path") or []
         assert isinstance(path, list)
         left = _by_id(raw.get("left"))
+        counted = _by_id(raw.get("answers"))
+        for block_id, exchanges in _by_id(raw.get("follow_ups")).items():
+            counted[block_id] = {**counted[block_id], follow_ups.KEY: exchanges}
+        further = raw.get("further")
         return cls(
             at=int(str(raw.get("at", 0))),
             path=tuple(path),
-            replies={**_by_id(raw.get("answers")), **left},
+            replies={**counted, **left},
             left=frozenset(left),
             results=_by_id(raw.get("results")),
             fired=_by_id(raw.get("fired")),
             fields=_texts(raw.get("fields")),
             display_name=str(raw.get("display_name", "")),
             earns=raw.get("earns", True) is True,
+            further=Further.from_json(further) if isinstance(further, dict) else None,
+            asked=int(str(raw.get("asked", 0))),
         )
 
 
@@ -141,10 +166,10 @@ class Walk:
             if known.hides(block):
                 continue
             if block.type != CALCULATED:
-                self.state = replace(self.state, at=index, results=results, **passed)
+                self.state = replace(self.state, at=index, results=results, further=None, **passed)
                 return Turn(self.state, show=block)
             calculate(block, results, known)
-        self.state = replace(self.state, at=len(script.blocks), results=results, **passed)
+        self.state = replace(self.state, at=len(script.blocks), results=results, further=None, **passed)
         return Turn(self.state, show=None, completes=True)
 
     def answer(self, reply: Reply) -> Turn:
@@ -192,22 +217,25 @@ def proceed(script: Script, state: State) -> Turn:
 
 
 def back(script: Script, state: State) -> Turn:
-    """Go back to the block shown before. Raises LookupError at the first one."""
+    """Go back to the block shown before, or from a further question to its own. Else raises LookupError."""
     if not can_go_back(state):
         raise LookupError("This is the first step.")
+    if state.further is not None:
+        return Turn(replace(state, further=None), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])
 
 
 def can_go_back(state: State) -> bool:
-    """Whether a block was shown before the current one."""
-    return bool(state.path)
+    """Whether a block was shown before the current step."""
+    return bool(state.path) or state.further is not None
 
 
 def state_at_step(script: Script, state: State, step: int) -> State:
     """The state when the `step`-th block of the path was shown, counted from 0."""
     at = script.index_by_id[state.path[step]]
-    return replace(state, at=at, path=state.path[:step], results=results_before(script, state, at))
+    results = results_before(script, state, at)
+    return replace(state, at=at, path=state.path[:step], results=results, further=None)
 
 
 class PastSteps:
@@ -259,7 +287,7 @@ def completed_state(script: Script, state: State) -> State:
     """The state of a completed conversation after the script was edited: added blocks are not asked."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = len(script.blocks)
-    return replace(state, at=at, path=path, results=results_before(script, state, at))
+    return replace(state, at=at, path=path, results=results_before(script, state, at), further=None)
 
 
 def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:

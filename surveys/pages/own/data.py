@@ -1,4 +1,4 @@
-"""One's own data: everything as a file, leaving a community, and erasing the account."""
+"""A person's own data: everything as a file, leaving a community, and erasing the account."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ERASE = "erase"
 
 
 class EraseForm(forms.Form):
-    """What has to be typed, so that nobody erases themselves by a slip."""
+    """A text to type, so that nobody erases themselves by mistake."""
 
     confirmation = TextField(
         label=f"Type “{ERASE}” to confirm",
@@ -50,7 +50,7 @@ class EraseForm(forms.Form):
 @require_safe
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
-    """What can be done with one's data."""
+    """The possible actions on a person's own data."""
     context = {
         "memberships": own_responses.memberships(user_id=user_of(request).pk, at=timezone.now()),
         "form": EraseForm(),
@@ -76,7 +76,7 @@ def export(request: HttpRequest) -> StreamingHttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def erase(request: HttpRequest) -> HttpResponse:
-    """Ask, then erase the account with everything about the person in all communities."""
+    """Ask for confirmation, then erase the account with everything about the person in all communities."""
     require_fresh_sign_in(request)
     form = EraseForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -94,7 +94,7 @@ def erase(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def leave(request: HttpRequest, community_id: int) -> HttpResponse:
-    """Ask, then erase the person from one community."""
+    """Ask for confirmation, then erase the person from one community."""
     require_fresh_sign_in(request)
     user = user_of(request)
     membership = user.memberships.filter(community_id=community_id).select_related("community").first()

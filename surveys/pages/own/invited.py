@@ -1,4 +1,6 @@
-"""An invitation of a known member, opened by somebody who has an account: the member becomes part of it."""
+"""An invitation of a known member that a person with an account opens: the member becomes part of the
+account.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ GONE = 410
 @require_http_methods(["GET", "POST"])
 @login_required
 def merge(request: HttpRequest, token: str) -> HttpResponse:
-    """Say what joining means for the account that is signed in; after a POST, join."""
+    """Describe what joining means for the signed-in account; after a POST, join."""
     at, user = timezone.now(), user_of(request)
     try:
         invitation = invitations.find(token=token, at=at)
@@ -53,7 +55,7 @@ def merge(request: HttpRequest, token: str) -> HttpResponse:
 @again_after_deadlock
 @in_transaction
 def _join(token: str, user: User, at: datetime) -> None:
-    """The invitation's member, who has no way to sign in, becomes part of a user."""
+    """Merge the invitation's member, who has no way to sign in, into a user."""
     invitation = invitations.take(token=token, at=at, user=user)
     if invitation.member is not None and invitation.member.user_id != user.pk:
         merge_users(keep_id=user.pk, drop_id=invitation.member.user_id, at=at)

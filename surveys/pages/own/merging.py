@@ -1,4 +1,4 @@
-"""Two accounts of one person become one, after both are proven (`communities.accounts.providers.merging`)."""
+"""Merging two accounts of one person, after both are proven (`communities.accounts.providers.merging`)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from surveys.services.people.merging import merge_proven_users
 @require_http_methods(["GET", "POST"])
 @login_required
 def merge(request: HttpRequest) -> HttpResponse:
-    """Say whose the proven account is and what merging means; after a POST, merge.
+    """Show the owner of the proven account and what merging means; after a POST, merge.
 
-    A second factor of the other account is not proven by its source alone. Then the person signs in there
-    with it, and connects an account of this one from there.
+    The source of the other account alone does not prove its second factor. In that case the person signs in
+    to the other account with it, and connects an account of this one there.
     """
     at = timezone.now()
     proof = read_proof(request, at=at)

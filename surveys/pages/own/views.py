@@ -1,4 +1,4 @@
-"""The account area's overview, and one's own responses."""
+"""The account area's overview, and the person's own responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from surveys.services.responses.reading import place_in
 @require_safe
 @login_required
 def overview(request: HttpRequest) -> HttpResponse:
-    """Where a person stands: what they can continue, and their communities with XP."""
+    """The responses that a person can continue, and their communities with XP."""
     user, at = user_of(request), timezone.now()
     context = {
         "unfinished": own_responses.unfinished(user_id=user.pk, at=at),
@@ -32,7 +32,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def responses(request: HttpRequest) -> HttpResponse:
-    """One's responses, the newest first; `before` is the id of the last one on the page before."""
+    """The person's responses, the newest first; `before` is the id of the last one on the previous page."""
     shown, before = own_responses.page(
         user_id=user_of(request).pk, at=timezone.now(), before=_id(request.GET.get("before", ""))
     )
@@ -43,7 +43,7 @@ def responses(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def response(request: HttpRequest, response_id: uuid.UUID) -> HttpResponse:
-    """One response, question by question; `from` is where a part of a long one starts."""
+    """One response, question by question; `from` is the start of a part of a long one."""
     start = place_in(request.GET.get("from", ""))
     try:
         found = own_responses.read(

@@ -1,63 +1,112 @@
-"""A page in the frame of another site: how it remembers its visitor, and what the site around it keeps."""
+"""Remembers a visitor in the frame of another site, by a token that names the visit.
+
+Where this site is https, the browser keeps the token in a partitioned cookie: one for each site that shows
+the frame, so that nobody is followed from site to site. Where it keeps none, the script of the site around
+the frame (embed.js) keeps the token and hands it back in the frame's address.
+
+The token is encrypted, because the site around reads it, and bound to the project. It names the visit and
+nobody's name, and no two projects share a visitor. It gives what the visitor has, so the site around could go
+on in the visitor's place: nothing but a cookie prevents that, which is why the cookie is preferred.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+import binascii
+import json
+import uuid
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Container
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http.cookies import Morsel
 
-from django.http import HttpResponse
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 
-from surveys.drawing.rendering import Handover
-from surveys.pages.respondent import frame_visits
-from surveys.pages.respondent.frame_visits import LIFETIME
-from surveys.pages.respondent.page_request import PageRequest
+from communities.ground import sealing
+
+COOKIE = "colloquy_frame"
+PARAMETER = "colloquy-visit"  # in the frame's address; with a hyphen, no declared field has this name
+LIFETIME = timedelta(days=365)
+MAX_LENGTH = 1000  # characters; a token of ours has about 250
+_PURPOSE = "frame visits"
 
 
-def handover(page_request: PageRequest) -> Handover:
-    """The site around keeps the visit where no cookie does, from its start and whenever it has changed.
+@dataclass(frozen=True, slots=True)
+class FramedBrowser:
+    """What a token names. `is_in_cookie`: the browser kept it; if not, the site around the frame did."""
 
-    Where our site is https, that shows at the first form: the page before it has set a cookie.
+    visitor_id: str
+    conversation_id: uuid.UUID | None
+    link_id: uuid.UUID | None
+    is_in_cookie: bool
+
+
+class _PartitionedMorsel(Morsel[str]):
+    """A cookie with the attribute `Partitioned`, which Python's own knows from 3.14 on."""
+
+    def OutputString(self, attrs: Container[str] | None = None) -> str:
+        return f"{super().OutputString(attrs)}; Partitioned"
+
+
+def read(request: HttpRequest, *, slug: str, at: datetime) -> FramedBrowser | None:
+    """The visit that the cookie names, else the token in the address; None without a valid one.
+
+    The address of a form counts for nothing: its seal names the visit. Nor does that of a page that is in no
+    frame: opened in a tab of its own and passed on, it would make another person the same visitor.
     """
-    framed = page_request.arrival.framed
-    known_by = "" if framed is None else "cookie" if framed.is_in_cookie else "token"
-    may_be_in_cookie = frame_visits.keeps_cookies() and _is_new(page_request)
-    is_kept = not _is_new(page_request) and not _has_changed(page_request)
-    if known_by == "cookie" or may_be_in_cookie or is_kept:
-        return Handover("", 0, known_by)
-    until = page_request.at + LIFETIME
-    return Handover(_token(page_request, until), int(until.timestamp()), known_by)
+    found = _opened(request.COOKIES.get(COOKIE, ""), slug, at, is_in_cookie=True)
+    is_in_frame = request.headers.get("Sec-Fetch-Dest") != "document"  # browsers tell it on https
+    if found is None and request.method != "POST" and is_in_frame:
+        found = _opened(request.GET.get(PARAMETER, ""), slug, at, is_in_cookie=False)
+    return found
 
 
-def remember(response: HttpResponse, page_request: PageRequest) -> None:
-    """Set the cookie for somebody new, or where the visit has changed.
-
-    What the site around handed over never becomes a cookie. A site could hand over a visit of its own, and a
-    browser that does not know partitioned cookies would take it along to other sites.
-    """
-    if not frame_visits.keeps_cookies():
-        return
-    framed = page_request.arrival.framed
-    is_in_cookie = framed is not None and framed.is_in_cookie
-    if _is_new(page_request) or (is_in_cookie and _has_changed(page_request)):
-        token = _token(page_request, page_request.at + LIFETIME)
-        frame_visits.set_cookie(response, token, path=page_request.request.path)
-
-
-def _is_new(page_request: PageRequest) -> bool:
-    """Whether somebody comes of whom nothing is remembered."""
-    return page_request.arrival.framed is None and page_request.request.method != "POST"
+def token(
+    *,
+    visitor_id: str,
+    conversation_id: uuid.UUID | None,
+    link_id: uuid.UUID | None,
+    slug: str,
+    until: datetime,
+) -> str:
+    """A token that names this visit at this project until then."""
+    parts = [int(until.timestamp()), visitor_id, *(each and str(each) for each in (conversation_id, link_id))]
+    sealed = sealing.seal(json.dumps(parts), purpose=_PURPOSE, row=slug)
+    return urlsafe_b64encode(sealed).decode()
 
 
-def _has_changed(page_request: PageRequest) -> bool:
-    visit, was = page_request.visit, page_request.arrival.visit
-    return (visit.conversation_id, visit.link_id) != (was.conversation_id, was.link_id)
-
-
-def _token(page_request: PageRequest, until: datetime) -> str:
-    visit = page_request.visit
-    return frame_visits.token(
-        visitor_id=visit.visitor_id,
-        conversation_id=visit.conversation_id,
-        link_id=visit.link_id,
-        slug=page_request.project.slug,
-        until=until,
+def set_cookie(response: HttpResponse, value: str, *, path: str) -> None:
+    """Let the browser keep a token, apart for each site that shows the frame (CHIPS)."""
+    response.set_cookie(
+        COOKIE,
+        value,
+        max_age=LIFETIME,
+        path=path,
+        secure=True,
+        httponly=True,
+        samesite="None",
     )
+    plain, partitioned = response.cookies[COOKIE], _PartitionedMorsel()
+    partitioned.set(plain.key, plain.value, plain.coded_value)
+    partitioned.update(plain)
+    response.cookies[COOKIE] = partitioned
+
+
+def keeps_cookies() -> bool:
+    """Whether frames may have a cookie here. Browsers take a partitioned one from https alone."""
+    return settings.SESSION_COOKIE_SECURE
+
+
+def _opened(value: str, slug: str, at: datetime, *, is_in_cookie: bool) -> FramedBrowser | None:
+    if not value or len(value) > MAX_LENGTH:
+        return None
+    try:
+        sealed = urlsafe_b64decode(value)
+        until, visitor_id, conversation, link = json.loads(sealing.unseal(sealed, purpose=_PURPOSE, row=slug))
+    except (sealing.Unreadable, binascii.Error, ValueError):
+        return None
+    if at.timestamp() >= until:
+        return None
+    conversation_id, link_id = (each and uuid.UUID(each) for each in (conversation, link))
+    return FramedBrowser(visitor_id, conversation_id, link_id, is_in_cookie)

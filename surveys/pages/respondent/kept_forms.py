@@ -12,10 +12,10 @@ import json
 import time
 import zlib
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from communities.ground import sealing
+from surveys.pages.respondent import browsers
 
 COOKIE = "colloquy_typed"
 MAX_AGE = 1800  # seconds
@@ -48,16 +48,8 @@ def keep(response: HttpResponse, sent: QueryDict, *, slug: str, path: str) -> No
     cookie = base64.urlsafe_b64encode(sealed).decode()
     if len(cookie) > MAX_LENGTH:
         return
-    response.set_cookie(
-        COOKIE,
-        cookie,
-        max_age=MAX_AGE,
-        path=path,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    browsers.set_cookie(response, COOKIE, cookie, path=path, max_age=MAX_AGE)
 
 
 def forget(response: HttpResponse, *, path: str) -> None:
-    response.delete_cookie(COOKIE, path=path, samesite="Lax")
+    browsers.delete_cookie(response, COOKIE, path=path)

@@ -15,7 +15,7 @@ from communities.sources import platforms
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Action, Link, Screen
 from surveys.models import Project
-from surveys.pages.respondent.page_request import PageRequest, posted_block
+from surveys.pages.respondent.visit import Visit, posted_block
 from surveys.services.conversations.admission import DEACTIVATED, Missing, NotAdmitted
 
 CHECK_AGAIN = Action("check", "Check again")
@@ -24,28 +24,28 @@ NOT_ASKED = (
 )
 
 
-def notice(page_request: PageRequest, refusal: NotAdmitted) -> Screen:
+def notice(visit: Visit, refusal: NotAdmitted) -> Screen:
     """What is missing, with buttons that lead there and back. What was typed stays in sight."""
-    request, missing = page_request.request, refusal.missing
+    request, missing = visit.request, refusal.missing
     is_post = request.method == "POST" and request.POST.get("do") != CHECK_AGAIN.do
-    kept = forms.in_words(posted_block(page_request), request.POST) if is_post else ""
-    title, text = _words(page_request, missing)
-    wanted = _wanted(page_request.project) if {Missing.SOURCE, Missing.SIGN_IN} & {*missing} else []
+    kept = forms.in_words(posted_block(visit), request.POST) if is_post else ""
+    title, text = _words(visit, missing)
+    wanted = _wanted(visit.project) if {Missing.SOURCE, Missing.SIGN_IN} & {*missing} else []
     return screens.notice(
         title=title,
         text=text,
         kept=kept,
         status=403,
-        note="" if page_request.asked.could_ask else NOT_ASKED,
+        note="" if visit.asked.could_ask else NOT_ASKED,
         items=[source.label for source in wanted],
-        links=_links(page_request, missing, wanted),
-        aside=_aside(page_request, missing),
+        links=_links(visit, missing, wanted),
+        aside=_aside(visit, missing),
         actions=() if {Missing.SIGN_IN, Missing.ACTIVE_ACCOUNT} & {*missing} else (CHECK_AGAIN,),
     )
 
 
-def _words(page_request: PageRequest, missing: Sequence[Missing]) -> tuple[str, str]:
-    project, person = page_request.project, page_request.respondent.person
+def _words(visit: Visit, missing: Sequence[Missing]) -> tuple[str, str]:
+    project, person = visit.project, visit.respondent.person
     noun, community = "poll" if project.is_poll else "survey", project.community.name
     if Missing.ACTIVE_ACCOUNT in missing:
         return "This account is deactivated.", f"{DEACTIVATED} If that is wrong, ask the team of {community}."
@@ -85,10 +85,8 @@ def _wanted(project: Project) -> list[VerifiedSource]:
     return sorted(known, key=lambda source: ids.index(source.pk))
 
 
-def _links(
-    page_request: PageRequest, missing: Sequence[Missing], wanted: Sequence[VerifiedSource]
-) -> list[Link]:
-    back, project = page_request.page.address.partition("?")[0], page_request.project
+def _links(visit: Visit, missing: Sequence[Missing], wanted: Sequence[VerifiedSource]) -> list[Link]:
+    back, project = visit.page.address.partition("?")[0], visit.project
     if Missing.SIGN_IN in missing:
         links = [Link("Sign in", _address("account_login", next=back))]
         if project.is_private and _lets_anybody_in(project):
@@ -100,14 +98,14 @@ def _links(
     wanted_on = {source.provider for source in wanted} if Missing.SOURCE in missing else set()
     if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
         wanted_on.add("chat")
-    connected = {each.provider for each in identities.connected(user_id=page_request.respondent.user_id or 0)}
-    again = page_request.asked.refused  # they no longer let us ask
+    connected = {each.provider for each in identities.connected(user_id=visit.respondent.user_id or 0)}
+    again = visit.asked.refused  # they no longer let us ask
     offered = [
         each
         for each in platforms.NAMES
         if each in (wanted_on - connected) | again and platforms.is_offered(each)
     ]
-    if page_request.guest is not None:  # by a personal link nobody is signed in, and so connects nothing
+    if visit.guest is not None:  # by a personal link nobody is signed in, and so connects nothing
         return [Link("Sign in", _address("account_login", next=back))] if offered else []
     return [
         Link(
@@ -122,11 +120,11 @@ def _lets_anybody_in(project: Project) -> bool:
     return settings_service.get_settings(community_id=project.community_id).allow_sign_up
 
 
-def _aside(page_request: PageRequest, missing: Sequence[Missing]) -> Link | None:
+def _aside(visit: Visit, missing: Sequence[Missing]) -> Link | None:
     """Another way for people who are signed in here, which those who came by a personal link are not."""
-    if Missing.SIGN_IN in missing or page_request.guest is not None:
+    if Missing.SIGN_IN in missing or visit.guest is not None:
         return None
-    back = page_request.page.address.partition("?")[0]
+    back = visit.page.address.partition("?")[0]
     return Link("Sign in as somebody else", _address("account_logout", next=back))
 
 

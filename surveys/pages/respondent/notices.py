@@ -1,15 +1,19 @@
-"""Screens for those who cannot answer now: the project is closed, or they have answered already."""
+"""Screens for those who cannot answer now, and answers that were not taken."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from communities.ground.sent_text import sent_text
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Screen
-from surveys.pages.respondent.page_request import PageRequest, posted_block
+from surveys.engine.script import Block
+from surveys.engine.walk import answers
+from surveys.pages.respondent.visit import Visit, posted_block
 from surveys.services import public_messages
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted
+from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault
 
 LEAVE = screens.Action("leave", "Go on without this link")
@@ -39,11 +43,11 @@ _OVER = {
 }
 
 
-def not_live(page_request: PageRequest) -> Screen:
+def not_live(visit: Visit) -> Screen:
     """Closed, or not open yet. What was typed stays in sight."""
-    project, at = page_request.project, page_request.at
-    is_post = page_request.request.method == "POST"
-    unsaved_text = _sent_in_words(page_request)
+    project, at = visit.project, visit.at
+    is_post = visit.request.method == "POST"
+    unsaved_text = _sent_in_words(visit)
     noun = "poll" if project.is_poll else "survey"
     if project.is_pending_at(at):
         return screens.notice(
@@ -51,23 +55,23 @@ def not_live(page_request: PageRequest) -> Screen:
         )
     if not project.was_opened_by(at):
         return screens.notice(title=NOT_OPEN_YET, text="Please come back later.", kept=unsaved_text)
-    has_begun = page_request.visit.conversation_id is not None
+    has_begun = visit.browser.conversation_id is not None
     saved = " What you answered before is saved." if has_begun and not project.is_poll else ""
     text = (
         f"It closed before this answer could be taken.{saved}"
         if is_post
         else f"It takes no more answers. Thank you for coming by.{saved}"
     )
-    sees_results = has_begun or _is_admitted(page_request)
+    sees_results = has_begun or _is_admitted(visit)
     results = None
     if sees_results:
-        results = screens.closed_poll_results(project, has_voted=has_begun, votes=page_request.votes)
+        results = screens.closed_poll_results(project, has_voted=has_begun, votes=visit.votes)
     return screens.notice(title=f"This {noun} is closed.", text=text, kept=unsaved_text, results=results)
 
 
-def in_chat(page_request: PageRequest) -> Screen:
+def in_chat(visit: Visit) -> Screen:
     """The project is answered on the chat platform, not here."""
-    project = page_request.project
+    project = visit.project
     noun = "poll" if project.is_poll else "survey"
     address = public_messages.address_of(project)
     links = (screens.Link("Open it in the chat", address),) if address else ()
@@ -75,9 +79,9 @@ def in_chat(page_request: PageRequest) -> Screen:
     return screens.notice(title=f"This {noun} is in the chat.", text=text, links=links)
 
 
-def _is_admitted(page_request: PageRequest) -> bool:
+def _is_admitted(visit: Visit) -> bool:
     try:
-        admission.check(project=page_request.project, respondent=page_request.respondent, at=page_request.at)
+        admission.check(project=visit.project, respondent=visit.respondent, at=visit.at)
     except NotAdmitted:
         return False
     return True
@@ -90,11 +94,11 @@ def limit_reached() -> Screen:
     )
 
 
-def answered(page_request: PageRequest, *, may_answer_again: bool) -> Screen:
+def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
     """An anonymous project in a browser that has answered, and keeps neither the answers nor their id."""
-    project = page_request.project
+    project = visit.project
     if project.is_poll:
-        results = screens.closed_poll_results(project, has_voted=True, votes=page_request.votes)
+        results = screens.closed_poll_results(project, has_voted=True, votes=visit.votes)
         return screens.notice(title="You have voted in this poll.", text=_KEPT_NOTHING, results=results)
     return screens.notice(
         title="You have answered this already.",
@@ -103,21 +107,42 @@ def answered(page_request: PageRequest, *, may_answer_again: bool) -> Screen:
     )
 
 
-def link_over(page_request: PageRequest, fault: Fault) -> Screen:
+def link_over(visit: Visit, fault: Fault) -> Screen:
     """A personal link that admits nobody. What was typed stays in sight, and what was saved stays saved."""
     title, text = _OVER[fault]
-    if page_request.visit.conversation_id is not None:
+    if visit.browser.conversation_id is not None:
         text += " What you answered before is saved."
-    is_held = page_request.arrival.visit.link_id is not None
-    screen = screens.notice(title=title, text=text, kept=_sent_in_words(page_request), status=403)
+    is_held = visit.arrival.browser.link_id is not None
+    screen = screens.notice(title=title, text=text, kept=_sent_in_words(visit), status=403)
     assert screen.ending is not None
     ending = replace(screen.ending, actions=(LEAVE,) if is_held else (), leaves_the_page=True)
     return replace(screen, ending=ending, has_lost_link=True)
 
 
-def _sent_in_words(page_request: PageRequest) -> str:
+def _sent_in_words(visit: Visit) -> str:
     """The answer in the form that came, which is not saved; empty if none came."""
-    request = page_request.request
+    request = visit.request
     if request.method != "POST" or request.POST.get("do", "answer") != "answer":
         return ""
-    return forms.in_words(posted_block(page_request), request.POST)
+    return forms.in_words(posted_block(visit), request.POST)
+
+
+def untaken(visit: Visit, view: ConversationView) -> str:
+    """The answer in a form that was not taken, because the conversation had moved on.
+
+    It is shown in words, and empty if the conversation holds the same.
+    """
+    block, text = posted_block(visit), sent_text(_sent_in_words(visit))
+    is_held = block is not None and block.id in view.state.path and _answer(view, block) == text
+    return "" if is_held else text
+
+
+def _answer(view: ConversationView, block: Block) -> str:
+    return answers.display_text(block, view.state.replies.get(block.id or 0))
+
+
+def with_untaken(screen: Screen, text: str) -> Screen:
+    """The screen with such a text beside its question or its end."""
+    if screen.ending is not None:
+        return replace(screen, ending=replace(screen.ending, kept=text))
+    return replace(screen, unsaved=text)

@@ -16,9 +16,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, QueryDict
 
+from surveys.drawing.theme import Page
 from surveys.models import Project
-from surveys.pages.respondent.page_request import PageRequest
-from surveys.pages.respondent.visitors import Visit
+from surveys.pages.respondent.browsers import Arrival, Browser
 from surveys.services.links import addresses, opening
 from surveys.services.links.opening import Fault, Guest, LinkRefused
 
@@ -30,17 +30,17 @@ def is_here(request: HttpRequest) -> bool:
     return request.method == "GET" and addresses.PARAMETER in request.GET
 
 
-def visit_of(request: HttpRequest, visit: Visit) -> Visit:
-    """The visit, by the link in the address if there is one.
+def followed(request: HttpRequest, browser: Browser) -> Browser:
+    """The browser, with the link in the address if there is one.
 
     What this browser had begun is left with another link: it may be another person's.
     """
     if not is_here(request):
-        return visit
+        return browser
     link_id = addresses.link_id_of(request.GET[addresses.PARAMETER])
-    if link_id is None or link_id == visit.link_id:
-        return visit
-    return replace(visit, link_id=link_id, conversation_id=None)
+    if link_id is None or link_id == browser.link_id:
+        return browser
+    return replace(browser, link_id=link_id, conversation_id=None)
 
 
 def admitted(
@@ -57,18 +57,17 @@ def admitted(
         return None, refused.fault
 
 
-def next_address(page_request: PageRequest) -> str | None:
+def next_address(request: HttpRequest, arrival: Arrival, guest: Guest | None, page: Page) -> str | None:
     """Where a valid link leads on to. None if the page is drawn here."""
-    request, guest = page_request.request, page_request.guest
-    if guest is None or not is_here(request) or page_request.page.is_framed:
+    if guest is None or not is_here(request) or page.is_framed:
         return None
     others = _without_link(request.GET)
-    if page_request.arrival.visit.link_id == guest.link_id:
-        return page_request.page.address + (f"?{others}" if others else "")
+    if arrival.browser.link_id == guest.link_id:
+        return page.address + (f"?{others}" if others else "")
     if TAKEN in request.GET:
         return None
     sent = {addresses.PARAMETER: request.GET[addresses.PARAMETER], TAKEN: "1"}
-    return f"{page_request.page.address}?{'&'.join(filter(None, [urlencode(sent), others]))}"
+    return f"{page.address}?{'&'.join(filter(None, [urlencode(sent), others]))}"
 
 
 def _without_link(query: QueryDict) -> str:
@@ -79,10 +78,11 @@ def _without_link(query: QueryDict) -> str:
     return others.urlencode()
 
 
-def note_opening(page_request: PageRequest) -> None:
+def note_opening(
+    request: HttpRequest, arrival: Arrival, guest: Guest | None, project: Project, *, at: datetime
+) -> None:
     """Write down that the link was opened, if this shows that a person has done so."""
-    request, guest = page_request.request, page_request.guest
     is_prefetched = "prefetch" in request.headers.get("Sec-Purpose", "")
-    has_cookie = guest is not None and page_request.arrival.visit.link_id == guest.link_id
+    has_cookie = guest is not None and arrival.browser.link_id == guest.link_id
     if guest is not None and has_cookie and request.method in ("GET", "POST") and not is_prefetched:
-        opening.note_opening(guest=guest, project=page_request.project, at=page_request.at)
+        opening.note_opening(guest=guest, project=project, at=at)

@@ -14,13 +14,13 @@ import zlib
 from dataclasses import replace
 
 import orjson
-from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
 
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
-from surveys.pages.respondent.visitors import Arrival
+from surveys.pages.respondent import browsers
+from surveys.pages.respondent.browsers import Arrival
 from surveys.services.conversations import prefill
 
 FIELD = "ahead"
@@ -56,16 +56,9 @@ def remember(
     if arrival.is_carried or ahead == _in_cookie(request, slug):
         return
     if ahead == NOTHING:
-        response.delete_cookie(COOKIE, path=path, samesite="Lax")
-        return
-    response.set_cookie(
-        COOKIE,
-        packed(ahead, slug=slug),
-        path=path,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+        browsers.delete_cookie(response, COOKIE, path=path)
+    else:
+        browsers.set_cookie(response, COOKIE, packed(ahead, slug=slug), path=path)
 
 
 def _in_cookie(request: HttpRequest, slug: str) -> Prefill:

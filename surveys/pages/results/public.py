@@ -35,7 +35,7 @@ ONCE_CLOSED = "The results can be seen here once the poll is closed"
 REVALIDATE = "no-cache"  # browsers ask again each time, so that results disappear once sharing ends
 
 
-@csrf_exempt  # changes nothing, and other methods must get a 405 rather than a CSRF error
+@csrf_exempt  # the view changes nothing, and other methods must get a 405 rather than a CSRF error
 def results(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     """Return the page, or JSON if the Accept header prefers it. Ignores unknown query parameters."""
     wants_json = request.get_preferred_type(["text/html", MEDIA_TYPE]) == MEDIA_TYPE
@@ -121,7 +121,7 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
 
 
 def _pages(blocks: Sequence[Mapping[str, object]]) -> Sequence[range]:
-    """The places of the questions on each page, so that a page of long questions has few of them."""
+    """The indexes of the questions on each page; a page of long questions contains few of them."""
     starts, used = [0], 0
     for place, entry in enumerate(blocks):
         size = len(render(entry))
@@ -154,7 +154,7 @@ def _render(destination: Destination, context: Mapping[str, object], *, status: 
 
 
 def _opening_text(project: Project) -> str:
-    """Say when a poll's results become visible."""
+    """When a poll's results become visible, in words."""
     if project.closes_at is None:
         return f"{ONCE_CLOSED}."
     return f"{ONCE_CLOSED}, on {dateformat.format(project.closes_at, 'j F Y, H:i')} UTC."

@@ -277,12 +277,14 @@ def for_provider(*, project: Project, block_id: int, provider: str) -> tuple[Cod
     """The codebook of a question and its themes, to read answers against.
 
     Themes that the local provider named go when another provider begins: it names them better. Pinned ones,
-    and corrections by staff, stay.
+    and corrections by staff with their themes, stay (rule 10.27).
     """
     book = _locked(project, block_id)
     themes = live(block_id=block_id)
     if book.generated_by == LOCAL and provider != LOCAL:
-        remove(block_id=block_id, ids=[theme.pk for theme in themes if not theme.is_pinned])
+        kept = readings.corrected_themes(block_id=block_id)
+        gone = [theme.pk for theme in themes if not theme.is_pinned and theme.pk not in kept]
+        remove(block_id=block_id, ids=gone)
         book.version, book.unfit, book.generated_by = book.version + 1, 0, None
         book.save()
         themes = live(block_id=block_id)

@@ -1,6 +1,7 @@
-"""Scripts that AI writes into a staff member's draft of an existing project.
+"""Scripts that AI writes into a staff member's draft of an existing project, and changes of such drafts.
 
     begin(actor=…, project_id=…, intent=…)     pay, and have a worker write it
+    begin_revision(…, instruction=…)           the same for a change of the draft as it is kept
     look(actor=…, project_id=…, job_id=…)      how far it is; the blocks once it is finished
     cancel(actor=…, project_id=…, job_id=…)    stop, and get the credits back
     forget(community_id=…, user_id=…)          the same for all jobs of somebody who goes
@@ -18,21 +19,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-
 from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, NotFound, refuse
 from communities.ground.sent_text import sent_text
 from communities.ground.transactions import in_transaction
 from communities.services.trail import presence
-from surveys import ai
-from surveys.ai.provider import MAX_INTENT, ScriptRequest
+from surveys.ai.provider import MAX_INSTRUCTION, MAX_INTENT, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import generation, revision
+from surveys.services.drafts import checking, keys, starting
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts import starting
 from surveys.services.ground import lookup
+from surveys.services.representations import script as script_json
 from surveys.services.scripts import editing as scripts
 
 NO_JOB = "There is no such work. It may have been cancelled, or its result was kept for ten minutes only."
@@ -40,12 +39,16 @@ IS_LIVE = (
     "While the project is open, only wording can be changed: close it, or duplicate it as a new version."
 )
 ALREADY = "A script is being written for this draft already. Wait for it, or cancel it."
+HAS_FAULTS = "The draft has faults. Correct them first; AI then changes what is valid."
 _MARK = "draft:"  # the fingerprints of these jobs begin with it
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenDraft:
-    """A job as its owner sees it. `blocks` are there once it is completed, `error` if it failed."""
+    """A job as its owner sees it. `blocks` are there once it is completed, `error` if it failed.
+
+    `understood` and `unmet` are sentences about what was asked.
+    """
 
     id: int
     status: str
@@ -54,11 +57,8 @@ class WrittenDraft:
     blocks: Sequence[Any] | None
     is_scored: bool
     error: str | None
-
-
-def cost() -> int:
-    """The credits that one script takes."""
-    return 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
+    understood: Sequence[str] = ()
+    unmet: Sequence[str] = ()
 
 
 @in_transaction
@@ -69,25 +69,29 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
     too few credits (PaymentRequired). Raises ActorGone if the actor's user has been erased or merged.
     """
     drafts.editable(actor=actor, project_id=project_id)
-    intent = sent_text(intent)
-    _require_intent(intent)
-    project = lookup.lock(
-        actor=actor, project_id=project_id
-    )  # of two clicks, the second sees the first's job
-    presence.require(actor=actor)
-    if project.is_live_at(at):
-        raise Conflict(IS_LIVE)
-    if _own(actor, project_id).filter(Job.UNFINISHED).exists():
-        raise Conflict(ALREADY)
-    job_id = generation.begin(
-        community_id=actor.community_id,
-        request=_request(project, intent),
-        fingerprint=_fingerprint(project_id),
-        requested_by=actor.user_id,
-        at=at,
-    )
-    assert job_id is not None  # it is None only for a claim that is answered already
-    return _written(Generation.objects.get(pk=job_id), at)
+    intent = _required(intent, "intent", "Say in a sentence what you want to ask.", most=MAX_INTENT)
+    project = _locked_project(actor, project_id, at)
+    return _begun(actor, project, request=_request(project, intent), at=at)
+
+
+@in_transaction
+def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datetime) -> WrittenDraft:
+    """Have a worker change the actor's draft, or the script if there is no draft, as instructed.
+
+    Refuses as `begin` does, and raises Conflict where no model works, and for a draft with faults.
+    """
+    project = drafts.editable(actor=actor, project_id=project_id)
+    instruction = _required(instruction, "instruction", "Say what to change.", most=MAX_INSTRUCTION)
+    revision.require_model()
+    project = _locked_project(actor, project_id, at)
+    draft = drafts.get(actor=actor, project=project)
+    script = scripts.load(project_id=project_id, revision=project.revision)
+    blocks: Sequence[Any] = draft.blocks if draft else script_json.all_blocks(project, script)
+    walked = [each for each in blocks if not (isinstance(each, dict) and each.get("section") == "outro")]
+    if checking.dry_run(actor=actor, project=project, blocks=walked, at=at).violations:
+        raise Conflict(HAS_FAULTS)
+    request = revision.request_of(project, blocks=keys.numbered(walked), instruction=instruction)
+    return _begun(actor, project, request=request, kind=Generation.Kind.REVISION, revised=project, at=at)
 
 
 @in_transaction
@@ -125,12 +129,13 @@ def forget(*, community_id: int, user_id: int) -> None:
 
 
 def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
-    """What a person asked AI to write for their drafts in a community, for as long as the jobs exist."""
+    """What a person asked AI to write, change or answer in a community, for as long as the jobs exist."""
     jobs = Generation.objects.filter(community_id=community_id, requested_by_id=user_id).order_by("pk")
     return [
         {
-            "project_id": job.fingerprint.removeprefix(_MARK),
-            "intent": job.request["intent"],
+            "project_id": job.fingerprint.rpartition(":")[2],
+            "kind": job.kind,
+            "intent": _words_of(job),
             "status": job.status,
             "created_at": job.created_at,
         }
@@ -143,13 +148,47 @@ def _stop(job: Generation) -> None:
     job.delete()
 
 
-def _require_intent(intent: str) -> None:
-    if not intent:
-        refuse("intent", "required", "Say in a sentence what you want to ask.")
-    if len(intent) > MAX_INTENT:
-        refuse("intent", "too_long", f"`intent` must have at most {MAX_INTENT:,} characters.")
-    if "\x00" in intent:
-        refuse("intent", "invalid", "`intent` must not contain null characters.")
+def _words_of(job: Generation) -> str:
+    """The words in which somebody asked for a job."""
+    names = {Generation.Kind.REVISION: "instruction", Generation.Kind.QUESTION: "question"}
+    return str(job.request[names.get(Generation.Kind(job.kind), "intent")])
+
+
+def _required(text: str, name: str, missing: str, *, most: int) -> str:
+    text = sent_text(text)
+    if not text:
+        refuse(name, "required", missing)
+    if len(text) > most:
+        refuse(name, "too_long", f"`{name}` must have at most {most:,} characters.")
+    if "\x00" in text:
+        refuse(name, "invalid", f"`{name}` must not contain null characters.")
+    return text
+
+
+def _locked_project(actor: Actor, project_id: int, at: datetime) -> Project:
+    """The project, locked: of two clicks, the second sees the first's job. Refuses a second one."""
+    project = lookup.lock(actor=actor, project_id=project_id)
+    presence.require(actor=actor)
+    if project.is_live_at(at):
+        raise Conflict(IS_LIVE)
+    if _own(actor, project_id).filter(Job.UNFINISHED).exists():
+        raise Conflict(ALREADY)
+    return project
+
+
+def _begun(
+    actor: Actor, project: Project, *, request: generation.Asked, at: datetime, **fields: Any
+) -> WrittenDraft:
+    job_id = generation.begin(
+        community_id=actor.community_id,
+        request=request,
+        fingerprint=_fingerprint(project.pk),
+        requested_by=actor.user_id,
+        at=at,
+        **fields,
+    )
+    assert job_id is not None  # it is None only for a claim that is answered already
+    return _written(Generation.objects.get(pk=job_id), at)
 
 
 def _request(project: Project, intent: str) -> ScriptRequest:
@@ -197,4 +236,6 @@ def _written(job: Generation, at: datetime) -> WrittenDraft:
         blocks=starting.complete(draft["blocks"]) if draft else None,
         is_scored=bool(draft and draft["scoring_enabled"]),
         error=job.error,
+        understood=(draft or {}).get("understood", ()),
+        unmet=(draft or {}).get("unmet", ()),
     )

@@ -1,14 +1,16 @@
-"""Scripts that AI writes from an intent (rules 10.3 to 10.7).
+"""Work of a model that a request waits for: scripts, changed scripts, answers (rules 10.3 to 10.7, 10.50).
 
     prepare         plan the project, begin, wait                the request, before its transaction
       begin         a paid row, and a worker woken               in a short transaction
       wait          until the work is finished or time is up     holding no connection
-    run             drafts, corrected until one is valid         the worker
+    run             what the provider writes, if it is valid     the worker
     create_project  the project, with or without its script      the request's transaction
+    fetch           the result of any other kind                 the request's transaction
     deliver         the script into a project created without    the worker
     take_up         what was lost or never fetched               the sweep
 
-Credits are taken in `begin`. `create_project` and `deliver` spend them; any other end gives them back.
+Credits are taken in `begin`. `create_project`, `fetch` and `deliver` spend them; any other end gives them
+back. `revision` and `question` prepare the other kinds.
 """
 
 from __future__ import annotations
@@ -34,18 +36,32 @@ from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.drafts.wishes import read_wishes
-from surveys.ai.provider import LOCAL, Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.ai.numbers import unfounded
+from surveys.ai.provider import (
+    LOCAL,
+    Claim,
+    Correction,
+    ProposedScript,
+    ProviderError,
+    ReferencedFigure,
+    ResultsQuestion,
+    RevisionRequest,
+    ScriptRequest,
+)
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import events
 from surveys.services.ai_work import paying
-from surveys.services.ground import jobs
+from surveys.services.drafts import keys
+from surveys.services.ground import access, jobs
 from surveys.services.projects import service as projects
 from surveys.services.projects.service import CreatedProject, ProjectPlan
 from surveys.services.scripts import editing as scripts
+from surveys.services.scripts import planning
 
 MAKE = "surveys.make_script"
 MOST_CORRECTIONS = 2
+MOST_ANSWERS = 2  # to a question, if a claim of the first is not borne out by its figures
 KEPT_FOR = timedelta(minutes=10)  # finished work, for a caller who disconnected and tries again
 # A web process has four threads, and other requests need them too. Two requests may wait until the script is
 # ready, and a third for a few seconds. Any further request waits only as long as an idle worker takes without
@@ -56,6 +72,8 @@ SECONDS_OF_A_SHORT_WAIT = 5.0
 SECONDS_OF_ANY_OTHER_WAIT = 0.5
 _MIN_PAUSE, _MAX_PAUSE = 0.03, 0.5  # seconds between two queries
 
+Kind = Generation.Kind
+Asked = ScriptRequest | RevisionRequest | ResultsQuestion
 log = structlog.get_logger("colloquy.generation")
 
 
@@ -150,23 +168,27 @@ def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
 def begin(
     *,
     community_id: int,
-    request: ScriptRequest,
+    request: Asked,
+    kind: str = Kind.SCRIPT,
+    revised: Project | None = None,
     claim: str | None = None,
     fingerprint: str = "",
     requested_by: int | None = None,
     is_answered: Callable[[], bool] = lambda: False,
     at: datetime,
 ) -> int | None:
-    """Have a worker write a script, and return the id of that work.
+    """Have a worker write what is requested, and return the id of that work.
 
-    `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a retry joins the
-    work of the first request and pays nothing. If that one `is_answered` by now, nothing is left to do, and
-    None is returned. Without a claim the `fingerprint` only marks the work, and `requested_by` is the user
-    in whose draft it is written. Refuses another request under the same claim, and as `paying.pay` does.
+    `revised` is the project whose script is changed. `claim` and `fingerprint` are hashes of the idempotency
+    key and of the whole request: a retry joins the work of the first request and pays nothing. If that one
+    `is_answered` by now, nothing is left to do, and None is returned. Without a claim the `fingerprint` only
+    marks the work, and `requested_by` is the user who follows it in the admin. Refuses another request under
+    the same claim, and as `paying.pay` does.
     """
     fields = {
         "community_id": community_id,
-        "request": asdict(request),
+        "kind": kind,
+        "request": {**asdict(request), **(_place_of(revised) if revised else {})},
         "fingerprint": fingerprint,
         "requested_by_id": requested_by,
         "created_at": at,
@@ -181,11 +203,23 @@ def begin(
         generation.delete()
         return None
     if is_new:
-        generation.credits_used = 0 if ai.provider_is_free() else settings.CREDITS_FOR_A_SCRIPT
+        generation.credits_used = cost(kind)
         generation.save(update_fields=["credits_used"])
         paying.pay(community_id=community_id, credits=generation.credits_used)
     wake(MAKE, generation_id=generation.pk)
     return generation.pk
+
+
+def _place_of(project: Project) -> dict[str, int]:
+    """Where a changed script comes from, beside what the provider is asked."""
+    return {"project_id": project.pk, "revision": project.revision}
+
+
+def cost(kind: str) -> int:
+    """The credits that one piece of work takes."""
+    if ai.provider_is_free():
+        return 0
+    return settings.CREDITS_FOR_A_QUESTION if kind == Kind.QUESTION else settings.CREDITS_FOR_A_SCRIPT
 
 
 def wait(*, generation_id: int) -> None:
@@ -223,12 +257,7 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     Raises Unavailable if no script could be written.
     """
     plan = prepared.plan
-    generation = Generation.objects.select_for_update().filter(pk=prepared.generation_id).first()
-    if generation is None or generation.status == Job.Status.FAILED:
-        raise Unavailable(
-            (generation and generation.error) or SCRIPT_FAILED,
-            retry_after=(generation and generation.retry_after) or 30,
-        )
+    generation = _locked_unless_failed(prepared.generation_id)
     is_pending = generation.status != Job.Status.COMPLETED
     if not is_pending:
         draft = _draft_of(generation)
@@ -249,19 +278,54 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     return CreatedFromIntent(created, generation.credits_used, is_pending)
 
 
+@in_transaction
+def fetch(*, generation_id: int | None) -> Generation:
+    """Finished work that no project waits for; its row is deleted, and its credits are spent.
+
+    `generation_id` is what `begin` returned. Raises Unavailable if the work failed, or is not ready yet.
+    """
+    if generation_id is None:  # the stored response expired after the claim was looked at
+        raise Conflict("The response to this Idempotency-Key has just expired; please retry.", retry_after=1)
+    generation = _locked_unless_failed(generation_id)
+    if generation.status != Job.Status.COMPLETED:
+        raise Unavailable(NOT_READY, retry_after=SECONDS_UNTIL_READY)
+    Generation.objects.filter(pk=generation_id).delete()
+    return generation
+
+
+def _locked_unless_failed(generation_id: int) -> Generation:
+    generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    if generation is None or generation.status == Job.Status.FAILED:
+        raise Unavailable(
+            (generation and generation.error) or SCRIPT_FAILED,
+            retry_after=(generation and generation.retry_after) or 30,
+        )
+    return generation
+
+
 # --- Work -----------------------------------------------------------------------------------------
 
+NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
+SECONDS_UNTIL_READY = 5
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
+FAILED = {
+    Kind.SCRIPT: SCRIPT_FAILED,
+    Kind.REVISION: "The script could not be changed. No credits were charged; please try again.",
+    Kind.QUESTION: "The question could not be answered. No credits were charged; please try again.",
+}
 NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
+NO_VALID_REVISION = NO_VALID_SCRIPT.replace("intent", "instruction")
 ALREADY_WRITTEN = "The project already has a script, so the one made from the intent was discarded."
 
 
 def run(*, generation_id: int) -> None:
-    """Write the script, in a worker. Running it twice is harmless."""
+    """Have the provider write, in a worker. Running it twice is harmless."""
     jobs.carry_out(
         Generation,
         generation_id,
-        work=lambda job: _complete(job, _valid_draft(job)),
+        work=lambda job: _complete(
+            job, _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(_valid_draft(job))
+        ),
         fail=_fail,
         foreseen=ProviderError,
         now=timezone.now,
@@ -270,22 +334,27 @@ def run(*, generation_id: int) -> None:
 
 
 def _valid_draft(job: Generation) -> ProposedScript:
-    """Have the provider write a script and correct it until it is valid. Raises ProviderError."""
+    """Have the provider write or change a script, corrected until it is valid. Raises ProviderError."""
     provider, request = ai.get_provider(), _request_of(job)
-    correction = None
+    is_new, correction = job.kind == Kind.SCRIPT, None
+    write = provider.draft_script if is_new else provider.revise_script
     for _ in range(1 + MOST_CORRECTIONS):
         jobs.renew(job, at=timezone.now(), generated_by=provider.name)
         job.generated_by = provider.name
         jobs.close_connection()
-        draft = provider.draft_script(request, correction)
-        if request.scoring is not None:
+        draft = write(request, correction)
+        if is_new and request.scoring is not None:
             draft = replace(draft, scoring_enabled=request.scoring)
-        violations = violations_of(draft, request)
+        violations = (
+            [each.as_json() for each in violations_of(draft, request)]
+            if is_new
+            else _violations_of_revision(draft, project_id=job.request["project_id"])
+        )
         log.info("generation.drafted", generation_id=job.pk, violations=len(violations))
         if not violations:
             return draft
-        correction = Correction(draft, [violation.as_json() for violation in violations])
-    raise ProviderError(NO_VALID_SCRIPT)
+        correction = Correction(draft, violations)
+    raise ProviderError(NO_VALID_SCRIPT if is_new else NO_VALID_REVISION)
 
 
 def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
@@ -309,23 +378,61 @@ def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Vio
     return violations
 
 
-@in_transaction
-def _complete(job: Generation, draft: ProposedScript) -> None:
-    generation = jobs.locked(job)
-    generation.draft = {
-        "blocks": list(draft.blocks),
+def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequence[Mapping[str, object]]:
+    """What a write of the changed script would be refused for. A model adds no XP, so no limit is checked."""
+    project = Project.objects.filter(pk=project_id, deleted_at__isnull=True).first()
+    if project is None:
+        raise ProviderError(access.NO_PROJECT)
+    body = {"blocks": keys.as_sent(keys.unnumbered(draft.blocks))}
+    return planning.plan_script(project=project, body=body, xp_limit=None, at=timezone.now()).violations
+
+
+def _draft_as_json(draft: ProposedScript) -> dict[str, object]:
+    return {
+        "blocks": keys.unnumbered(draft.blocks),
         "scoring_enabled": draft.scoring_enabled,
         "understood": list(draft.understood),
         "unmet": list(draft.unmet),
         "confidence": draft.confidence,
     }
+
+
+def _answer(job: Generation) -> dict[str, object]:
+    """The claims of the provider that their figures bear out (rule 10.53). Raises ProviderError."""
+    provider, question = ai.get_provider(), _request_of(job)
+    figures = {figure.reference: figure for figure in question.figures}
+    founded: list[Claim] = []
+    for _ in range(MOST_ANSWERS):
+        jobs.renew(job, at=timezone.now(), generated_by=provider.name)
+        job.generated_by = provider.name
+        jobs.close_connection()
+        claims = provider.answer_question(question)
+        founded = [claim for claim in claims if _is_founded(claim, figures)]
+        log.info("generation.answered", generation_id=job.pk, claims=len(claims), founded=len(founded))
+        if len(founded) == len(claims):
+            break
+    return {"claims": [asdict(claim) for claim in founded]}
+
+
+def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
+    """Whether all figures of a claim are known, and hold its numbers."""
+    if not claim.references or not figures.keys() >= set(claim.references):
+        return False
+    named = [figures[reference] for reference in claim.references]
+    return not unfounded(claim.text, [each for figure in named for each in (figure.text, figure.value)])
+
+
+@in_transaction
+def _complete(job: Generation, draft: Mapping[str, object]) -> None:
+    generation = jobs.locked(job)
+    generation.draft = draft
     generation.status, generation.completed_at = Job.Status.COMPLETED, timezone.now()
     generation.save(update_fields=["draft", "status", "completed_at"])
 
 
 @in_transaction
 def _fail(job: Generation, failure: Exception | None, _at: datetime) -> None:
-    generation, message = jobs.locked(job), SCRIPT_FAILED
+    generation, message = jobs.locked(job), FAILED[Kind(job.kind)]
     if isinstance(failure, ProviderError):
         message, generation.retry_after = failure.message, failure.retry_after
     _end_as_failed(generation, message)
@@ -413,8 +520,14 @@ def _as_json(status: str, generation: Generation, project: Project) -> dict[str,
     }
 
 
-def _request_of(job: Generation) -> ScriptRequest:
-    return ScriptRequest(**{**job.request, "bucket_names": tuple(job.request["bucket_names"])})
+def _request_of(job: Generation) -> Any:
+    """What the provider is asked: a request of the job's kind."""
+    fields = {name: value for name, value in job.request.items() if name not in ("project_id", "revision")}
+    if job.kind == Kind.QUESTION:
+        figures = [ReferencedFigure(**figure) for figure in fields.pop("figures")]
+        return ResultsQuestion(**fields, figures=figures)
+    request = ScriptRequest if job.kind == Kind.SCRIPT else RevisionRequest
+    return request(**{**fields, "bucket_names": tuple(fields["bucket_names"])})
 
 
 def _draft_of(generation: Generation) -> ProposedScript:

@@ -27,11 +27,30 @@ def pay(*, community_id: int, credits: int) -> None:
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
         raise Conflict(
-            f"A community can have {allowance.limit:,} scripts and analyses made with AI in an hour. "
-            f"Please try again in {minutes}.",
+            f"A community can have {allowance.limit:,} scripts, analyses and answers made with AI in "
+            f"an hour. Please try again in {minutes}.",
             retry_after=allowance.retry_after,
         )
     communities.spend_credits(community_id=community_id, amount=credits)
+
+
+def may_ask_further(*, community_id: int) -> bool:
+    """Whether a model may write a further question now: the community had few in the last hour, and can pay.
+
+    Counts the question. `pay_for_follow_up` takes the credits once there is one.
+    """
+    most = settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR
+    taken = throttling.take_surely(f"colloquy:follow_ups:{community_id}", most, seconds=throttling.HOUR)
+    return not taken.is_used_up and communities.can_pay_follow_up(
+        community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+    )
+
+
+def pay_for_follow_up(*, community_id: int) -> bool:
+    """Take the credits for each started ten further questions. False if the community has too few."""
+    return communities.spend_for_follow_up(
+        community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+    )
 
 
 def count_failed(*, community_id: int, hundreds: int) -> None:

@@ -165,6 +165,16 @@ def unfit_share(*, block_id: int) -> tuple[int, int]:
     return unfit, read
 
 
+def corrected_themes(*, block_id: int) -> set[int]:
+    """The themes of the answers that staff have put right; of a merged one, the theme that it became."""
+    sql = """
+        SELECT DISTINCT coalesce(theme.merged_into_id, theme.id)
+        FROM surveys_reading r JOIN surveys_theme theme ON theme.id = ANY(r.themes)
+        WHERE r.block_id = %s AND r.is_corrected
+    """
+    return {theme_id for (theme_id,) in fetch_rows(sql, [block_id])}
+
+
 def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
     """The latest answers that staff have put right, for a provider that reads against these themes."""
     sql = f"""

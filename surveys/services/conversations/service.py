@@ -16,7 +16,7 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, prefill, presentation, runner
+from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State, Turn
@@ -26,6 +26,7 @@ from surveys.services.conversations import (
     admission,
     completions,
     effects,
+    further,
     repository,
     respondents,
     saving,
@@ -42,6 +43,8 @@ from surveys.services.projects import schedule
 from surveys.services.scripts import editing as scripts
 
 _GRADED = "This answer was graded, so it stays. Send it again, or `continue`, to go on."
+_NOT_CURRENT = "This is not the current block of the conversation."
+_NOT_WRITTEN = "The current step takes no answer: send `continue`."
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
 
@@ -214,6 +217,9 @@ def go_on(
 ) -> ConversationView:
     """Go past a content or action block, or a graded question whose answer stays.
 
+    While a further question is written, the conversation is returned as it stands (`resumed`) until there is
+    one or its time is over; a question that is asked is never passed so.
+
     Questions after it that are answered `ahead` are passed too. Refuses if another question waits, or
     nothing.
 
@@ -242,7 +248,7 @@ def back(
     twice moves once.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
-    if _is_at_another(loaded, block_id) or (step is not None and len(loaded.state.path) != step):
+    if _is_at_another(loaded, block_id) or (step is not None and loaded.state.place != step):
         return view.of_conversation(loaded, at, resumed=True)
     if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
         raise Conflict("This conversation is over.")
@@ -370,12 +376,12 @@ def _is_at_another(loaded: LoadedConversation, block_id: int | None) -> bool:
 def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:
     """Whether a conversation is not at the block and step that a control was drawn for.
 
-    `step` counts the steps behind it. So a copy of an earlier message, or a click that arrives twice, never
-    moves anything. None means that the control does not tell.
+    `step` is the place among the steps (`State.place`). So a copy of an earlier message, or a click that
+    arrives twice, never moves anything. None means that the control does not tell.
     """
     if step is None:
         return False
-    return loaded.block is None or loaded.block.id != block_id or len(loaded.state.path) != step
+    return loaded.block is None or loaded.block.id != block_id or loaded.state.place != step
 
 
 def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:
@@ -397,7 +403,9 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
     """Go past the current block, which must not be a question that can be answered."""
     if loaded.block is None:
         raise Conflict("This conversation is over.")
-    reply = loaded.locked_reply
+    if further.still_waits(loaded, at):
+        return view.of_conversation(loaded, at, resumed=True)
+    reply = further.reply_about(loaded) or loaded.locked_reply
     if loaded.block.asks and reply is None:
         raise Conflict("The current block is a question: answer it, or skip it if it is optional.")
     if not loaded.is_completed:
@@ -443,9 +451,18 @@ def _take(
     if not block.asks:
         raise Conflict("The current block takes no answer: send `continue`.")
     _refuse_unless_live(loaded.project, at)
+    if loaded.state.further is not None:
+        return _take_further(loaded, raw, at, ahead)
+    if raw.get("follow_up"):
+        return _repeated(loaded, raw, at)
     reply = _parsed(presentation.effective_block(loaded.script, block), raw)
     if loaded.locked_reply not in (None, reply):
         raise Conflict(_GRADED)
+    before = loaded.state.replies.get(block.id or 0)
+    if before is not None and follow_ups.without(before) == reply:
+        reply = before  # with the further questions that were asked about it
+    elif further.may_be_asked(loaded, block, reply):
+        return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = runner.answer(loaded.script, loaded.state, reply)
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
     if not turn.feedback:
@@ -453,20 +470,44 @@ def _take(
     return view.of_conversation(moved, at, feedback=turn.feedback)
 
 
+def _take_further(
+    loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, ahead: Prefill
+) -> ConversationView:
+    """Save the answer to a further question, which may lead to another one.
+
+    The latest answer sent again is accepted. If it does not say that it is one to the further question, the
+    conversation goes on: a caller that knows nothing of further questions may mean it so.
+    """
+    block, reply, asked = loaded.block, further.reply_about(loaded), loaded.state.further
+    assert block is not None
+    assert reply is not None
+    assert asked is not None
+    is_repeat = further.repeats(block, reply, raw)
+    number = raw.get("follow_up")
+    if asked.question is None or number not in (None, asked.number):
+        if is_repeat:
+            return view.of_conversation(loaded, at, resumed=True)
+        raise Conflict(_NOT_WRITTEN if asked.question is None else _NOT_CURRENT)
+    given = _parsed(replace(block, required=None), raw)
+    text = None if is_repeat and number is None else given.get("text")
+    reply = follow_ups.completed(reply, asked.question, None if text is None else str(text))
+    if further.may_be_asked(loaded, block, reply):
+        return view.of_conversation(further.wait(loaded, block, reply, at), at)
+    turn = runner.answer(loaded.script, loaded.state, reply)
+    moved = saving.save(loaded, turn, at=at, block=block, reply=reply)
+    return view.of_conversation(_passed(moved, ahead, at), at)
+
+
 def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetime) -> ConversationView:
     """The conversation as it stands, if this is its latest answer sent again. Refuses any other answer."""
     last = runner.latest_reply(loaded.script, loaded.state)
     if last is not None and last[0].id == raw["block_id"]:
         block, reply = last
-        try:
-            is_same = answers.parse(block, raw) == reply
-        except InvalidAnswer:
-            is_same = False
-        if is_same:
+        if further.repeats(block, reply, raw):
             return view.of_conversation(loaded, at, feedback=runner.feedback(loaded.script, block, reply))
     if loaded.block is None:
         raise Conflict("This conversation is over.")
-    raise Conflict("This is not the current block of the conversation.")
+    raise Conflict(_NOT_CURRENT)
 
 
 def _parsed(block: Block, raw: Mapping[str, object]) -> Reply:

@@ -149,7 +149,7 @@ def _opened(
     """Lock a conversation, and return it with what is not sent yet; None if it stands elsewhere."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     block = loaded.block
-    if block is None or block.id != block_id or len(loaded.state.path) != step:
+    if block is None or block.id != block_id or loaded.state.place != step:
         return loaded, None
     return loaded, _kept(loaded, block)
 
@@ -164,7 +164,7 @@ def _earlier(loaded: LoadedConversation) -> UnsentAnswer:
     """The answer that was given here before a step back."""
     block = loaded.block
     reply = loaded.state.replies.get(block.id or 0) if block else None
-    if block is None or reply is None:
+    if block is None or reply is None or loaded.state.further is not None:
         return UnsentAnswer()
     ids = reply.get("option_ids")
     if isinstance(ids, list):

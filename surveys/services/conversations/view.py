@@ -12,7 +12,7 @@ from typing import Self
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys.engine.script import Block, Script
-from surveys.engine.walk import answers, prefill, presentation, runner
+from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -36,7 +36,8 @@ class Step:
     """The block that waits for the respondent, as they see it.
 
     `reply` is their earlier answer here (engine/walk/answers: Reply), offered again after a step back; None
-    if there is none. It stays if `is_locked`. `given` is the XP that an action block gave.
+    if there is none. It stays if `is_locked`. `given` is the XP that an action block gave. `follow_up` is the
+    number of the further question that this is, or that is being written; 0 for every other step.
     """
 
     block: Block
@@ -45,15 +46,20 @@ class Step:
     reply: Reply | None
     given: int = 0
     is_locked: bool = False
+    follow_up: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A past step: the block as it was seen, and the answer in words, empty for a skip."""
+    """A past step: the block as it was seen, and the answer in words, empty for a skip.
+
+    `follow_ups` are the further questions about the answer, with what was answered.
+    """
 
     block: Block
     reply: Reply | None
     answer: str
+    follow_ups: Sequence[Mapping[str, str | None]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +75,7 @@ class WalkView(ABC):
     script: Script
     state: State
     seed: int
+    at: datetime
     unfilled_feedback: str | None = None
     escape: Callable[[str], str] | None = None
 
@@ -109,14 +116,17 @@ class WalkView(ABC):
         block = runner.current_block(self.script, self.state)
         if block is None:
             return None
+        further = self.state.further
+        seen = self.present(self.state, block, known=self._known)
         return Step(
-            block=self.present(self.state, block, known=self._known),
+            block=follow_ups.shown(seen, further, now=self.at.timestamp(), escape=self.escape),
             progress=runner.progress(self.script, self.state),
             can_go_back=self.can_go_back,
-            reply=self.state.replies.get(block.id or 0),
+            reply=None if further else self.state.replies.get(block.id or 0),
             given=self.context.given.get(block.id or 0, 0),
             is_locked=self.project.lock_graded_answers
             and runner.settled_reply(self.script, self.state) is not None,
+            follow_up=further.number if further else 0,
         )
 
     @property
@@ -206,9 +216,14 @@ class WalkView(ABC):
             turn = runner.proceed(self.script, state)
             state, block = turn.state, turn.show
 
+    @property
+    def past_count(self) -> int:
+        """How many past steps there are. A question is past while there is a further one about its answer."""
+        return len(self.state.path) + (self.state.further is not None)
+
     def history(self, first: int = 0, end: int | None = None) -> list[Exchange]:
         """The past steps, oldest first: all, or those from the `first` to before the `end`, from 0."""
-        return [self.exchange(step) for step in range(len(self.state.path))[first:end]]
+        return [self.exchange(step) for step in range(self.past_count)[first:end]]
 
     def latest(self) -> Exchange | None:
         """The step that the respondent left last."""
@@ -216,7 +231,7 @@ class WalkView(ABC):
 
     def last_feedback(self) -> str | None:
         """The feedback to the latest answer, also when the page is loaded again later."""
-        if self.feedback or not self.state.path:
+        if self.feedback or not self.state.path or self.state.further is not None:
             return self.feedback
         block = self._block(self.state.path[-1])
         reply = self.state.replies.get(block.id or 0)
@@ -228,11 +243,14 @@ class WalkView(ABC):
 
     def exchange(self, step: int) -> Exchange:
         """The `step`-th past step, from 0. Several are found fastest in their order."""
-        block_id = self.state.path[step]
-        block, reply = self._block(block_id), self.state.replies.get(block_id)
-        then, known = self._past.before(step)
+        if step == len(self.state.path):
+            block, then, known = self.script.blocks[self.state.at], self.state, self._known
+        else:
+            block = self._block(self.state.path[step])
+            then, known = self._past.before(step)
+        reply = self.state.replies.get(block.id or 0)
         shown = self.present(then, block, given=self._given_up_to(block), known=known)
-        return Exchange(shown, reply, answers.display_text(block, reply))
+        return Exchange(shown, reply, answers.display_text(block, reply), follow_ups.of(reply))
 
     @cached_property
     def _past(self) -> PastSteps:
@@ -259,7 +277,6 @@ class ConversationView(WalkView):
     """A conversation as it stands after a move. `resumed` says that it had begun earlier."""
 
     loaded: LoadedConversation
-    at: datetime
     resumed: bool = False
 
     @property
@@ -292,7 +309,6 @@ class VisitorView(WalkView):
     """The first step as a visitor sees it who has not begun. Nothing of it is stored."""
 
     respondent: Respondent
-    at: datetime
 
     @cached_property
     def context(self) -> TokenContext:

@@ -18,7 +18,7 @@ from surveys.engine.statistics import MAX_POINT, AnswerGroup
 
 @dataclass(frozen=True, slots=True)
 class ReportedBlock:
-    """A block with figures: its position, and the options that were removed from it."""
+    """A block with figures: its position in the script, and its removed options."""
 
     block: Block
     position: int
@@ -35,7 +35,7 @@ def part(questions: Sequence[Block]) -> Part:
     """The answer rows of each block, grouped by option and point.
 
     Rows are grouped by number first, then by point. So sums are exact in any order of rows, and a million
-    different numbers leave the database as one row.
+    different numbers are returned as one row.
     """
     ranked = [block.id for block in questions if block.type == "ranking"]
     by_point = [block.id for block in questions if block.type in SCALES or block.type == "ranking"]
@@ -67,8 +67,8 @@ def part(questions: Sequence[Block]) -> Part:
 def _rows_of_all(questions: Sequence[Block]) -> Part:
     """The rows of all answers, counted from two indexes alone, block by block, in the order of the index.
 
-    CPU for 10 million rows: 0.7 s. All blocks at once over one index of blocks, options and numbers take
-    0.9 s, 1.0 s if that index has the ordinal too, and 6.8 s if ordinals are looked up in the table.
+    CPU for 10 million rows: 0.7 s. All blocks at once over one index of blocks, options and numbers take 0.9
+    s, 1.0 s if that index has the ordinal too, and 6.8 s if ordinals are read from the table.
     """
     numeric = [block.id for block in questions if block.type in NUMBERS]
     others = [block.id for block in questions if block.type not in NUMBERS]
@@ -89,7 +89,7 @@ def _rows_of_all(questions: Sequence[Block]) -> Part:
             GROUP BY number
         ) answer_rows
     """
-    # A block of numbers has options if it was a choice before.
+    # A number block has options if it was a choice before.
     parts = [of_options.format(""), of_numbers, of_options.format("AND option_id IS NOT NULL")]
     return " UNION ALL ".join(parts), [others, numeric, numeric]
 

@@ -1,7 +1,7 @@
-"""Counts of a project's answers: everything that figures are computed from, all of one moment.
+"""Counts of a project's answers, all from one moment: every figure is computed from them.
 
-All answers are counted from two indexes, in one statement. Those of a selection, or of segments, are counted
-from the packed answers on the conversations' rows, where the filters are conditions on the same row.
+All answers are counted from two indexes, in one statement. The answers of a selection, or of segments, are
+counted from the packed answers on the conversations' rows. There the filters are conditions on the same row.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Progress = Callable[[int], None]
 class Selection:
     """Which responses to count: those that match every field. Times are times of completion.
 
-    `fields` are names and values of what was sent along when a conversation began. An empty value means
-    responses that were not given one.
+    `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
+    responses without a value.
     """
 
     covers: str = "all"
@@ -49,13 +49,14 @@ class Selection:
 
 
 ALL = Selection()
-CONVERSATIONS_AT_ONCE = 5_000  # 20,000 take half as long again: they do not fit into the processor's cache
-# For scores in segments. With less, PostgreSQL sorts all rows once for each bucket, which takes three times
-# as long. Of many responses there is one count at a time.
+# 20,000 take half as long again, because they do not fit into the processor's cache
+CONVERSATIONS_AT_ONCE = 5_000
+# For scores in segments. With less memory, PostgreSQL sorts all rows once for each bucket, which takes three
+# times as long. Only one count of many responses runs at a time.
 MEMORY_FOR_SEGMENTS = "32MB"
 _NOTHING: Part = ("SELECT '{}'::json", [])
 _NO_NAMES: Mapping[str, str] = {}
-_BEGUN, _COMPLETED = 0, 2  # how far a conversation came: 1 has an answer
+_BEGUN, _COMPLETED = 0, 2  # the progress of a conversation: 1 has an answer
 _COVERS = {
     "completed": "c.completed_at IS NOT NULL",
     "partial": "c.completed_at IS NULL",
@@ -69,9 +70,9 @@ _CONDITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentField:
-    """A field whose values divide the responses, into `most` segments at most.
+    """A field whose values segment the responses, into at most `most` segments.
 
-    `values` are those that have a segment even if no response has them, and `""` for responses without one.
+    `values` always get a segment, even without responses; `""` is the segment of responses without a value.
     """
 
     name: str
@@ -88,11 +89,11 @@ Dividing = ReportedBlock | SegmentField | None
 
 @dataclass(frozen=True, slots=True)
 class AnswerCounts:
-    """Counts from the database. `unfinished` counts conversations not completed, by their current block.
+    """Counts from the database. `unfinished` counts unfinished conversations by their current block.
 
-    `changes` is the tally's number of changes at that moment. `derived` is read by the module of this name;
-    None if it was not asked for. `sent` is read by `field_counting`. `values` are how many responses have
-    each value of the field that divides; empty: those without one.
+    `changes` is the tally's number of changes at that moment. `derived` is read by the module `derived`; None
+    if it was not requested. `sent` is read by the module `fields`. `values` are the numbers of responses with
+    each value of the segmenting field; `""` counts responses without one.
     """
 
     changes: int
@@ -121,15 +122,16 @@ def count_answers(
     derives: bool = True,
     most_derived: int | None = None,
 ) -> AnswerCounts:
-    """All figures are of one moment. It `derives` scores and results of calculated blocks too.
+    """Count the answers of a project at one moment.
 
-    `undeclared` are fields to look for in the responses, by parameter. Values of `fields` are counted. `note`
-    is told now and then how many conversations were looked at.
+    With `derives`, scores and results of calculated blocks are counted too. `undeclared` are fields to search
+    for in the responses, by parameter. Values of `fields` are counted. `note` is called from time to time
+    with the number of conversations that were read.
 
-    Raises Unavailable if there are many responses and another thread is counting many, for longer than
-    `max_wait` seconds; None waits as long as it takes. Refuses a field that no response has, and one with
-    too many values. Raises TooManyToDerive if there are `most_derived` responses or more with scores or
-    results of calculated blocks, or `fields`.
+    Raises Unavailable if there are many responses and another thread counts many for longer than `max_wait`
+    seconds; None waits without a limit. Refuses a field that no response has, and one with too many values.
+    Raises TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated
+    blocks, or `fields`.
     """
     where, values = _where(project_id, selection)
     condition = where or "c.project_id = %s", values or [project_id]
@@ -151,7 +153,7 @@ def count_answers(
     questions = [each for each in reported if each.block.asks]
 
     def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
-        """The counts, and where people left; None if that takes a turn."""
+        """The counts, and where unfinished conversations stopped; None if the count needs a turn."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
@@ -162,7 +164,7 @@ def count_answers(
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
-            # First, because it ends at too many values. Scores are counted for each value that there is.
+            # First, because this part refuses too many values. Scores are counted for each value that exists.
             counted = _counted_part(changes, questions, dividing, condition, note)
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
@@ -179,7 +181,8 @@ def count_answers(
 
     with _one_moment(max_wait):
         found = count(has_turn=False)
-    if found is None:  # outside of the transaction, because the database ends one that is idle for long
+    # Outside of the transaction, because the database ends a transaction that is idle for long
+    if found is None:
         with large.turn(max_wait=max_wait), _one_moment(max_wait):
             found = count(has_turn=True)
     assert found is not None
@@ -227,7 +230,7 @@ def _counted_part(
 
 
 class _Values:
-    """The values of a field that divides responses, and how many responses have each."""
+    """The values of the field that segments the responses, and the number of responses with each."""
 
     def __init__(self, field: SegmentField) -> None:
         self._field = field
@@ -236,9 +239,10 @@ class _Values:
         refuse_too_many_segments(field, len(self.sizes))
 
     def add(self, sent: Sequence[str], progress: Sequence[int]) -> list[int]:
-        """Note the values of some conversations. Returns the place of each one's segment.
+        """Add the values of some conversations. Returns the segment index of each conversation.
 
-        Those without an answer are in none (-1), and their values get no place. Refuses too many values.
+        Conversations without an answer have no segment (-1), and their values get no index. Refuses too many
+        values.
         """
         segments = []
         for value, came in zip(sent, progress, strict=True):
@@ -263,7 +267,9 @@ def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
 
 
 def refuse_many_recent_values(project_id: int, selection: Selection, dividing: SegmentField) -> None:
-    """Refuse a field that has too many values in the latest selected responses alone, before a long count."""
+    """Refuse, before a long count, a field that has too many values in the latest selected responses
+    alone.
+    """
     where, values = _where(project_id, selection)
     sql = f"""
         SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (
@@ -297,9 +303,10 @@ def _values_of(parts: Sequence[Part]) -> list[Any]:
 
 @contextmanager
 def _one_moment(max_wait: float | None) -> Iterator[None]:
-    """All statements see the same answers. In a transaction of the caller's they see what it sees.
+    """Make all statements see the same answers.
 
-    Without a limit of the wait (None) the statements have no limit of time either.
+    In a transaction of the caller, the statements see the same as that transaction. If the wait has no limit
+    (None), the statements have no time limit either.
     """
     if connection.in_atomic_block:
         yield
@@ -315,11 +322,11 @@ def _one_moment(max_wait: float | None) -> Iterator[None]:
 def _packed(
     where: str, values: Sequence[Any], field: str | None
 ) -> Generator[tuple[bytes, Sequence[int], Sequence[str]]]:
-    """The packed answers of selected conversations, with separators, how far each conversation came, and the
-    value of a field.
+    """The packed answers of selected conversations with separators, the progress of each conversation, and
+    the value of a field.
 
-    Some thousand at a time. The database reads conversations as they lie on its pages, which matters for the
-    random ids of anonymous projects.
+    Yields some thousand conversations at a time. The database reads conversations in the order of its pages,
+    which is fast for the random ids of anonymous projects.
     """
     sql = f"""
         SELECT c.packed,
@@ -350,7 +357,9 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
 
 
 def _totals(project_id: int) -> Part:
-    """Stored sums: how many conversations are listed, and completed, and how often answers have changed."""
+    """Stored sums: the numbers of listed conversations, of completed conversations, and of changes of
+    answers.
+    """
     return (
         "SELECT json_build_array("
         "coalesce(sum(listed), 0), coalesce(sum(completed), 0), coalesce(sum(changes), 0))"
@@ -377,10 +386,10 @@ def _unfinished(where: str, values: list[Any]) -> Part:
 
 
 def _drop_off(script: Script, revision: int, rows: Sequence[Sequence[Any]]) -> dict[int, int]:
-    """How many unfinished conversations stand at each block.
+    """The number of unfinished conversations at each block.
 
-    A conversation from before a change of the script stands where it stood, or after the last block that it
-    passed if blocks were inserted before its place.
+    A conversation from before a change of the script is counted at its block. If blocks were inserted before
+    its position, it is counted after the last block that it passed.
     """
     counts: dict[int, int] = {}
     for at, seen, last, number, _ in rows:

@@ -1,10 +1,10 @@
-"""The counting of what is computed from answers: scores in each bucket, and results of calculated blocks.
+"""Counting values that are computed from answers: scores in each bucket, and results of calculated blocks.
 
     part(script, where, values, …)     the part of a statement that counts them; None if there are none
-    max_entries(script)                how many entries their distributions have, at most
+    max_entries(script)                the highest possible number of entries in their distributions
 
-Both are stored on the conversation's row, as they stood at its last move (rule 5.12). They are those of
-completed responses, or of partial ones where a selection has only these.
+Both are stored on the conversation's row, in the state of its last move (rule 5.12). Only completed responses
+are counted, or only partial ones if the selection contains only these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from surveys.engine.script import CALCULATED, Script
 from surveys.engine.statistics import DistributionEntry
 from surveys.engine.walk import answers
 
-MAX_VALUES = 11  # different numbers that are told one by one: as many as the points of a scale from 0 to 10
+MAX_VALUES = 11  # different numbers that are listed one by one: as many as a scale from 0 to 10 has points
 MAX_RANGES = 10
 MAX_TEXTS = 100
 MAX_TEXT = 500  # characters; longer results are cut
@@ -29,23 +29,23 @@ Counted = Mapping[str, Sequence[Sequence[Any]]]  # lists of rows, by the names i
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What divides responses into segments: the choice or scale, or the field, that `name` is."""
+    """The choice, scale or field `name` that divides responses into segments."""
 
     kind: Literal["choice", "scale", "field"]
     name: str
 
     @property
     def mark(self) -> str:
-        """What `state` has of it, in SQL with `name` as a parameter."""
+        """SQL for the part of `state` that names the segments, with `name` as a parameter."""
         return _DIVISIONS[self.kind][0]
 
     @property
     def in_mark(self) -> str:
-        """The names of the segments in a `mark`, in SQL."""
+        """SQL for the names of the segments in a `mark`."""
         return _DIVISIONS[self.kind][1]
 
 
-# What `state` has of the division, and the names of the segments in that.
+# SQL for the part of `state` with the division, and for the segment names in that part.
 _DIVISIONS = {
     "choice": ("c.state->'answers'->%s", "jsonb_array_elements_text(mark->'option_ids')"),
     "scale": (
@@ -57,23 +57,23 @@ _DIVISIONS = {
 
 
 def name_of(entry: DistributionEntry) -> str:
-    """A segment's name as it is counted: an option's id, a point, or a field's value."""
+    """A segment's name in the counts: an option's id, a point, or a field's value."""
     option_id, point = entry.key
     return str(point if option_id is None else option_id)
 
 
 def is_of_field(entry: DistributionEntry) -> bool:
-    """Whether a segment is that of a field's value."""
+    """Whether a segment belongs to a field's value."""
     option_id, value = entry.key
     return option_id is None and isinstance(value, str)
 
 
 _COMPLETED = "c.completed_at IS NOT NULL"
 _PARTIAL = "c.is_listed AND c.completed_at IS NULL"
-# One pass over the rows: each bucket, their sum and each calculated block are grouped on their own, so that
-# few groups are left even where no two respondents have the same scores in all buckets. For a million
-# responses with two buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them
-# (`jsonb_each`) takes up to 40 s.
+# One pass over the rows groups each bucket, their sum and each calculated block separately. So few groups
+# remain even if no two respondents have the same scores in all buckets. For a million responses with two
+# buckets and two calculated blocks that takes 4 s of CPU; unpacking all of them (`jsonb_each`) takes up to 40
+# s.
 _SEGMENTS = "UNION ALL SELECT segment.name, kind, key, value, people FROM named, LATERAL {} segment(name)"
 _PICKED = """
     picked AS MATERIALIZED (
@@ -97,8 +97,9 @@ _PICKED = """
         {segments}
     ),
 """
-# Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is cut at multiples
-# of 1, 2 or 5 times a power of ten, the finest of these that make MAX_RANGES or fewer.
+# Numbers are `numeric`, so sums are exact in any order of rows. A range of many numbers is divided at
+# multiples of 1, 2 or 5 times a power of ten. The step is the smallest one that makes at most MAX_RANGES
+# ranges.
 _COUNTED = f"""
     calculated AS MATERIALIZED (
         SELECT segment, key, people, value->>'text' AS text,
@@ -198,7 +199,7 @@ def part(
 
 
 def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:
-    """The sums over several buckets of the first parts of their scores, and the names in that."""
+    """SQL that adds the first `length` parts of the scores of several buckets, and the names that it uses."""
     if len(buckets) < 2:
         return "NULL::numeric[]", []
     sums = [" + ".join([f"coalesce((scores->%s->>{at})::numeric, 0)"] * len(buckets)) for at in range(length)]
@@ -218,10 +219,10 @@ def max_entries(script: Script) -> int:
 
 
 def is_graded(script: Script) -> bool:
-    """Whether any question has a right answer."""
+    """Whether any question has a correct answer."""
     return any(map(answers.is_graded, script.blocks))
 
 
 def calculated_names(script: Script) -> dict[str, tuple[int, str | None]]:
-    """The calculated blocks, by their ids as they stand in a state: with their ids and names."""
+    """The ids and names of the calculated blocks, by the key that a state uses for them."""
     return {str(block.id): (block.id or 0, block.name) for block in script.blocks if block.type == CALCULATED}

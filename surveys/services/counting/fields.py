@@ -1,10 +1,10 @@
-"""How many responses have which values of the declared fields, for who may read single responses.
+"""The number of responses with each value of the declared fields, for readers of single responses.
 
     part(names, where, values, …)      the part of a statement that counts them; None without any fields
     figures(fields, counted, …)        the figures of each field, as JSON
 
-Values that nobody declared can be as many as responses, so the most frequent ones are told, and how many
-others there are.
+Values that nobody declared may be as many as responses, so only the most frequent values are listed, with the
+number of the others.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from surveys.engine.statistics import DistributionEntry, percentage
 from surveys.services.counting.derived import Counted, Division, name_of
 
 MAX_LISTED = 20  # values of each field
-ENTRIES = MAX_LISTED + 1  # of each field: with those that were not given it
+ENTRIES = MAX_LISTED + 1  # of each field: the listed values, and the responses without a value
 NOT_GIVEN = "Not given"
-# A field may have another value in each response. So values are compared by their bytes, only the listed ones
-# are looked for in segments, and the others are counted alone. Of 300,000 responses, a field with few values
-# takes 0.3 s, and one with another value in each 2 s, or 4 s in segments.
+# A field may have a different value in each response. So values are compared by their bytes, only the listed
+# values are counted in segments, and the others are only counted together. For 300,000 responses, a field
+# with few values takes 0.3 s, and a field with a different value in each takes 2 s, or 4 s in segments.
 _COUNTED = """
     WITH picked AS MATERIALIZED (
         SELECT name, mark, coalesce(fields->>name, '') COLLATE "C" AS value, count(*) AS people
@@ -80,9 +80,9 @@ def part(names: Sequence[str], where: str, values: Sequence[Any], division: Divi
 def figures(
     fields: Mapping[str, Sequence[str]], counted: Counted, segments: Sequence[DistributionEntry] | None
 ) -> list[dict[str, Any]]:
-    """The figures of each field. `fields` are names with the values that are listed if there is room.
+    """The figures of each field. `fields` are names, each with the values that are listed first.
 
-    With `segments`, each field has the figures once more for each of them, with the same values.
+    With `segments`, the figures of each field are repeated for each segment, with the same values.
     """
     people = {
         (name, segment, value): int(count) for name, segment, value, count in counted.get("values") or ()
@@ -109,7 +109,7 @@ def figures(
 def _listed(
     name: str, declared: Sequence[str], people: Mapping[tuple[str, str | None, str], int]
 ) -> list[str]:
-    """The values that are told, most first: with those that nobody has, and with none at all."""
+    """The listed values, most frequent first; values without responses and the missing value are included."""
     own = {
         value: count for (field, segment, value), count in people.items() if (field, segment) == (name, None)
     }

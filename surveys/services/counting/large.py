@@ -1,8 +1,8 @@
-"""Counting many responses takes a second of CPU: how often a process does it, and what it keeps of it.
+"""Limits for counting many responses, which takes a second of CPU, and a cache of the counts.
 
-with turn(max_wait=…):      one count at a time; others wait for some seconds, or are refused
-keep(key, counted)          what was counted, until memory is needed for another
-kept(key, changes=…)        it again, as long as the answers have not changed
+with turn(max_wait=…): one count at a time; others wait for some seconds, or are refused keep(key, counted)
+what was counted, until memory is needed for another kept(key, changes=…) it again, as long as the answers
+have not changed
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ BYTES_OF_A_GROUP = 350
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted when the tally had so many `changes`."""
+    """The counts at the moment when the tally had this number of `changes`."""
 
     changes: int
     listed: int
     completed: int
     groups: Mapping[int, list[AnswerGroup]]
     of_segments: Mapping[EntryKey, Mapping[int, list[AnswerGroup]]]
-    derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if asked for
-    values: Mapping[str, int] = field(default_factory=dict)  # of the field that divides
-    sent: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `field_counting`, if asked for
+    derived: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `derived_counting`, if requested
+    values: Mapping[str, int] = field(default_factory=dict)  # of the segmenting field
+    sent: Mapping[str, Sequence[Sequence[Any]]] | None = None  # by `field_counting`, if requested
 
     @property
     def size(self) -> int:
@@ -55,7 +55,9 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was counted, and its size with that of its key, which contains the values of filters."""
+    """Cached counts, and their size together with the size of their key, which contains the values of
+    filters.
+    """
 
     counted: Counted
     size: int
@@ -72,11 +74,11 @@ _lock = Lock()
 
 @contextmanager
 def turn(*, max_wait: float | None) -> Iterator[None]:
-    """Let one thread of the process count. Raises Unavailable for others after `max_wait` seconds.
+    """Let one thread of the process count. Raises Unavailable for other threads after `max_wait` seconds.
 
-    Requests for a filter or segments do not wait: each would hold one of the process's few threads, and votes
-    would have none. Shared results, which are cached once counted, wait for SECONDS_FOR_SHOWN. Workers wait
-    as long as it takes (None).
+    Requests for a filter or segments do not wait: each waiting request would occupy one of the process's few
+    threads, and votes would have none. Shared results, which are cached after the count, wait for
+    SECONDS_FOR_SHOWN. Workers wait without a limit (None).
     """
     turns = _turns
     if not turns.acquire(timeout=max_wait):

@@ -5,9 +5,9 @@
     counter.groups()                    what was counted, as AnswerGroups by block
     counter.groups_of_segments()        the same for each option or point of the block that divides
 
-A cell is what answers are counted by: an option (chosen first, or later), a rank, a point, any other answer.
-Each record leads to its cell through two tables, and its conversation's segment is added to that. For
-10 million records that is 0.3 s of CPU; the same with a join of two tables in the database takes 4.6 s.
+Answers are counted by cell: an option (chosen first, or later), a rank, a point, or any other answer. Two
+tables map each record to its cell, and the count is added to the segment of its conversation. For 10 million
+records that is 0.3 s of CPU; the same with a join of two tables in the database takes 4.6 s.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 _SMALLS = MAX_SMALL + 1
 _KIND = 0b111
-# Records find their key in a table of 2**n places, where n is the least number of low bits in which the keys
-# of a script differ. Ids that were given together differ in few. If more were needed, a search is made.
+# Records find their key in a table of 2**n places, where n is the smallest number of low bits that
+# distinguish the keys of a script. Ids that were created together differ in few bits. If more bits would be
+# needed, a search is used.
 MAX_TABLE_BITS = 20
-# A number with at most 15 digits is summed as an integer and a power of ten, others one by one.
+# A number with at most 15 digits is added as an integer and a power of ten; other numbers are added one by
+# one.
 _MAX_DECIMALS = 9
 _MOST_DIGITS = 10.0**15
 _HALF = 25  # bits; the sum of halves of a batch is exact as a float
@@ -44,25 +46,28 @@ _ROWS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What answers are counted by. `is_first` says that they are the first row of their block."""
+    """The properties by which answers are counted.
+
+    `is_first` means that these answers are the first row of their block.
+    """
 
     block_id: int
     option_id: int | None
     point: int | None  # as in AnswerGroup
-    number: int | None = None  # the number that each of these answers is
+    number: int | None = None  # the number that each of these answers contains
     is_first: bool = True
 
 
 class Counter:
-    """Counts the answers to some questions, and again for each segment if a block divides them.
+    """Counts the answers to some questions, and again for each segment if a block makes the segments.
 
-    If something else divides them, `segment_count` is how many segments there may be.
+    If a field makes the segments, `segment_count` is their highest possible number.
     """
 
     def __init__(
         self, questions: Sequence[ReportedBlock], dividing: ReportedBlock | None, segment_count: int = 0
     ) -> None:
-        self._cells: list[Cell | None] = [None]  # the first is for records that are not asked for
+        self._cells: list[Cell | None] = [None]  # cell 0 is for records that are not counted
         keys: dict[int, list[int]] = {}
         for each in questions:
             for key, cells in _cells_of(each):
@@ -77,13 +82,14 @@ class Counter:
         size, most = len(self._cells), segment_count or len(self._segments)
         self._all = np.zeros(size, np.int64)
         self._by_segment = np.zeros(most * size, np.int64)
-        # Sums of numbers: a line for everything, then one for each segment.
+        # Sums of numbers: a row for everything, then a row for each segment.
         self._numbers = _Numbers((1 + most) * size)
 
     def add(self, data: bytes, segments: Sequence[int] | None = None) -> None:
-        """Count some conversations. Each one's records, in any order, are followed by a separator.
+        """Count some conversations.
 
-        Where no block divides them, `segments` may have the place of each one's segment, or -1 for none.
+        The records of each conversation, in any order, are followed by a separator. If no block makes the
+        segments, `segments` may contain the segment index of each conversation, or -1 for none.
         """
         records = np.frombuffer(data, ">i8").astype(np.int64)
         cells = self._lookup.cells(records)
@@ -112,12 +118,14 @@ class Counter:
         places: Integers,
         numbers: Floats,
     ) -> None:
-        """Count each conversation once more for each of its segments: those `named`, `of_conversation`."""
+        """Count each conversation again for each of its segments: the segments `named`, of the conversations
+        `of_conversation`.
+        """
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = (ends - begins)[of_conversation]
         number_at = np.full(len(cells) if len(places) else 0, -1, np.int64)
         number_at[places] = np.arange(len(places))
-        # A respondent may name a hundred segments with each of two hundred answers.
+        # A respondent may choose a hundred segments and have two hundred answers.
         for part in np.array_split(np.arange(len(named)), 1 + int(lengths.sum()) // _ROWS_AT_ONCE):
             length = lengths[part]
             shift = begins[of_conversation[part]] - (np.cumsum(length) - length)
@@ -148,7 +156,7 @@ class Counter:
     def groups_of_segments(
         self, keys: Sequence[EntryKey] = ()
     ) -> dict[EntryKey, dict[int, list[AnswerGroup]]]:
-        """The answers of each segment, by block. `keys` are those of the segments that no block makes."""
+        """The answers of each segment, by block. `keys` are those of segments that are made by a field."""
         size = len(self._cells)
         return {
             entry: self._groups(self._by_segment[place * size : (1 + place) * size], (1 + place) * size)
@@ -171,7 +179,9 @@ class Counter:
 
 
 def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
-    """The keys of a block's records, with the cells of their small numbers: the last takes greater ones."""
+    """The keys of a block's records, with the cells of their small numbers; the last cell takes greater
+    numbers.
+    """
     block, block_id = reported.block, reported.id
     is_ranking = block.type == "ranking"
     for option in (*block.options, *reported.removed):
@@ -179,7 +189,7 @@ def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
         if is_ranking:
             ranks = range(1, MAX_POINT + 1)
             cells = [Cell(block_id, option.id, rank, rank, is_first=rank == 1) for rank in ranks]
-            # Answers from before it was a ranking may have more places than there are ranks.
+            # Answers from before the block was a ranking may have more places than there are ranks.
             cells.append(Cell(block_id, option.id, None, is_first=False))
         else:
             cells = [Cell(block_id, option.id, None, is_first=is_first) for is_first in (True, False)]
@@ -190,7 +200,7 @@ def _cells_of(reported: ReportedBlock) -> Iterable[tuple[int, list[Cell]]]:
 
 
 def _cell_of_block(block: Block, block_id: int, number: int | None) -> Cell:
-    if block.type == "ranking":  # an answer from before it was one counts as a first place
+    if block.type == "ranking":  # an answer from before the block was a ranking counts as a first place
         return Cell(block_id, None, 1, 1)
     return Cell(block_id, None, number if block.type in SCALES else None, number)
 
@@ -229,7 +239,7 @@ def _joined(one: AnswerGroup, other: AnswerGroup) -> AnswerGroup:
 
 
 class _Lookup:
-    """From records to cells; cell 0 for records without one."""
+    """Finds the cells of records; cell 0 is for records without a cell."""
 
     def __init__(self, cells_of_keys: Mapping[int, Sequence[int]]) -> None:
         keys = np.array(sorted(cells_of_keys), np.int64)
@@ -264,9 +274,9 @@ def _numbers_in(records: Integers) -> tuple[Integers, Floats]:
 
 
 class _Numbers:
-    """Exact sums, lowest and highest of numbers in each of so many places.
+    """The exact sums, lowest and highest of numbers in each place.
 
-    The sum is that of the numbers as PostgreSQL casts them to `numeric`: rounded to 15 digits.
+    A sum adds the numbers as PostgreSQL casts them to `numeric`: rounded to 15 digits.
     """
 
     def __init__(self, size: int) -> None:

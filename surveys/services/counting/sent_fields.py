@@ -1,4 +1,4 @@
-"""Fields that results are filtered and divided by: declared ones, and others that callers have sent along.
+"""Fields that filter and segment results: declared fields, and others that callers have sent.
 
 declared(project=…, names=…)           the declared ones of some names, each with its declared values
 refuse_unknown(project_id=…, names=…)  names that no response has
@@ -16,14 +16,14 @@ from surveys.models import Project
 
 MAX_OFFERED = 20  # fields
 MAX_OFFERED_VALUES = 50  # of each field
-LOOKED_AT = 2_000  # responses, of which the sent values are offered
-# In the order of the index `response_by_change`, so no more rows are read than there are in it.
+LOOKED_AT = 2_000  # responses whose sent values are offered
+# In the order of the index `response_by_change`, so that no more rows are read than the index contains.
 _LATEST = """
     SELECT state->'fields' AS fields FROM surveys_conversation
     WHERE project_id = %s AND is_listed ORDER BY updated_at DESC, id DESC LIMIT %s
 """
-# Most names are found among the latest responses. All others are looked for in one pass, and without any
-# others there is none, because of the EXISTS.
+# Most names are found in the latest responses. One pass looks for all other names; without other names there
+# is no pass, because of the EXISTS.
 _UNKNOWN = f"""
     WITH latest AS MATERIALIZED ({_LATEST}),
     missing AS MATERIALIZED (
@@ -43,15 +43,15 @@ _SENT = f"""
 
 
 def declared(*, project: Project, names: Collection[str]) -> dict[str, list[str]]:
-    """Those of some names that are declared, each with its declared values; none for any value."""
+    """The declared fields among some names, each with its declared values; an empty list means any value."""
     fields = project.hidden_fields
     return {name: list(fields[name]) if isinstance(fields, dict) else [] for name in fields if name in names}
 
 
 def refuse_unknown(*, project_id: int, names: Mapping[str, str]) -> None:
-    """Refuse fields that no response has. `names` are by parameter, without those that are declared.
+    """Refuse fields that no response has. `names` are by parameter, without declared fields.
 
-    Looking for a name that nothing has reads all responses of the project.
+    Searching for a name that does not exist reads all responses of the project.
     """
     if not names:
         return
@@ -71,9 +71,9 @@ def refuse_unknown(*, project_id: int, names: Mapping[str, str]) -> None:
 
 
 def offered(*, project: Project) -> dict[str, Sequence[str]]:
-    """Fields to filter by, in the order of their declaration, then others by name; with their values.
+    """Fields to filter by, with their values: in the order of their declaration, then others by name.
 
-    Values are the declared ones, then those of the latest responses, the most frequent first.
+    Values are the declared values, then those of the latest responses, the most frequent first.
     """
     fields = declared(project=project, names=project.hidden_fields)
     for name, value in fetch_rows(_SENT, [project.pk, LOOKED_AT]):

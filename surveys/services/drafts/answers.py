@@ -10,21 +10,21 @@ from surveys.engine.flow import titles
 from surveys.services.scripts import editing as scripts
 
 MOST_LISTED = 100  # archived blocks, the latest first
-COUNTED = 10_000  # answers that are counted exactly: 2 ms of CPU
+COUNTED = 10_000  # answers up to which the count is exact: 2 ms of CPU
 
 _ANSWERED = """
     SELECT b.id FROM surveys_block b
     WHERE b.project_id = %s AND b.is_archived = %s
         AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id)
 """
-# The first row of each response: a multiple choice has more.
+# The first row of each response, because a multiple choice has more.
 _OF_BLOCK = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND ordinal = 0"
 _OF_OPTION = "SELECT 1 FROM surveys_answer WHERE block_id = %s AND option_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCount:
-    """In how many responses a block was answered. From 10,000 on it is PostgreSQL's estimate."""
+    """In how many responses a block was answered. From 10,000 on the number is PostgreSQL's estimate."""
 
     count: int
     is_estimate: bool
@@ -32,7 +32,7 @@ class AnswerCount:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedBlock:
-    """A block that was taken out of the script, with its answers."""
+    """A block that was removed from the script, with its answers."""
 
     title: str
     type: str
@@ -44,7 +44,7 @@ class ArchivedBlock:
 
 
 def archived_blocks(*, project_id: int, revision: int) -> list[ArchivedBlock]:
-    """The latest archived blocks that have answers. Those whose answers were deleted are left out."""
+    """The latest archived blocks that have answers. Blocks whose answers were deleted are left out."""
     answered = answered_blocks(project_id=project_id, are_archived=True)
     removed = scripts.archived(project_id=project_id, revision=revision)
     newest = sorted((each for each in removed if each.id in answered), key=lambda each: each.id or 0)
@@ -57,14 +57,19 @@ def archived_blocks(*, project_id: int, revision: int) -> list[ArchivedBlock]:
 
 
 def answered_blocks(*, project_id: int, are_archived: bool = False) -> frozenset[int]:
-    """The ids of the blocks of a script that have answers, or of archived ones. One index lookup for each."""
+    """The ids of the blocks with answers: blocks of the script, or archived blocks.
+
+    Each block takes one index lookup.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_ANSWERED, [project_id, are_archived])
         return frozenset(block_id for (block_id,) in cursor.fetchall())
 
 
 def count(*, block_id: int, option_id: int | None = None) -> AnswerCount:
-    """How many responses have answered a block of a project that the caller may edit, or chose its option."""
+    """The number of responses that answered a block, or chose its option, in a project that the caller may
+    edit.
+    """
     rows, of = (_OF_BLOCK, [block_id]) if option_id is None else (_OF_OPTION, [block_id, option_id])
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM ({rows} LIMIT %s) counted", [*of, COUNTED])
@@ -77,5 +82,5 @@ def count(*, block_id: int, option_id: int | None = None) -> AnswerCount:
 
 
 def _rounded(number: int) -> int:
-    """The number with its first two digits: an estimate should not look like a count."""
+    """The number rounded to its first two digits, because an estimate should not look like a count."""
     return round(number, 2 - len(str(number)))

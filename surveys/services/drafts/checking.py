@@ -1,7 +1,7 @@
-"""What would happen if a draft were saved now: violations, warnings, and how its blocks come out.
+"""The result that saving a draft now would have: violations, warnings, and the effective blocks.
 
-The check takes the same path as a write (`scripts.planning`). Pictures that are newly set on the basic tier
-are a violation here; the API stores them on every tier (rule 1.46).
+The check takes the same path as a write (`scripts.planning`). New pictures on the basic tier are a violation
+here; the API stores pictures on every tier (rule 1.46).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Checked:
-    """A plan of the draft as a write would carry it out, and the violations of pictures."""
+    """A plan of the draft as a write would apply it, and the violations of pictures."""
 
     plan: Plan
     pictures: list[Json]
@@ -43,7 +43,9 @@ class Checked:
         return [*self.plan.violations, *self.pictures]
 
     def require_valid(self) -> None:
-        """Raise what a save is refused with: Conflict for the project's state, else InvalidRequest."""
+        """Raise the refusal that a save would raise: Conflict for the project's state, else
+        InvalidRequest.
+        """
         state = next(iter(self.plan.refusals), None)
         if self.pictures and not isinstance(state, Conflict):
             refuse_all(self.violations)
@@ -51,7 +53,7 @@ class Checked:
 
 
 def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Checked:
-    """Plan the write of a draft's blocks, without a lock and without writing."""
+    """Plan the write of a draft's blocks without a lock; nothing is written."""
     body = {"blocks": keys.as_sent(points.with_stored(project, blocks))}
     limit = access.xp_limit(actor=actor)
     plan = planning.plan_script(project=project, body=body, xp_limit=limit, at=at)
@@ -59,11 +61,11 @@ def dry_run(*, actor: Actor, project: Project, blocks: Sequence[object], at: dat
 
 
 def check(*, actor: Actor, project: Project, blocks: Sequence[object], at: datetime) -> Json:
-    """Everything that the editor shows about a draft. Nothing is refused and nothing is written.
+    """Everything that the editor shows about a draft. The check refuses nothing and writes nothing.
 
-    `violations` would refuse the save, `warnings` would not. `blocks` are those sent, in that order, with
-    their effective names, compiled preconditions and whether any answers can lead to them. `names` are the
-    effective names in the order of the script.
+    `violations` would refuse the save, `warnings` would not. `blocks` are the submitted blocks in their
+    order, each with its effective name, its compiled preconditions, and whether any answers lead to it.
+    `names` are the effective names in the order of the script.
     """
     checked = dry_run(actor=actor, project=project, blocks=blocks, at=at)
     plan = checked.plan
@@ -127,7 +129,7 @@ def _new_pictures(plan: Plan, blocks: Sequence[object]) -> Iterator[Json]:
 
 
 def places(plan: Plan) -> Mapping[int, int]:
-    """Index in the script, outro included → index in the array sent, for the blocks that were sent."""
+    """Index in the script, outro included → index in the submitted array, for submitted blocks."""
     ordered = plan.ordered
     paths = dict(enumerate(ordered.block_paths))
     sent_outro = {block.id: place for block, place in zip(ordered.outro, ordered.outro_paths, strict=True)}
@@ -139,7 +141,7 @@ def places(plan: Plan) -> Mapping[int, int]:
 
 
 def _moved(field: str, places: Mapping[int, int]) -> str:
-    """The path of a field of the planned script as a path of the array sent."""
+    """The path of a field of the planned script as a path of the submitted array."""
     return _PLACE.sub(lambda match: f"blocks[{places.get(int(match[1]), match[1])}]", field, count=1)
 
 

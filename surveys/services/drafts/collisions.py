@@ -1,6 +1,6 @@
-"""Two people edit one script: the second to save sees what the first has changed.
+"""Two people edit one script: the second person who saves sees the changes of the first.
 
-What counts is the script itself. A project's revision also grows with its settings, such as scoring.
+Only the script itself is compared. A project's revision also grows when its settings change, such as scoring.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _WRITABLE_OUTRO = ("prompt", *PICTURE_FIELDS, "continue")
 class Collision(Conflict):
     """The script was changed after the draft was begun.
 
-    `collision` holds three scripts: `base`, from which the draft began (null if it is not known any more),
-    `theirs`, which is stored now, and `yours`, the draft; the stored `revision`; and who made it, and when.
+    `collision` contains three scripts: `base`, from which the draft began (null if it is not known any more),
+    `theirs`, which is stored now, and `yours`, the draft. It also contains the stored `revision`, its author
+    and its time.
     """
 
     def __init__(self, collision: Json) -> None:
@@ -33,10 +34,12 @@ class Collision(Conflict):
 
 
 def is_same(base: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a draft that began from `base` may be saved over `theirs` without undoing anybody's work.
+    """Whether a draft that began from `base` may be saved over `theirs` without undoing another person's
+    work.
 
-    So it is if the revision grew for another reason, such as a reward that was added to the outro, or scoring
-    that was turned on: points are compared only if both have been read while it was on.
+    The scripts are the same if the revision grew for another reason, such as a reward that was added to the
+    outro, or scoring that was turned on. Points are compared only if both scripts were read while scoring was
+    on.
     """
     with_points = _has_points(base) and _has_points(theirs)
     if _walked(base, with_points=with_points) != _walked(theirs, with_points=with_points):
@@ -47,7 +50,9 @@ def is_same(base: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any
 
 
 def fingerprint(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """What an editor remembers of the script that it shows, to tell whether it is still the stored one."""
+    """A fingerprint of the script that an editor shows, to check later whether it is still the stored
+    script.
+    """
     outro = [[block["id"], _presentation(block)] for block in blocks if block["section"] == "outro"]
     parts = [_hash([_walked(blocks, with_points=False), outro])]
     if _has_points(blocks):
@@ -56,7 +61,10 @@ def fingerprint(blocks: Sequence[Mapping[str, Any]]) -> str:
 
 
 def is_of(remembered: str, blocks: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a fingerprint was taken of this script. Points count if it was taken while scoring was on."""
+    """Whether a fingerprint was taken of this script.
+
+    Points count if the fingerprint was taken while scoring was on.
+    """
     return all(
         one == other
         for one, other in zip(remembered.split("-"), fingerprint(blocks).split("-"), strict=False)

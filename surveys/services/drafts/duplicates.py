@@ -1,4 +1,4 @@
-"""“Duplicate as new version”: a copy of a project whose draft is the draft of the original."""
+"""“Duplicate as new version”: a copy of a project, whose draft is copied from the draft of the original."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MAX_NAME = 200
 
 @in_transaction
 def duplicate(*, actor: Actor, project_id: int, at: datetime) -> Project:
-    """Copy a project of the actor's community, with the actor's draft of it as the draft of the copy.
+    """Copy a project of the actor's community, and the actor's draft of the project.
 
     The copy is inactive, so its structure can be changed. The original and its draft stay as they are. If the
     script was changed after the draft was begun, saving the copy is a Collision, as saving the original is.
-    Raises NotFound, also for members who make no projects.
+    Raises NotFound, also for members who may not create projects.
     """
     if actor.is_member:
         raise NotFound(access.NO_PROJECT)
@@ -51,7 +51,7 @@ def _move(draft: Draft, actor: Actor, original: Project, copy: Project, at: date
     after = scripts.load(project_id=copy.pk, revision=copy.revision)
     revision, base = copy.revision, orjson.dumps(script_json.all_blocks(copy, after)).decode()
     if drafts.is_behind(draft, project=original):
-        revision = max(copy.revision - 1, 0)  # an earlier one, which the copy itself has never had
+        revision = max(copy.revision - 1, 0)  # an earlier revision, which the copy itself has never had
         base = orjson.dumps(_moved(_keyed(draft.base), before, after)).decode() if draft.base else ""
     ScriptDraft.objects.create(
         project=copy,
@@ -69,9 +69,10 @@ def _keyed(base: Sequence[Json]) -> list[Json]:
 
 
 def _moved(blocks: Sequence[object], before: Script, after: Script) -> list[object]:
-    """The blocks of a draft of one script as blocks of its copy. What the copy does not have becomes new.
+    """The blocks of a draft of one script as blocks of its copy.
 
-    Outro blocks that the copy does not have are left out: it makes its own.
+    Blocks and options that the copy does not have become new. Outro blocks that the copy does not have are
+    left out, because the copy makes its own.
     """
     block_ids, option_ids = _new_ids(before, after)
     return [
@@ -84,7 +85,7 @@ def _moved(blocks: Sequence[object], before: Script, after: Script) -> list[obje
 
 
 def _new_ids(before: Script, after: Script) -> tuple[dict[object, int | None], dict[object, int | None]]:
-    """Ids of blocks and of options in the original → in the copy, which has them in the same order."""
+    """Ids of blocks and of options in the original → ids in the copy, which has them in the same order."""
     outro = {block.name: block for block in after.outro}
     pairs = [
         *zip(before.blocks, after.blocks, strict=True),

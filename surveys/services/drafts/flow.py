@@ -1,4 +1,4 @@
-"""The flow of a script as it stands in the editor, saved or not."""
+"""The flow of a script in the editor, saved or not."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Json = dict[str, Any]
 
 
 def draw(*, project: Project, blocks: Sequence[object], at: datetime) -> Json:
-    """The drawing as `svg`, and the same as a list of `steps`. Faulty blocks are drawn as far as they can be.
+    """The drawing as `svg`, and the same content as a list of `steps`.
 
-    `blocks` are those of the editor, with their keys. A block without one is called by its id.
+    Faulty blocks are drawn as far as possible. `blocks` are those of the editor, with their keys. A block
+    without a key is identified by its id.
     """
     body = {"blocks": keys.as_sent(blocks)}
     plan = planning.plan_script(project=project, body=body, xp_limit=None, at=at)  # nothing is saved

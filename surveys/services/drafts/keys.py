@@ -1,13 +1,15 @@
-"""From the blocks of a draft to those of a script, and back.
+"""Converts the blocks of a draft to blocks of a script, and back.
 
-A block or option of a draft may carry `key`, a text by which the editor follows it before it has an id. The
-engine never sees it. In a draft the order of the array counts, not `position` and `display_order`.
+A block or option of a draft may contain `key`, a text by which the editor identifies it before it has an id.
+The engine never sees it. The order of a draft is the order of its array; `position` and `display_order` are
+ignored.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from surveys.engine.intake.field_paths import BlockPath
@@ -36,13 +38,49 @@ def _as_sent(block: object) -> object:
     return plain
 
 
+def numbered(blocks: Sequence[object]) -> list[Any]:
+    """The blocks of a draft with negative ids for blocks and options that have none, so that each has one."""
+    ids = count(-1, -1)
+    return [_numbered(block, ids) for block in blocks if isinstance(block, dict)]
+
+
+def _numbered(block: Mapping[str, Any], ids: Iterator[int]) -> dict[str, Any]:
+    options = [{**option, "id": option.get("id") or next(ids)} for option in block.get("options") or ()]
+    return {**block, "id": block.get("id") or next(ids), "options": options or None}
+
+
+def unnumbered(blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks without the ids that `numbered` gave; a right answer among these is named by its index."""
+    return [_unnumbered(block) for block in blocks]
+
+
+def _unnumbered(block: Mapping[str, Any]) -> dict[str, Any]:
+    plain, options = dict(block), block.get("options")
+    if _is_made(block.get("id")):
+        plain["id"] = None
+    if not isinstance(options, list):
+        return plain
+    right = block.get("correct_answer_ids") or []
+    plain["options"] = [
+        {**option, "id": None} if _is_made(option.get("id")) else option for option in options
+    ]
+    if any(map(_is_made, right)):
+        ids = [option.get("id") for option in options]
+        plain |= {"correct_answer_ids": None, "correct_answer_index": ids.index(right[0])}
+    return plain
+
+
+def _is_made(id_: object) -> bool:
+    return isinstance(id_, int) and id_ < 0
+
+
 def with_keys(
     saved: Sequence[dict[str, Any]], *, sent: Sequence[object], ordered: OrderedBlocks
 ) -> list[dict[str, Any]]:
-    """Saved blocks as JSON, each with the key under which it was sent, as are its options.
+    """Saved blocks as JSON; each block and option has the key under which it was sent.
 
-    `saved` are the blocks in the order of the script, followed by its outro; `ordered` tells their places in
-    `sent`. Blocks and options that were sent without a key get none.
+    `saved` are the blocks in the order of the script, followed by its outro; `ordered` contains their indexes
+    in `sent`. Blocks and options that were sent without a key have none.
     """
     by_id = dict(_outro_places(ordered))
     walked = len(ordered.blocks)

@@ -1,4 +1,4 @@
-"""Conditions as rows and as text, each from the other, while somebody edits a script. Nothing is stored."""
+"""Converts conditions between rows and text while somebody edits a script. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KINDS = ("show_when", "hide_when")
 
 
 def rows_of(*, text: str, lists: Collection[str] = ()) -> Json:
-    """The condition that means the same as a hide expression, with its `kind`: show_when or hide_when.
+    """The condition with the same meaning as a hide expression, and its `kind`: show_when or hide_when.
 
     `lists` are the names of blocks whose answers are lists, and their positions, as expressions write them.
-    If there is no condition, `violations` say what is wrong with the text, or `reason` why rows cannot say
-    it, with the `column` from 1. References are not checked here.
+    If there is no condition, `violations` describe the faults of the text, or `reason` says why rows cannot
+    express it, with the `column` from 1. References are not checked here.
     """
     nothing: Json = {"condition": None, "kind": None, "violations": [], "reason": None, "column": None}
     positions = frozenset(name for name in lists if names.is_position(name))

@@ -1,4 +1,4 @@
-"""The points of a draft that was typed while scoring was off: those that are stored."""
+"""Fills in the stored points of a draft that was typed while scoring was off."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ POINTS = "score_values"
 
 
 def with_stored(project: Project, blocks: Sequence[Any]) -> list[Any]:
-    """The blocks with the stored points of all options that have no word on points.
+    """The blocks with the stored points of all options that do not contain the field for points.
 
-    Options carry `score_values`, null if they have none, only while scoring is on. Without this a draft from
-    before would delete the points that came back as scoring was turned on.
+    Options carry `score_values`, null if they have none, only while scoring is on. Otherwise a draft from
+    before scoring was turned on would delete the stored points.
     """
     if not project.scoring_enabled:
         return list(blocks)

@@ -1,12 +1,12 @@
-"""Drafts of scripts: what staff have typed in the admin's editor and not saved yet.
+"""Drafts of scripts: changes that staff have typed in the admin's editor and not saved yet.
 
     get(actor=…, project=…)                      the actor's own draft; nobody else reads it
     keep(actor=…, project_id=…, blocks=…, …)     store it, whatever faults it has
     save(actor=…, project_id=…, version=…, …)    write it as the project's script, and drop it
     discard(actor=…, project_id=…, version=…)    drop it
 
-A draft remembers the revision that it began from, and its blocks. If the script has been changed since, a
-save raises Collision with both scripts and what they began from.
+A draft stores the revision from which it began, and the blocks of that revision. If the script has been
+changed since, a save raises Collision with both scripts and the one that the draft began from.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ GONE_ELSEWHERE = "This draft was saved or discarded in another tab or browser of
 class Draft:
     """A stored draft. `blocks` are as the editor sent them, with their keys.
 
-    `base` are the blocks that it began from, at `revision`; None if they were not known when it was kept.
+    `base` are the blocks of the script from which it began, at `revision`; None if they were not known when
+    the draft was stored.
     """
 
     blocks: list[Any]
@@ -71,7 +72,10 @@ class SavedDraft:
 
 
 class OtherTab(Conflict):
-    """Another tab or device has kept the draft since. `draft` is the newer one; None if it is gone."""
+    """Another tab or device has stored the draft since.
+
+    `draft` is the newer draft; None if it was deleted.
+    """
 
     def __init__(self, draft: Draft | None) -> None:
         super().__init__(CHANGED_ELSEWHERE if draft else GONE_ELSEWHERE)
@@ -79,7 +83,7 @@ class OtherTab(Conflict):
 
 
 def get(*, actor: Actor, project: Project) -> Draft | None:
-    """The actor's draft of a project, or None. The caller has made sure that they may read the project."""
+    """The actor's draft of a project, or None. The caller has checked that they may read the project."""
     row = _own(actor, project.pk).first()
     return None if row is None else _draft(row)
 
@@ -97,9 +101,9 @@ def keep(
 ) -> Draft:
     """Store the actor's draft. Faulty blocks are kept as they are.
 
-    `revision` is that of the script from which the draft began, and `fingerprint` says which blocks it had.
-    `version` is that of the draft as last kept; None if there was none. Raises OtherTab if another version is
-    stored, and InvalidRequest for a revision that is still to come.
+    `revision` is that of the script from which the draft began, and `fingerprint` identifies its blocks.
+    `version` is that of the draft as last stored; None if there was none. Raises OtherTab if another version
+    is stored, and InvalidRequest for a revision that does not exist yet.
     """
     project = editable(actor=actor, project_id=project_id)
     if revision > project.revision:
@@ -130,7 +134,7 @@ def _first(
         base=base,
         saved_at=at,
     )
-    # An insert that fails would end the transaction: another tab may have kept its own at this moment.
+    # An insert that fails would end the transaction: another tab may store its own draft at this moment.
     ScriptDraft.objects.bulk_create([row], ignore_conflicts=True)
     stored = _own(actor, project.pk).get()
     if stored.version != row.version:
@@ -140,7 +144,10 @@ def _first(
 
 @in_transaction
 def discard(*, actor: Actor, project_id: int, version: int | None) -> None:
-    """Delete the actor's draft. Discarding none is harmless. Raises OtherTab if another version is stored."""
+    """Delete the actor's draft.
+
+    Discarding a draft that does not exist is harmless. Raises OtherTab if another version is stored.
+    """
     editable(actor=actor, project_id=project_id)
     row = _own(actor, project_id).select_for_update().first()
     if row is None:
@@ -192,7 +199,7 @@ def _require_unchanged(project: Project, draft: Draft) -> None:
 
 
 def forget_old(*, at: datetime) -> None:
-    """Delete drafts that nobody has touched for 90 days."""
+    """Delete drafts that were not changed for 90 days."""
     old = ScriptDraft.objects.filter(saved_at__lt=at - KEPT_FOR)
     while ids := list(old.values_list("pk", flat=True)[:BATCH]):
         ScriptDraft.objects.filter(pk__in=ids, saved_at__lt=at - KEPT_FOR).delete()
@@ -202,7 +209,7 @@ def forget_old(*, at: datetime) -> None:
 
 
 def written_by(*, community_id: int, user_id: int) -> Iterator[Json]:
-    """The drafts of a person in a community, one at a time: each may be a megabyte."""
+    """The drafts of a person in a community, one at a time, because each may be a megabyte."""
     rows = _of_person(community_id, user_id).select_related("project").order_by("project_id")
     for row in rows.iterator(chunk_size=1):
         yield {
@@ -226,7 +233,10 @@ def _of_person(community_id: int, user_id: int) -> QuerySet[ScriptDraft]:
 
 
 def editable(*, actor: Actor, project_id: int) -> Project:
-    """The project, without a lock: answers need not wait while somebody types. Raises NotFound, Forbidden."""
+    """The project, without a lock, so that answers do not wait while somebody types.
+
+    Raises NotFound, Forbidden.
+    """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     _require_creator(actor)
     access.require_editor(actor=actor, project=project)
@@ -234,7 +244,7 @@ def editable(*, actor: Actor, project_id: int) -> Project:
 
 
 def _require_creator(actor: Actor) -> None:
-    """Members see nothing of projects in the admin."""
+    """Refuse members, who see no projects in the admin."""
     if actor.is_member:
         raise NotFound(access.NO_PROJECT)
 
@@ -249,9 +259,9 @@ def _draft(row: ScriptDraft) -> Draft:
 
 
 def _base(project: Project, revision: int, fingerprint: str | None) -> str:
-    """The blocks at a revision as JSON; empty if they have changed and this process has forgotten them.
+    """The blocks at a revision as JSON; empty if they have changed and are no longer in this process's cache.
 
-    If the project alone has changed since, such as by scoring, the stored blocks are the same.
+    If only settings of the project have changed since, such as scoring, the stored blocks are the same.
     """
     cached = script_cache.get(project.pk, revision)
     blocks = script_json.all_blocks(project, cached.script)

@@ -1,7 +1,7 @@
-"""What a draft can start from, besides nothing: a template, another project's script, a file.
+"""Starting points for a draft: a template, another project's script, or a file.
 
-Each answers blocks as the editor takes them: with every field, null if empty. Nothing is stored: the editor
-puts them into its draft, where they can be undone.
+Each function returns blocks as the editor takes them: with every field, null if empty. Nothing is stored: the
+editor puts the blocks into its draft, where they can be undone.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from surveys.services.scripts import templates
 Json = dict[str, Any]
 
 MAX_PROJECTS = 20
-_PLACES = ("position", "display_order")  # follow from the order of the array
+_PLACES = ("position", "display_order")  # these fields follow from the order of the array
 _EMPTY = block_as_json(Block(type="open_text", options=(Option(""),)), scoring=True)
 _EMPTY_OPTION: Json = _EMPTY.pop("options")[0]  # type: ignore[index]
 
 
 def of_template(*, project: Project, template_id: str) -> list[Json]:
-    """The blocks of a template of the library, as far as they suit the project.
+    """The blocks of a template of the library that suit the project.
 
-    Points are left out while the project has scoring off, and those for buckets that it does not have. Raises
-    InvalidRequest for an unknown template, and for a survey's template in a poll.
+    Points are left out while the project has scoring off; points for buckets that the project does not have
+    are always left out. Raises InvalidRequest for an unknown template, and for a survey's template in a poll.
     """
     draft = templates.draft(template_id, type=project.type)
     blocks = [dict(block) for block in draft.blocks]
@@ -49,7 +49,7 @@ def of_template(*, project: Project, template_id: str) -> list[Json]:
 
 
 def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Json]:
-    """The blocks of another project of the actor's community, as new ones, without its outro.
+    """The blocks of another project of the actor's community, as new blocks, without its outro.
 
     Raises NotFound, also for members, who do not read scripts.
     """
@@ -61,10 +61,11 @@ def of_other_project(*, actor: Actor, project_id: int, at: datetime) -> list[Jso
 
 
 def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
-    """The blocks of a file. Ids that this project's script does not have are left out: those are new.
+    """The blocks of a file.
 
-    Blocks of the outro are left out, because each project makes its own. What is no block at all is kept, so
-    that the check can name it.
+    Ids that this project's script does not have are left out, because their blocks are new. Blocks of the
+    outro are left out, because each project makes its own. Items that are no blocks are returned too, so that
+    the check can name them.
     """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     walk = [block for block in blocks if not (isinstance(block, dict) and block.get("section") == "outro")]
@@ -73,7 +74,7 @@ def of_file(*, project: Project, blocks: Sequence[object]) -> list[Any]:
 
 
 def described(*, actor: Actor, project: Project, blocks: Sequence[Any], at: datetime) -> Json:
-    """The blocks with what a check finds in them if they replace the whole script."""
+    """The blocks, and the result of a check as if they replaced the whole script."""
     checked = checking.check(actor=actor, project=project, blocks=blocks, at=at)
     return {
         "blocks": list(blocks),
@@ -83,8 +84,9 @@ def described(*, actor: Actor, project: Project, blocks: Sequence[Any], at: date
 
 
 def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetime) -> list[Json]:
-    """Other projects of the community that have a script, the newest first, whose names have words that
-    begin like those of the search."""
+    """Other projects of the community that have a script, the newest first, whose names contain words that
+    begin like those of the search.
+    """
     if not access.may_read_solutions(actor=actor):
         return []
     projects = lookup.visible(actor=actor, at=at).exclude(pk=project.pk).filter(block_count__gt=0)
@@ -97,9 +99,9 @@ def projects_to_copy(*, actor: Actor, project: Project, search: str, at: datetim
 
 
 def complete(blocks: Iterable[object]) -> list[Any]:
-    """The blocks with all fields that blocks have, null where none was given, and with names of their own.
+    """The blocks with all fields of a block, null where none was given, and with unique names.
 
-    A new block gets a name here, because an automatic one, such as q3, can be taken for a position.
+    A new block gets a name here, because an automatic name, such as q3, looks like a position.
     """
     return [_complete(block) if isinstance(block, dict) else block for block in naming.named(blocks)]
 
@@ -122,7 +124,7 @@ def _complete_option(option: Mapping[str, Any]) -> Json:
 
 
 def _without_ids(blocks: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The blocks as new ones, which name the right answer by its index."""
+    """The blocks as new blocks, which identify the correct answer by its index."""
     return [
         {
             **block,

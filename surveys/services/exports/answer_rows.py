@@ -19,7 +19,14 @@ from surveys.services.exports.cells import (
     number,
     shortened,
 )
-from surveys.services.exports.columns import ANSWERS, MAX_PART, option_texts, with_removed_options
+from surveys.services.exports.columns import (
+    ANSWERS,
+    FOLLOW_UPS,
+    MAX_PART,
+    option_texts,
+    with_removed_options,
+)
+from surveys.services.representations.response import read_part
 from surveys.services.scripts import cache as script_cache
 
 _COLUMNS = (
@@ -36,17 +43,20 @@ _CODE = TableColumn("code", Kind.INTEGER)
 def answer_table(
     project: Project, *, codes: bool = False, own_values: bool = False, style: CellStyle
 ) -> ResponseTable:
-    """A row for each answer: one for each chosen option of a multi punch, for each ranked item of a ranking.
+    """One row for each answer: for each chosen option of a multi punch, and for each ranked item of a
+    ranking.
 
     `value` is the label of an option (with `own_values` its value), the number, the text, or the rank of
-    `item`. With `codes` there is also the code of the option.
+    `item`. A further question about an answer is the `item` of a row of its own. With `codes` there is also
+    the code of the option.
     """
     cached = script_cache.get(project.pk, project.revision)
     catalogue, stored = cached.catalogue, cached.stored
     blocks = {block_id: with_removed_options(block, stored) for block_id, block in catalogue.blocks.items()}
     of_block: dict[int, list[Cell]] = {}
     for block_id, block in blocks.items():
-        prompt = shortened(block.prompt, MAX_PART)  # each of 100 chosen options of a block repeats it
+        # The prompt is repeated for each of 100 chosen options of a block
+        prompt = shortened(block.prompt, MAX_PART)
         of_block[block_id] = [NumberText(block_id), style.text(block.name or ""), style.text(prompt)]
     texts_of = option_texts(catalogue, own_values=own_values)
     labels = {option_id: style.text(label) for option_id, label in texts_of.items()}
@@ -67,10 +77,15 @@ def answer_table(
 
     def rows(row: Sequence[Any]) -> Iterator[Sequence[Cell]]:
         first = fixed_cells(row, project.is_anonymous, style)
+        asked = read_part(row[FOLLOW_UPS]) or {}
         blocks_of_row, options, texts = (each or () for each in row[ANSWERS])
         answers = zip(blocks_of_row, options, texts, strict=True)
         for block_id, option_id, text in sorted(answers, key=lambda answer: rank.get(answer[0], len(rank))):
-            if block_id in blocks:  # otherwise it was added after the columns were determined
+            if block_id in blocks:  # otherwise the block was added after the columns were determined
                 yield [*first, *answer_cells(block_id, option_id, text)]
+                for each in asked.get(str(block_id), ()):
+                    said = None if each["answer"] is None else style.text(each["answer"])
+                    question = style.text(each["question"])
+                    yield [*first, *of_block[block_id], question, said, None, *([None] if codes else [])]
 
     return ResponseTable([*FIXED_COLUMNS, *_COLUMNS, *([_CODE] if codes else [])], rows)

@@ -1,4 +1,4 @@
-"""Cells of exported tables, their columns, and the first columns, which are the same in each table."""
+"""Cells of exported tables, their columns, and the first columns, which all tables share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 
 
 class Kind(StrEnum):
-    """What the cells of a column are, for files with types."""
+    """The kind of the cells of a column, for files with types."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
-    """How texts and times become cells. Numbers are `NumberText` in every style.
+    """How texts and times are written into cells. Numbers are `NumberText` in every style.
 
     With `has_types` each cell of a column is of the column's kind.
     """
@@ -47,9 +47,9 @@ class CellStyle:
 class TableColumn:
     """A column of a table. `name`, `label` and `choices` describe it in statistics programs.
 
-    `name` is unique only once it has been made valid there. `choices` are the labels of codes, or of the
-    points of a scale, if the column is `measured`. `codes` is the place of the column that holds the code of
-    this column's cells. `marks` are the numbers that stand for missing answers, with what they mean.
+    `name` may repeat until it is made valid for the statistics program. `choices` are the labels of codes, or
+    of the points of a scale, if the column is `measured`. `codes` is the index of the column with the codes
+    of this column's cells. `marks` are the numbers for missing answers, with their meaning.
     """
 
     header: str
@@ -64,7 +64,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """Columns, and a function that turns a row of `responses.batches` into the rows of cells below them."""
+    """Columns, and a function that converts a row of `responses.batches` to the rows of cells below them."""
 
     columns: Sequence[TableColumn]
     rows: Callable[[Sequence[Any]], Iterable[Sequence[Cell]]]
@@ -75,7 +75,7 @@ class ResponseTable:
 
 
 def shortened(text: str, size: int) -> str:
-    """The text on one line, with an ellipsis at the end if it had more than `size` bytes."""
+    """The text on one line, cut with an ellipsis if it has more than `size` bytes."""
     line = " ".join(text.split())
     if 4 * len(line) <= size or len(line.encode()) <= size:
         return line
@@ -83,7 +83,7 @@ def shortened(text: str, size: int) -> str:
 
 
 def time_text(at: datetime) -> str:
-    """As `communities.ground.wire` writes it."""
+    """A time in the format of `communities.ground.wire`."""
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -96,7 +96,7 @@ def _whole_second(at: datetime) -> datetime:
 
 
 SHEET = CellStyle(spreadsheets.neutralise, time_text)  # for programs that look for formulas in texts
-WORKBOOK = CellStyle(_exact, _whole_second)  # its cells of texts are never read as formulas
+WORKBOOK = CellStyle(_exact, _whole_second)  # a workbook never reads text cells as formulas
 TYPED = CellStyle(_exact, _whole_second, has_types=True)
 FIXED_COLUMNS = (
     TableColumn("id"),

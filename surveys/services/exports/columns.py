@@ -1,6 +1,6 @@
 """The columns of a table of responses: readable headers, and the cells of each row.
 
-Columns are keyed by the ids of blocks and options, because their texts may be the same twice.
+Columns are keyed by the ids of blocks and options, because two of them may have the same text.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from surveys.services.scripts.storage import StoredScript
 MULTI_COLUMN_TYPES = frozenset({"multi_punch", "ranking"})  # one column for each option
 # A header has up to four parts of variable length: prompt, label, block's name and option's value.
 MAX_PART = 300  # bytes of each
-MAX_PARTS = 2_000_000  # bytes of the parts of all headers together, so that wide tables have shorter ones
-MAX_FIELDS = 1_000  # columns for what was sent along: each response may bring 20 new ones
-MIN_PART = 12  # bytes: three signs of any script and the ellipsis
-# Archived blocks with answers, and current ones with answers from a time when they were of another type.
+MAX_PARTS = 2_000_000  # bytes of the parts of all headers together, so wide tables have shorter parts
+MAX_FIELDS = 1_000  # columns for metadata (rule 6.70): each response may contain 20 new fields
+MIN_PART = 12  # bytes: three characters of any script and the ellipsis
+# Archived blocks with answers, and current blocks with answers from a time when they had another type.
 _ANSWERED_BLOCKS = """
     SELECT b.id, b.is_archived FROM surveys_block b
     WHERE b.project_id = %s AND (
@@ -59,7 +59,7 @@ _FIELDS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
     WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name LIMIT %s
 """
-# Calculated blocks whose formula gave a text to somebody.
+# Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
     WHERE project_id = %s AND is_listed AND state ? 'results' AND NOT result.value ? 'number'
@@ -69,10 +69,16 @@ _READ_QUESTIONS = """
     WHERE k.project_id = %s AND EXISTS (SELECT FROM surveys_reading r WHERE r.block_id = k.block_id)
     ORDER BY k.block_id
 """
-# Where a row of `responses.batches` holds these.
+# The questions about whose answers further ones were asked, with the largest number for one answer.
+_FURTHER = """
+    SELECT asked.key::bigint, max(jsonb_array_length(asked.value))
+    FROM surveys_conversation, jsonb_each(state -> 'follow_ups') AS asked
+    WHERE project_id = %s AND is_listed AND state ? 'follow_ups' GROUP BY asked.key ORDER BY asked.key::bigint
+"""
+# The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS = 14
+READINGS, FOLLOW_UPS = 14, 15
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -95,11 +101,16 @@ class ExportColumn:
         return self.block.name or f"block {self.block.id}"
 
     def full_name(self, size: int) -> str:
-        """Its name for programs, which stays when texts are reworded. The option's value may be cut."""
+        """The column's name for programs, which stays when texts are reworded.
+
+        The option's value may be cut.
+        """
         return self.name if self.option is None else f"{self.name}.{shortened(self.option.value, size)}"
 
     def distinctions(self, size: int) -> tuple[str, str, str]:
-        """Texts that tell the column from others with the same header, in this order; the last is unique."""
+        """Texts that distinguish the column from others with the same header, in this order; the last is
+        unique.
+        """
         name = shortened(self.name, size)
         if self.option is None:
             return name, "", f"block {self.block.id}"
@@ -107,7 +118,7 @@ class ExportColumn:
 
     @property
     def has_codes(self) -> bool:
-        """Whether its cells are labels of options. Those of other closed questions are numbers."""
+        """Whether the cells are labels of options. The cells of other closed questions are numbers."""
         return self.option is None and self.block.type == "single_punch"
 
     @property
@@ -131,9 +142,10 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """A column of what is stored beside the answers: `score.…`, `variable.…` or `field.…` (rule 6.62).
+    """A column of a value that is stored beside the answers: `score.…`, `variable.…` or `field.…` (rule
+    6.62).
 
-    `place` is where a row of `responses.batches` holds it, `key` under which key there.
+    `place` is the index of the value in a row of `responses.batches`, and `key` its key there.
     """
 
     header: str
@@ -161,9 +173,9 @@ class DerivedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ReadingColumn:
-    """A column of what was read in the answers to an open question: `themes.…` or `sentiment.…`.
+    """A column with readings of the answers to an open question: `themes.…` or `sentiment.…`.
 
-    `titles` are those of the themes by id; None for the column of the sentiment.
+    `titles` are the titles of themes by id; None for the column of the sentiment.
     """
 
     header: str
@@ -179,11 +191,35 @@ class ReadingColumn:
         return TableColumn(self.header, Kind.TEXT, self.header, self.header)
 
     def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
-        """The titles, separated by semicolons, or the sentiment; empty where nothing was read."""
+        """The titles, separated by semicolons, or the sentiment; empty for an answer without a reading."""
         sentiment, themes = parts[READINGS].get(self.key, (None, ()))
         if self.titles is None:
             return None if sentiment is None else str(sentiment)
         return style.text("; ".join(self.titles[pk] for pk in themes if pk in self.titles)) or None
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherColumn:
+    """A column of the `number`-th further question about an answer, from 0, or of what was answered."""
+
+    header: str
+    key: str
+    number: int
+    part: str
+
+    @property
+    def place(self) -> int:
+        return FOLLOW_UPS
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.TEXT, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        """The text; empty where nothing was asked or answered."""
+        asked = parts[FOLLOW_UPS].get(self.key, ())
+        text = asked[self.number][self.part] if self.number < len(asked) else None
+        return None if text is None else style.text(text)
 
 
 def response_table(
@@ -198,18 +234,18 @@ def response_table(
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
-    At the end stands what was calculated, sent along and read in texts; scores only for who may know the
-    `solutions`. With
-    `codes`, a column `<header>.code` with the options' codes stands beside each column of labels; with
-    `own_values`, values stand in place of labels. `marks_missing` tells skipped questions from those that
-    were not shown; its rows need the course of the conversation. Headers are prompts, or names of blocks if
-    `by_name`.
+    Calculated results, metadata, readings of texts and further questions follow at the end; scores only for
+    readers who may know the `solutions`. With `codes`, a column `<header>.code` with the options' codes
+    follows each column of labels; with `own_values`, values replace labels. `marks_missing` distinguishes
+    skipped questions from questions that were not shown; its rows need the course of the conversation.
+    Headers are prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | ReadingColumn] = [
+    derived: list[DerivedColumn | ReadingColumn | FurtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
+        *_further_columns(project, cached.catalogue, style),
     ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
@@ -228,7 +264,7 @@ def response_table(
 
 
 def option_texts(catalogue: Catalogue, *, own_values: bool) -> Mapping[int, str]:
-    """What stands for each option: its label, or its own value."""
+    """The text of each option: its label, or its own value (rule 6.63)."""
     if not own_values:
         return catalogue.labels
     return {option_id: option.value for option_id, option in catalogue.options.items()}
@@ -241,9 +277,10 @@ def _marked(
     codes: bool,
     style: CellStyle,
 ) -> Callable[[Sequence[Any]], list[Cell]]:
-    """The cells of `answer_cells`, with marks in all cells of the questions that have no answer."""
+    """The cells of `answer_cells`, with marks in all cells of unanswered questions."""
     of_block, of_option, of_codes = _places(columns, codes)
-    cells_of: dict[int, list[tuple[int, bool]]] = defaultdict(list)  # each place, and whether it has numbers
+    # The index of each cell, and whether its column contains numbers
+    cells_of: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for column in columns:
         block_id = column.block.id or 0
         place = of_block[block_id] if column.option is None else of_option[column.option.id]
@@ -288,15 +325,29 @@ def _derived_columns(
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
-    """Two columns for each open question whose answers were read."""
+    """Two columns for each open question whose answers have readings."""
     rows = statements.fetch_rows(_READ_QUESTIONS, [project.pk])
     titles = theme_titles(project.pk) if rows else {}
-    names = [(block_id, catalogue.names.get(block_id) or f"block {block_id}") for (block_id,) in rows]
-    times = Counter(name for _, name in names)
-    for block_id, name in names:
-        text = style.text(name if times[name] == 1 else f"{name} (block {block_id})")
+    for block_id, text in _names_of([block_id for (block_id,) in rows], catalogue, style):
         yield ReadingColumn(f"themes.{text}", str(block_id), titles)
         yield ReadingColumn(f"sentiment.{text}", str(block_id))
+
+
+def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[FurtherColumn]:
+    """Two columns for each further question that was asked about the answers to a question."""
+    most = dict(statements.fetch_rows(_FURTHER, [project.pk]))
+    for block_id, text in _names_of(list(most), catalogue, style):
+        for place in range(most[block_id]):
+            for part in ("question", "answer"):
+                yield FurtherColumn(f"{text} further {part} {place + 1}", str(block_id), place, part)
+
+
+def _names_of(block_ids: Sequence[int], catalogue: Catalogue, style: CellStyle) -> Iterator[tuple[int, str]]:
+    """The blocks with their names, which differ."""
+    names = [(block_id, catalogue.names.get(block_id) or f"block {block_id}") for block_id in block_ids]
+    times = Counter(name for _, name in names)
+    for block_id, name in names:
+        yield block_id, style.text(name if times[name] == 1 else f"{name} (block {block_id})")
 
 
 def _described(
@@ -345,7 +396,7 @@ def _columns(project: Project, stored: StoredScript, *, own_values: bool) -> Ite
 
 
 def with_removed_options(block: Block, stored: StoredScript, *, own_values: bool = False) -> Block:
-    """The block with the options that it no longer has, but that were chosen, at the end.
+    """The block with its removed options that were chosen, at the end.
 
     With `own_values` options have no labels, so that their values show.
     """
@@ -363,9 +414,10 @@ def part_size(columns: int) -> int:
 def names(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, codes: bool, style: CellStyle
 ) -> list[str]:
-    """The columns' names as headings. One that is taken is extended; questions that were removed come last.
+    """The names of the columns as headings.
 
-    So that removing a question and asking it anew leaves the present one its name.
+    A name that is taken gets a suffix; removed questions are named last. So a question keeps its name when
+    another question of that name was removed.
     """
     taken, texts = {*others}, list[str]()
     size = part_size(len(columns))
@@ -382,7 +434,7 @@ def names(
 def headers(
     columns: Sequence[ExportColumn], *, others: Sequence[str] = FIXED, style: CellStyle = SHEET
 ) -> list[str]:
-    """The columns' headings. Those that would equal one another or one of `others` are extended to differ.
+    """The columns' headings (rule 6.61). Headings that equal another heading or one of `others` are extended.
 
     Long parts are cut, so the headings of the largest legal script have less than 3 MB.
     """
@@ -427,7 +479,9 @@ def _cells_of(
             choices[column.block.id].append(of_option[column.option.id])
 
     def single_cell(block_id: int, option_id: int | None, text: str, before: Cell) -> Cell:
-        """The cell of a question with one column; it joins several answers from when it had another type."""
+        """The cell of a question with one column; it joins several answers from a time when the question had
+        another type.
+        """
         cell: Cell = shown.get(option_id) if option_id is not None else None
         if cell is None:
             cell = number(text, style) if type_of[block_id] in NUMBERS else style.text(text)
@@ -457,7 +511,7 @@ def _cells_of(
 def _places(
     columns: Sequence[ExportColumn], codes: bool
 ) -> tuple[dict[int | None, int], dict[int | None, int], dict[int | None, int]]:
-    """Where cells stand: of blocks with one column, of options, and of the codes of a block's options."""
+    """The indexes of cells: of blocks with one column, of options, and of the codes of a block's options."""
     of_block: dict[int | None, int] = {}
     of_option: dict[int | None, int] = {}
     of_codes: dict[int | None, int] = {}

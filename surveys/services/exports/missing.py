@@ -1,4 +1,4 @@
-"""Why a cell of a question has no answer: it was skipped, or not shown (rule 6.64)."""
+"""Why a question's cell has no answer: the question was skipped, or not shown (rule 6.64)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from surveys.models import Project
 from surveys.services.exports.cells import NumberText
 from surveys.services.scripts import cache as script_cache
 
-COMPLETED_AT = 2  # where a row of `responses.batches` holds these; the course only if it was asked for
-COURSE = slice(15, 18)
+COMPLETED_AT = 2  # indexes in a row of `responses.batches`; the course exists only if it was requested
+COURSE = slice(16, 19)
 
 
 class Missing(Enum):
-    """A reason, as it stands in columns of texts and in columns of numbers."""
+    """A reason, as columns of texts and columns of numbers write it."""
 
     SKIPPED = ("[skipped]", -99)
     NOT_SHOWN = ("[not shown]", -98)
@@ -30,11 +30,11 @@ class Missing(Enum):
         return NumberText(self.value[1])
 
 
-BLOCKS_ANSWERED = 11  # the ids of the blocks that have answers
+BLOCKS_ANSWERED = 11  # the ids of answered blocks
 
 
 def removed_questions(project: Project) -> frozenset[int]:
-    """The questions that responses may hold though they were removed from the script since."""
+    """The removed questions that may still have answers."""
     archived = script_cache.get(project.pk, project.revision).stored.archived
     return frozenset(block.id for block in archived if block.id is not None and block.asks)
 
@@ -42,7 +42,7 @@ def removed_questions(project: Project) -> frozenset[int]:
 def skipped_among(removed: Set[int]) -> Callable[[Sequence[Any]], dict[str, object]]:
     """For each row with its course, the removed questions that were shown and skipped; empty for none.
 
-    An import walks the script as it is now, so it cannot find them (rule 6.64).
+    An import walks the current script, so it cannot find these questions (rule 6.64).
     """
 
     def of_row(row: Sequence[Any]) -> dict[str, object]:
@@ -59,14 +59,15 @@ LABELS = {each.value[1]: each.text for each in Missing}
 def missing_answers(
     project: Project, script: Script
 ) -> Callable[[Sequence[Any]], Callable[[int], Missing | None]]:
-    """For each row of a response, a function from a block without an answer to the reason.
+    """For each row of a response, a function that returns the reason for a block without an answer.
 
-    There is none where a partial response has not come yet, and for responses whose course is not known.
+    The function returns None for blocks that a partial response has not reached, and for responses whose
+    course is not known.
     """
     index = script.index_by_id
 
     def reached(is_completed: bool, revision: int | None, at: int, path: Sequence[int]) -> int:
-        """How many blocks of the script the response has passed, shown or not."""
+        """The number of blocks of the script that the response has passed, shown or not."""
         if is_completed:
             return len(script.blocks)
         if revision == project.revision:

@@ -14,11 +14,11 @@ from pyarrow import parquet
 
 from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
 
-# Rows become Arrow's arrays in batches, and batches are written to the disk in groups.
+# Rows are converted to Arrow's arrays in batches, and batches are written to the disk in groups.
 ROWS_IN_BATCH = 1_000
-TEXT_IN_BATCH = 1_000_000  # characters; of long texts fewer rows
+TEXT_IN_BATCH = 1_000_000  # characters; a batch of long texts has fewer rows
 ROWS_IN_GROUP = 20_000
-BYTES_IN_GROUP = 32_000_000  # as Arrow holds them
+BYTES_IN_GROUP = 32_000_000  # in Arrow's memory format
 _TYPES = {
     Kind.TEXT: pyarrow.string(),
     Kind.INTEGER: pyarrow.int64(),
@@ -30,8 +30,8 @@ _TYPES = {
 def parquet_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) -> IO[bytes]:
     """A Parquet file in a temporary file, which is deleted when it is closed or the process ends.
 
-    Rows are written to the disk in groups, so memory holds one group. A cell that is not of its column's kind
-    is empty.
+    Rows are written to the disk in groups, so memory contains one group. A cell with a value of another kind
+    than its column is empty.
     """
     schema = pyarrow.schema([(column.header, _TYPES[column.kind]) for column in columns])
     file = TemporaryFile(prefix="colloquy-export-")  # noqa: SIM115 - the reader closes it

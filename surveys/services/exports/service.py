@@ -35,7 +35,7 @@ CHUNK_BYTES = 65_536  # bytes
 MAX_NAME_BYTES = 120  # bytes
 BYTE_ORDER_MARK = "\ufeff".encode()
 _NOT_IN_FILE_NAMES = frozenset('\\/:*?"<>|')
-_JOINERS = frozenset("\u200c\u200d")  # part of emoji and of words in some languages
+_JOINERS = frozenset("\u200c\u200d")  # parts of emoji and of words in some languages
 
 Chunks = Generator[bytes, None, None]
 Rows = Iterator[Sequence[Any]]
@@ -47,7 +47,7 @@ class Export:
     """A file to send. Nothing is read before the first chunk is requested.
 
     A workbook is then written as a whole to the disk; other formats are produced while they are read. Close
-    `chunks` if you do not consume all of them. Any chunk may raise, and the file is then incomplete.
+    `chunks` if you do not consume all of them. Any chunk may raise; the file is then incomplete.
     """
 
     content_type: str
@@ -59,10 +59,10 @@ class Export:
 class FileOptions:
     """How a file is written.
 
-    Whether CSV begins with a byte order mark, whether scores and calculated results are included, whether a
-    table has the codes of options beside their labels, whether it has their own values in place of the
-    labels, whether it marks missing answers, whether it has a row for each answer, and whether its headers
-    are names of blocks. `removed` are the questions that were removed from the script and have answers.
+    Whether CSV begins with a byte order mark; whether scores and calculated results are included; whether a
+    table has the codes of options beside their labels, has their own values instead of the labels, marks
+    missing answers, has a row for each answer, or uses names of blocks as headers. `removed` are the
+    questions that were removed from the script and have answers.
     """
 
     with_bom: bool = False
@@ -91,15 +91,15 @@ def export(
 ) -> Export:
     """A project's responses in one of `MEDIA_TYPES`, oldest first. `with_bom` adds a byte order mark to CSV.
 
-    With `solutions` it includes scores and calculated results, which reveal the right answers. Tables have
-    the codes of options beside their labels with `codes`, the options' own values in place of labels with
+    With `solutions` it includes scores and calculated results, which reveal the correct answers. Tables have
+    the codes of options beside their labels with `codes`, the options' own values instead of labels with
     `own_values`, a row for each answer if `is_long`, and names of blocks as headers if `by_name`.
-    `marks_missing` tells skipped questions from those that were not shown, in tables of a row for each
-    response.
+    `marks_missing` distinguishes skipped questions from questions that were not shown, in tables with a row
+    for each response.
 
-    `note` is called from time to time with the number of responses written so far, and at the end.
-    Refuses a workbook with more columns than a spreadsheet can hold. The first chunk of a workbook or an SPSS
-    file that would be too large is refused.
+    `note` is called from time to time with the number of responses written so far, and at the end. Refuses a
+    workbook with more columns than a spreadsheet can contain. The first chunk of a workbook or an SPSS file
+    that would be too large is refused.
     """
     filters = _filters(selection)
     is_table = format not in ("json", "ndjson")
@@ -124,7 +124,7 @@ def _noted(batches: Iterator[Sequence[Sequence[Any]]], note: Progress | None) ->
 
 @in_transaction
 def note_export(*, actor: Actor, project: Project, format: str, at: datetime) -> None:
-    """Record in the audit trail that somebody gets a file. Call when its first chunk is there."""
+    """Record in the audit trail that the actor gets a file. Call this when the first chunk exists."""
     history.record_export(project, actor=actor, format=format, at=at)
 
 
@@ -192,7 +192,9 @@ def _ndjson(project: Project, rows: Rows, options: FileOptions) -> Chunks:
 
 
 def _serialized(project: Project, rows: Rows, options: FileOptions) -> Iterator[bytes]:
-    """Responses as the listing has them, with the removed questions that they skipped, if there are any."""
+    """Responses in the format of the listing, with the removed questions that they skipped, if there are
+    any.
+    """
     serialize = response_json.response_serializer(project, solutions=options.solutions)
     if not options.removed:
         return (wire.render(serialize(row)) for row in rows)

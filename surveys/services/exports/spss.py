@@ -1,6 +1,6 @@
 """Rows of cells as an SPSS file.
 
-The library takes the whole table as a frame and much memory, so a file has a limit, and this module is
+The library needs the whole table as a frame and much memory. So a file has a limit, and this module is
 imported only when such a file is written.
 """
 
@@ -22,11 +22,11 @@ import pyreadstat
 from communities.ground.errors import refuse
 from surveys.services.exports.cells import Cell, Kind, NumberText, TableColumn
 
-MAX_VARIABLES = 5_000  # the library takes 10 s of CPU for 20,000, however few the rows
+MAX_VARIABLES = 5_000  # the library takes 10 s of CPU for 20,000, even with few rows
 MAX_CELLS = 2_000_000
-MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text takes as much as the longest
+MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text takes as much space as the longest
 MAX_HELD = 100_000_000  # bytes of all texts in memory, where one emoji makes a text four times as large
-MAX_TEXT = 32_767  # bytes; as are the next
+MAX_TEXT = 32_767  # bytes; also the next two
 MAX_NAME, MAX_LABEL, MAX_VALUE_LABEL = 64, 255, 120
 FOLDER = "colloquy-export-"
 _RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
@@ -41,7 +41,7 @@ _DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """A column of the file, and its place among the cells of a row."""
+    """A column of the file, and its index among the cells of a row."""
 
     name: str
     column: TableColumn
@@ -51,7 +51,7 @@ class _Variable:
 def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) -> IO[bytes]:
     """A compressed SPSS file in a temporary file, which is deleted when it is closed or the process ends.
 
-    Columns of labels are left out where there are codes, which carry the labels. Refuses more than
+    Columns of labels are left out if there are codes, which contain the labels. Refuses more than
     MAX_VARIABLES, MAX_CELLS, MAX_BYTES or MAX_HELD.
     """
     variables = _variables(columns)
@@ -88,13 +88,14 @@ def _variables(columns: Sequence[TableColumn]) -> list[_Variable]:
 
 
 def variable_names(wanted: Iterable[str]) -> list[str]:
-    """Names that SPSS accepts: letters, digits and `_`, a letter first, at most MAX_NAME bytes.
+    """Names that SPSS accepts: letters, digits and `_`, beginning with a letter, at most MAX_NAME bytes.
 
-    All of them differ, and SPSS takes upper and lower case for the same.
+    All names differ in more than case, because SPSS does not distinguish case.
     """
     names: list[str] = []
     used = set(_RESERVED)
-    last: dict[str, int] = {}  # number given to a name with this beginning: 20,000 names may share one
+    # The last number for names with this beginning: 20,000 names may share one beginning
+    last: dict[str, int] = {}
     for text in wanted:
         ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
         plain = _NOT_IN_NAMES.sub("_", ascii_text).strip("_")
@@ -110,7 +111,7 @@ def variable_names(wanted: Iterable[str]) -> list[str]:
 
 
 def _frame(variables: Sequence[_Variable], rows: Iterator[Sequence[Cell]]) -> Any:
-    """The table as a frame. Refuses one that is too large as soon as that is known."""
+    """The table as a frame. Refuses a table that is too large as early as possible."""
     series: list[list[Any]] = [[] for _ in variables]
     widths, held = [8 for _ in variables], 0
     for count, row in enumerate(rows, 1):
@@ -146,7 +147,7 @@ def _value(cell: Cell, kind: Kind) -> Any:
         return _cut(str(cell), MAX_TEXT)
     if kind == Kind.TIME:
         assert isinstance(cell, datetime)
-        return cell.replace(tzinfo=None)  # UTC; SPSS knows no zones
+        return cell.replace(tzinfo=None)  # UTC; SPSS has no time zones
     return float(cell) if isinstance(cell, NumberText) else None
 
 
@@ -157,13 +158,13 @@ def _cut(text: str, size: int) -> str:
 
 
 def _measure(column: TableColumn) -> str:
-    """Choices are names. The points of a scale measure, also where they have labels."""
+    """The level of measurement: nominal for choices. Scales are numeric, also if their points have labels."""
     if column.kind == Kind.TEXT or (column.choices and not column.measured):
         return "nominal"
     return "scale"
 
 
 def _format(column: TableColumn, numbers: Any) -> str:
-    """The format of whole numbers: as wide as the widest one, and as the codes that have a label."""
+    """The format of whole numbers: wide enough for the widest number and the labelled codes."""
     codes = [*column.choices, *column.marks, *numbers.dropna().unique()]
     return f"F{max((len(str(int(code))) for code in codes), default=1)}.0"

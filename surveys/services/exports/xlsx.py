@@ -22,8 +22,9 @@ MAX_COLUMNS = 16_384  # in a sheet
 MAX_CELLS = 2_000_000  # the library takes 6 s of CPU for a million texts, before the first byte is sent
 MIN_WIDTH, MAX_WIDTH = 10, 48  # characters
 TIME_WIDTH = 25  # in a narrower column spreadsheets show only #####
-TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss "UTC"'  # a workbook's times have no zone of their own
-DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)  # from which days are counted, right from March 1900 on
+TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss "UTC"'  # a workbook's times have no time zone
+# The day from which days are counted; correct from March 1900 on
+DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)
 FIRST_TIME = datetime(1901, 1, 1, tzinfo=UTC)
 SECONDS_OF_A_DAY = 86_400
 FOLDER = "colloquy-export-"
@@ -32,10 +33,10 @@ FOLDER = "colloquy-export-"
 def workbook(
     headers: Sequence[str], rows: Iterator[Sequence[Cell]], *, name: str, times: Collection[int] = ()
 ) -> BinaryIO:
-    """A workbook in a temporary file, which is deleted when it is closed or the process ends.
+    """A workbook in a temporary file, which is deleted when it is closed or the process ends (rule 6.69).
 
-    `times` are the places of columns that hold times. Rows are written to the disk one by one. Refuses a
-    table of more than MAX_CELLS, which has fewer rows than a sheet can hold if it has two columns.
+    `times` are the indexes of columns that contain times. Rows are written to the disk one by one. Refuses a
+    table of more than MAX_CELLS; a table with two columns reaches this limit before the row limit of a sheet.
     """
     with TemporaryDirectory(prefix=FOLDER) as folder:
         path = Path(folder) / "workbook"
@@ -103,6 +104,6 @@ def _write_time(sheet: Worksheet, n: int, column: int, at: datetime, time: Forma
 
 
 def _check_written(error: int) -> None:
-    """Raise instead of leaving a cell out or cutting it silently."""
+    """Raise an error instead of silently cutting a cell or leaving it out."""
     if error:
         raise ValueError("A cell does not fit a workbook.")

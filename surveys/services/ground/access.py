@@ -1,9 +1,9 @@
-"""Who may change and read what in a community: every rule in one place.
+"""Every rule about who may change and read what in a community.
 
 See rules 1.26 to 1.32, 1.34, 1.35, 2.16, 3.39 and 6.33.
 
-`may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not even know that the
-object exists, and Forbidden if they may know but not touch it.
+`may_…` answers whether the actor may. `require_…` raises NotFound if the actor may not know that the object
+exists, and Forbidden if the actor may know that but may not do this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ NO_PROJECT = "There is no such project."
 
 
 def may_edit(*, actor: Actor, project: Project) -> bool:
-    """Whether the actor may change a project of their community: creators their own, admins any."""
+    """Whether the actor may change a project of their community: creators may change their own, admins
+    any.
+    """
     return actor.is_admin or (actor.is_creator and project.author_id == actor.user_id)
 
 
@@ -42,14 +44,14 @@ def require_editor(*, actor: Actor, project: Project, missing: str = NO_PROJECT)
 def xp_limit(*, actor: Actor | None) -> int | None:
     """The most XP that `give_xp` blocks may give in one completion, in a script that this actor writes.
 
-    None, for admins, is no limit (rule 3.39). Without an actor the service writes, for somebody
-    who may be a creator.
+    None, for admins, is no limit (rule 3.39). Without an actor the service itself writes, for a person who
+    may be a creator.
     """
     return None if actor is not None and actor.is_admin else settings.XP_PER_COMPLETION_BY_CREATORS
 
 
 def require_premium(*, actor: Actor, after: Group | None, before: Group | None) -> None:
-    """Refuse premium fields of a project's delivery that are newly given a value on the basic tier."""
+    """Refuse premium fields of a project's delivery that get a new value on the basic tier."""
     if actor.has_premium_features:
         return
     if paths := field_groups.premium_fields_changed(after, before):
@@ -58,9 +60,10 @@ def require_premium(*, actor: Actor, after: Group | None, before: Group | None) 
 
 
 def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> list[Violation]:
-    """A post disturbs everybody with a role, so only admins list roles that it notifies (rule 6.44).
+    """Only admins list roles that a post notifies, because a post disturbs everybody with the role (rule
+    6.44).
 
-    What an admin listed can be sent back by creators, and removed.
+    Creators may send back or remove the roles that an admin listed.
     """
     new = set(field_groups.pinged_roles(after)).difference(field_groups.pinged_roles(before))
     if actor.is_admin or not new:
@@ -70,9 +73,9 @@ def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> l
 
 
 def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
-    """Whether the actor may copy this project: their community's, and cloneable ones that are public already.
+    """Whether the actor may copy this project: any of their community, and public cloneable ones of others.
 
-    Drafts and private projects of other communities stay out of reach, whatever their flag says (rule 2.16).
+    Drafts and private projects of other communities cannot be copied, whatever their flag says (rule 2.16).
     """
     is_own = project.community_id == actor.community_id
     return is_own or (project.is_cloneable and project.is_public_at(at))
@@ -81,7 +84,8 @@ def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
 def may_read_solutions(*, actor: Actor) -> bool:
     """Whether the actor may read the correct answers, points, feedback and formulas of scripts they see.
 
-    A member may be asked to answer, and knows no more than any respondent (rule 1.35).
+    Members may not: a member may be asked to answer, so a member knows no more than any respondent (rule
+    1.35).
     """
     return not actor.is_member
 
@@ -89,7 +93,7 @@ def may_read_solutions(*, actor: Actor) -> bool:
 def may_read_people(*, actor: Actor, project: Project) -> bool:
     """Whether the actor may read single responses of a project whose results they may read.
 
-    An actor who may not reads shared results: aggregates over the whole project, without anybody's words.
+    An actor who may not reads shared results: aggregates over the whole project, without answers in words.
     """
     is_open_to_all = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     return is_open_to_all or may_edit(actor=actor, project=project)
@@ -117,7 +121,8 @@ def require_responses_reader(
 ) -> None:
     """Refuse an actor who may not list, read or export this project's responses.
 
-    Who asks about many projects passes `polls_voted_in`. Without it each poll may take a statement.
+    A caller that asks about many projects passes `polls_voted_in`. Without it, each poll may cost one
+    statement.
     """
     _require_visible(actor=actor, project=project, at=at, missing=missing)
     if not may_read_people(actor=actor, project=project):
@@ -134,7 +139,7 @@ def require_results_reader(*, actor: Actor, project: Project, at: datetime) -> N
 
 
 def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: str) -> None:
-    """Refuse a project of another community, and to a member one that is not active (rule 1.34)."""
+    """Refuse a project of another community, and refuse members a project that is not active (rule 1.34)."""
     is_active = actor.sees_drafts or project.is_live_at(at)
     if project.community_id != actor.community_id or not is_active:
         raise NotFound(missing)
@@ -143,7 +148,7 @@ def _require_visible(*, actor: Actor, project: Project, at: datetime, missing: s
 def _require_visible_poll(*, actor: Actor, project: Project, voted_in: Set[int] | None = None) -> None:
     """Refuse a member who may not see the results of a poll that is still open (rule 6.33).
 
-    For members a poll that they see at all is open: `_require_visible` hides the others.
+    Every poll that a member sees is open, because `_require_visible` hides the others.
     """
     if not (actor.is_member and project.is_poll):
         return

@@ -1,9 +1,9 @@
-"""The rules of anonymous projects: what is stored beside an answer, and what is shown (chapter 7).
+"""The rules of anonymous projects: what is stored with an answer, and what is shown (chapter 7).
 
-Stored: not even the whole database joins answers to a person. Limits are counted under keyed hashes, another
-one for each completion; a running conversation keeps its respondent encrypted with a key that is not in the
-database, and so does what a move gives until its hour is over; every time beside an answer is rounded to the
-hour or the day.
+Stored: even the whole database does not connect answers to a person. Limits are counted under keyed hashes,
+with a new hash for each completion. A running conversation stores its respondent encrypted with a key that is
+not in the database. The effects of a move are encrypted in the same way until its hour is over. Every time
+beside an answer is rounded to the hour or the day.
 
 Shown to people who may not read single responses: no figures over fewer than `LEAST_ANSWERS` answers, no
 lowest or highest number, and new figures only when at least `LEAST_ANSWERS` responses differ.
@@ -40,11 +40,11 @@ Figures = Mapping[str, Any]  # the figures of one block, as JSON
 # Figures over fewer answers would point to single people. Elsewhere the creator decides what to share.
 LEAST_ANSWERS = 5
 COUNTED_FIELDS = ("response_count", "distribution", "stats", "ranking", "nps", "drop_off", "open_text")
-SILENCE = timedelta(hours=24)  # a running conversation forgets its respondent after this
+SILENCE = timedelta(hours=24)  # a running conversation is separated from its respondent after this time
 SETTLED_AT_ONCE = 5_000  # conversations in one transaction
-OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with them
+OTHERS_BESIDE = 200  # settled conversations of each project that are rewritten with the new ones
 _NONCE = 12  # bytes
-_PADDED_TO = 4096  # bytes: more than what a move gives, short of long addresses of pictures
+_PADDED_TO = 4096  # bytes: more than the effects of a move take, less than long picture addresses take
 # Respondent hash, user id (0: none), last seen in microseconds. The length is the same for everybody.
 _SEALED = struct.Struct(">32sqq")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -102,8 +102,9 @@ def session_hash(*, project_id: int, session: str) -> str:
 def completion_hash(*, project_id: int, respondent: str, number: int) -> str:
     """A keyed hash of a respondent's completion with this number, from 1.
 
-    The answer's transaction writes it too. So it is a different one for each completion: without the
-    server's secret nothing tells that two are of the same respondent, or how many somebody has.
+    The hash differs for each completion, because the transaction of the answer writes it too. Without the
+    server's secret, nobody can see that two hashes belong to one respondent, or count a respondent's
+    completions.
     """
     return _hash(project_id, "completion", f"{respondent}:{number}")
 
@@ -119,12 +120,14 @@ def decoy() -> str:
 
 
 def new_id(*, project: Project) -> uuid.UUID:
-    """A conversation's id: time-ordered (UUID v7), but random (v4) on anonymous projects."""
+    """A conversation's id: ordered by time (UUID v7), but random (v4) on anonymous projects (rules 1.2 and
+    7.9).
+    """
     return uuid.uuid4() if project.is_anonymous else uuid.UUID(int=uuid_utils.uuid7().int)
 
 
 def is_anonymous(conversation_id: uuid.UUID) -> bool:
-    """Whether a conversation began while its project was anonymous, which the version of its id shows."""
+    """Whether a conversation began while its project was anonymous; the version of its id shows that."""
     return conversation_id.version == 4
 
 
@@ -157,18 +160,19 @@ def is_enough(count: int, *, least: int | None) -> bool:
 
 
 def may_replace(shown: Mapping[Any, int], now: Mapping[Any, int]) -> bool:
-    """Whether counts may be shown in place of earlier ones: at least `LEAST_ANSWERS` responses differ.
+    """Whether counts may be shown instead of earlier counts: at least `LEAST_ANSWERS` responses differ.
 
-    So two looks never tell what one person answered. One response adds at most one to each count, so as many
-    responses differ as any of the counts does.
+    So nobody learns from two views what one person answered. One response adds at most one to each count, so
+    the largest difference of one count is a lower bound for the responses that differ.
     """
     return any(abs(now.get(key, 0) - shown.get(key, 0)) >= LEAST_ANSWERS for key in {*shown, *now})
 
 
 def protected(block: Figures, *, least: int | None) -> Figures:
-    """A block's figures as they may be shown: withheld if they are too few, without the two extreme numbers.
+    """A block's figures as they may be shown: withheld if there are too few answers, and without the two
+    extreme numbers.
 
-    The lowest and the highest number are each the answer of one person.
+    The lowest and the highest number are each one person's answer.
     """
     if not is_enough(block["response_count"], least=least):
         return withheld(block)
@@ -178,7 +182,7 @@ def protected(block: Figures, *, least: int | None) -> Figures:
 
 
 def withheld(block: Figures) -> Figures:
-    """A block with null in place of everything that was counted."""
+    """A block with null instead of every count."""
     return {**block, **{name: None for name in COUNTED_FIELDS if name in block}}
 
 
@@ -219,7 +223,10 @@ def unseal(*, project_id: int, conversation_id: uuid.UUID, sealed: bytes) -> Rem
 
 
 def seal_gifts(*, project_id: int, row_id: uuid.UUID, gifts: bytes) -> bytes:
-    """Encrypt what a move gives somebody, bound to its row. Padded, so that its length tells nothing."""
+    """Encrypt the effects of a move for a person, bound to its row.
+
+    The result is padded, so its length reveals nothing.
+    """
     nonce = os.urandom(_NONCE)
     padded = gifts.ljust(-(-len(gifts) // _PADDED_TO) * _PADDED_TO)
     return nonce + _cipher(project_id).encrypt(nonce, padded, b"gifts" + row_id.bytes)
@@ -237,7 +244,9 @@ def unseal_gifts(*, project_id: int, row_id: uuid.UUID, sealed: bytes) -> bytes 
 
 
 def seal_figures(*, project_id: int, figures: bytes) -> bytes:
-    """Encrypt what is shown of a project: compared with its answers, it would tell the latest of them."""
+    """Encrypt the shown figures of a project: compared with its answers, they would reveal the latest
+    answers.
+    """
     nonce = os.urandom(_NONCE)
     return nonce + _cipher(project_id).encrypt(nonce, figures, b"figures")
 
@@ -254,14 +263,15 @@ def unseal_figures(*, project_id: int, sealed: bytes) -> bytes | None:
 
 
 def forget_silent(*, at: datetime) -> int:
-    """Erase the sealed respondents of anonymous conversations that were silent for a day. Returns how many.
+    """Erase the sealed respondents of anonymous conversations that were inactive for a day.
 
-    Seals that can no longer be decrypted are erased too. A respondent who answers at this moment is kept.
+    Returns the number of conversations. Seals that can no longer be decrypted are erased too. A respondent
+    who answers at this moment is kept.
     """
     forgotten, last = 0, uuid.UUID(int=0)
     while True:
-        # Stored times are rounded down, so this finds every silent conversation and some that are not silent
-        # yet. `started_at` has the index, and is never later than `updated_at`.
+        # Stored times are rounded down, so this finds every inactive conversation and some that are not
+        # inactive yet. `started_at` has the index, and is never later than `updated_at`.
         candidates = Conversation.objects.filter(
             sealed_respondent__isnull=False,
             started_at__lt=at - SILENCE,
@@ -284,12 +294,13 @@ _SETTLE_DELETIONS = f"""
 
 
 def settle(*, at: datetime) -> int:
-    """Rewrite anonymous conversations whose hour or day is over. Returns how many. The feed tells them then.
+    """Rewrite anonymous conversations whose hour or day is over.
 
-    The position of a row in its table and the transaction that wrote it show the order of the answers, and
-    which rows of limits and gifts belong to one answer. So the rows are written once more: many in one
-    transaction, in the order of their random ids, and together with settled ones of the same projects so that
-    none stands alone. Conversations that are being answered at this moment are left for the next run.
+    Returns the number of conversations. The feed returns them from then on. The position of a row in its
+    table and the transaction that wrote it show the order of the answers. They also show which rows of limits
+    and gifts belong to one answer. So this function writes the rows again: many in one transaction, in the
+    order of their random ids. Settled rows of the same projects are written with them, so that no new row is
+    alone in its transaction. Conversations that are being answered now are left for the next run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0

@@ -62,7 +62,7 @@ def empty(name: str) -> Group:
 
 
 def merged(name: str, stored: Group | None, sent: Mapping[str, Any] | None) -> Group | None:
-    """The group after a write: null clears it, an object changes the fields that it holds."""
+    """The group after a write: null clears the group, an object changes the fields that it contains."""
     if sent is None:
         return None
     group = empty(name) if stored is None else deepcopy(stored)
@@ -87,9 +87,9 @@ def time_of(delivery: Group | None, turn: str) -> datetime | None:
 
 
 def check_delivery(after: Group, *, before: Group | None, at: datetime) -> Iterator[Violation]:
-    """What is wrong with the times of a delivery group that was just written.
+    """The violations in the times of a delivery group that was just written.
 
-    A time that is stored already may lie in the past: what was read can be sent back.
+    A stored time may be in the past, because clients may send back the values that they read.
     """
     for turn in ("opening", "closing"):
         path = f"delivery.{turn}.time"
@@ -115,7 +115,7 @@ def pinged_roles(delivery: Group | None) -> list[str]:
 
 
 def premium_fields_changed(after: Group | None, before: Group | None) -> list[str]:
-    """Paths of premium invitation fields that are newly given a value (rule 1.45)."""
+    """Paths of premium invitation fields that get a new value (rule 1.45)."""
     new = (after and after["invitation"]) or {}
     old = (before and before["invitation"]) or {}
     return [

@@ -1,11 +1,10 @@
 """What the audit trail records of projects, scripts and responses.
 
     project_fields(project, …)          the fields of a project that entries compare
-    script_differences(before, after)   what a write of the script added, removed and changed, block by block
+    script_differences(before, after)   the blocks that a write added, removed and changed
     record(…)                           an entry about a project
 
-On anonymous projects nothing is recorded that names a response, or that tells when exactly something happened
-beside one (rule 7.5).
+On anonymous projects no entry names a response or stores an exact time that belongs to one (rule 7.5).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _SETTINGS = (
     "hidden_fields",
 )
 _GROUPS = ("delivery", "rewards", "presentation")
-# They follow from the order and from `correct_answer_ids`.
+# These fields follow from the order and from `correct_answer_ids`.
 _DERIVED = frozenset({"position", "display_order", "correct_answer_index"})
 _NAMING = ("id", "name", "value")  # fields that identify a changed block or option
 
@@ -49,7 +48,8 @@ def subject_of(project: Project) -> audit.Subject:
 def project_fields(project: Project, *, bucket_names: Sequence[str] | None = None) -> Json:
     """The fields of a project that people set, by their names in the interface, and its state.
 
-    The buckets are left out if `bucket_names` is None. The address of the shared results is a secret.
+    The buckets are left out if `bucket_names` is None. The address of the shared results is left out, because
+    it is a secret.
     """
     fields: Json = {
         "name": project.name,
@@ -102,7 +102,10 @@ def record_creation(
     at: datetime,
     more: audit.Values | None = None,
 ) -> None:
-    """Write an entry about a new project, with the fields that have a value. `more` is added to them."""
+    """Write an entry about a new project, with the fields that have a value.
+
+    The values of `more` are added to the entry.
+    """
     fields = project_fields(project, bucket_names=bucket_names)
     values = {"type": project.type, "block_count": project.block_count, **fields, **(more or {})}
     _, after = audit.changes({}, values)
@@ -111,7 +114,7 @@ def record_creation(
 
 
 def record_deletion(action: Action, project: Project, *, actor: Actor | None, at: datetime) -> None:
-    """Write an entry about a project that is being deleted, with what is deleted with it."""
+    """Write an entry about a project that is being deleted, and about everything that is deleted with it."""
     was = {"type": project.type, "status": project.status, "block_count": project.block_count}
     audit.record(actor=actor, action=action, on=subject_of(project), at=at, before=was)
 
@@ -157,7 +160,10 @@ def record_codebook(
 
 
 def record_export(project: Project, *, actor: Actor, format: str, at: datetime) -> None:
-    """Write an entry about an export. It tells neither filters, which may name a person, nor how many."""
+    """Write an entry about an export.
+
+    The entry contains neither the filters, which may name a person, nor the number of responses.
+    """
     audit.record(
         actor=actor,
         action=Action.RESPONSES_EXPORTED,
@@ -191,7 +197,7 @@ def record_script_write(
     new_buckets: Collection[str],
     at: datetime,
 ) -> None:
-    """Write an entry about a changed script. `project` has its new revision."""
+    """Write an entry about a changed script. `project` already has its new revision."""
     was, now = script_differences(before, after)
     if new_buckets:
         now["scoring.buckets"] = list(new_buckets)
@@ -204,10 +210,10 @@ def record_script_write(
 
 
 def script_differences(before: Script, after: Script) -> tuple[Json, Json]:
-    """What differs between two states of a script, as they were and as they are.
+    """The differences between two states of a script, as values before and after.
 
-    `blocks` holds removed blocks on the one side, added ones on the other, and on both what changed in the
-    others. `order` holds all names, if blocks that stayed are in another order.
+    `blocks` contains removed blocks on the first side, added blocks on the second, and changed fields of the
+    other blocks on both. `order` contains all names if the remaining blocks have a different order.
     """
     was, now = _differences(_blocks(before), _blocks(after), "blocks")
     if "order" in was:
@@ -224,7 +230,7 @@ def _names(script: Script) -> list[str]:
 
 
 def _differences(before: Sequence[Json], after: Sequence[Json], name: str) -> tuple[Json, Json]:
-    """What differs between two lists of objects with ids."""
+    """The differences between two lists of objects with ids."""
     old, new = {each["id"]: each for each in before}, {each["id"]: each for each in after}
     was = [_set_fields(each) for id, each in old.items() if id not in new]
     now = [_set_fields(each) for id, each in new.items() if id not in old]
@@ -261,7 +267,7 @@ def _named(each: Mapping[str, Any]) -> Json:
 
 
 def _set_fields(each: Mapping[str, Any]) -> Json:
-    """An added or removed block or option, without the fields that are not set."""
+    """An added or removed block or option, without its empty fields."""
     fields: Json = {}
     for name, value in each.items():
         if name in _DERIVED or value is None:

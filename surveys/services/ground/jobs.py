@@ -1,4 +1,4 @@
-"""Jobs of a worker: taken under a lease, and ended once (rules 10.3, 10.4, 10.6 and 10.7).
+"""Jobs of a worker: a worker takes a job under a lease and ends it once (rules 10.3, 10.4, 10.6 and 10.7).
 
     carry_out(Analysis, pk, work=…, …)     takes a job, does its work, and fails it if that raises
       job = take(Analysis, pk, at=…)       None if it is done or another worker has it
@@ -7,9 +7,9 @@
     give_up(Analysis, fail=…, at=…)        for the sweep: fails those whose workers died repeatedly
     waiting(Analysis, at=…)                for the sweep: those to wake a worker for
 
-No connection is held while a model works (`close_connection`), so the lease is a time in the row, longer
-than the longest step. If a worker dies, its lease expires and the sweep wakes another worker. A worker that
-is stopped gives its leases back (`give_back`), and another continues at once.
+No database connection is open while a model works (`close_connection`), so the lease is a time in the row,
+longer than the longest step. If a worker dies, its lease expires and the sweep wakes another worker. A worker
+that is being stopped gives its leases back (`give_back`), and another continues at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 from communities.ground.faults import log_fault
 from surveys.models import Job
 
-LEASE = timedelta(seconds=150)  # longer than a provider takes for one answer, at most
+LEASE = timedelta(seconds=150)  # longer than a provider takes at most for one answer
 MOST_DEATHS = 2  # in a row; after that the job fails
 
 log = structlog.get_logger("colloquy.jobs")
@@ -42,7 +42,10 @@ _is_ending = threading.Event()
 
 
 class TakenOver(Exception):
-    """Another worker has the job or will have it, or it was deleted. The work of this one is discarded."""
+    """Another worker has taken or will take the job, or the job was deleted.
+
+    The work of this worker is discarded.
+    """
 
 
 def carry_out(
@@ -54,7 +57,7 @@ def carry_out(
     foreseen: type[Exception],
     now: Clock,
 ) -> None:
-    """Take a job and do its work, which ends with saving the result. A second worker changes nothing.
+    """Take a job, do its work, and save the result. A second worker changes nothing.
 
     An exception of `work` fails the job, and is logged as a fault unless it is `foreseen`. If the database
     fails, the lease expires, and another worker continues.
@@ -78,7 +81,8 @@ def carry_out(
 def take(kind: type[Kind], pk: int, *, at: datetime) -> Kind | None:
     """Take a lease on a job that waits, or whose worker died.
 
-    None if the job is finished, deleted, held by another worker or abandoned, and if this process is ending.
+    Returns None if the job is finished, deleted, leased by another worker or abandoned, or if this process is
+    ending.
     """
     if _is_ending.is_set():
         return None
@@ -112,7 +116,10 @@ def pause(job: Job, *, at: datetime) -> None:
 
 
 def give_back(*, at: datetime) -> None:
-    """End the leases of this process, which is ending, and take no more jobs. Finished work still counts."""
+    """End the leases of this process, which is ending; this process takes no more jobs.
+
+    The results of finished work are still saved.
+    """
     _is_ending.set()
     for job in list(_taken.values()):
         _own(job).update(leased_until=at)
@@ -130,7 +137,10 @@ def close_connection() -> None:
 
 
 def locked(job: Kind) -> Kind:
-    """The job under a row lock, if this worker still has it. Call inside a transaction. Raises TakenOver."""
+    """The job under a row lock, if this worker still has the lease.
+
+    Call inside a transaction. Raises TakenOver.
+    """
     own = type(job)._default_manager.select_for_update().filter(pk=job.pk, attempt=job.attempt)
     current = own.filter(status=Job.Status.RUNNING).first()
     if current is None:
@@ -139,7 +149,7 @@ def locked(job: Kind) -> Kind:
 
 
 def waiting(kind: type[Kind], *, at: datetime) -> Iterator[int]:
-    """Ids of jobs to take: new ones that woke no worker, and those whose worker died."""
+    """Ids of jobs to take: new jobs whose wake-up call was lost, and jobs whose worker died."""
     jobs = kind._default_manager.filter(_waits(at))
     yield from jobs.order_by("pk").values_list("pk", flat=True)[:1000]
 
@@ -151,7 +161,7 @@ def abandoned(kind: type[Kind], *, at: datetime) -> list[int]:
 
 
 def give_up(kind: type[Kind], *, fail: Fail[Kind], at: datetime) -> None:
-    """Fail the abandoned jobs, each under a lease: a worker that was only slow has lost its job."""
+    """Fail the abandoned jobs, each under a lease, so that a worker that was only slow loses its job."""
     for pk in abandoned(kind, at=at):
         job = _leased(kind, pk, _is_lost(at), at=at)
         if job is not None:

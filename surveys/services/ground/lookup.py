@@ -1,4 +1,6 @@
-"""Reading projects: those that an actor may see, and one under the row lock that every change takes."""
+"""Reading projects: those that an actor may see, and one project under the row lock that every change
+takes.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def one(projects: ProjectQuerySet, project_id: int) -> Project:
 def in_community(*, community_id: int, project_id: int) -> Project:
     """A project of a community. Raises NotFound.
 
-    Written out by hand: building the same query with the ORM took half of the CPU time of reading a script.
+    The SQL is written by hand: building the same query with the ORM took half of the CPU time of reading a
+    script.
     """
     with prepared() as cursor:
         cursor.execute(_statement(), [project_id, community_id])
@@ -64,7 +67,7 @@ def get(*, community_id: int, project_id: int) -> Project:
 def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Project]:
     """A page of these projects, in their order, with everything that their JSON shows.
 
-    The ids are read first, so that counts are summed for the projects of this page only.
+    The ids are read first, so that counts are summed only for the projects of this page.
     """
     ids = list(projects.values_list("pk", flat=True)[offset : offset + length])
     loaded = Project.objects.with_details().in_bulk(ids)

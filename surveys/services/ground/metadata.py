@@ -1,8 +1,8 @@
-"""Metadata: texts that are sent along when a conversation begins (rules 6.10 to 6.12 and 6.14).
+"""Metadata: texts that a client sends when a conversation begins (rules 6.10 to 6.12 and 6.14).
 
-Over the interface a caller may send any. A web address may carry those that the project declares in its
-`hidden_fields`. On anonymous projects a text could name the respondent, so a declaration lists the values of
-each field there, and any other value is dropped.
+A caller of the interface may send any names. A web address may contain the names that the project declares in
+its `hidden_fields`. On anonymous projects a text could name the respondent, so a declaration lists the
+allowed values of each field, and any other value is dropped.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _KEY = re.compile(rf"[a-z0-9_]{{1,{MAX_KEY}}}").fullmatch
 
 
 def is_key(name: str) -> bool:
-    """Whether a field may be called so."""
+    """Whether this is a valid field name."""
     return _KEY(name) is not None
 
 
 def allowed(project: Project, sent: Mapping[str, str]) -> dict[str, str]:
-    """What a project stores of the metadata: all of it, but on anonymous projects declared values alone."""
+    """The metadata that a project stores: all, but on anonymous projects only declared values."""
     if not project.is_anonymous:
         return dict(sent)
     values = project.hidden_fields if isinstance(project.hidden_fields, dict) else {}
@@ -38,7 +38,7 @@ def allowed(project: Project, sent: Mapping[str, str]) -> dict[str, str]:
 
 
 def declared(project: Project) -> Mapping[str, Sequence[str]]:
-    """The declared fields, with the values that each may have; none for any value."""
+    """The declared fields with the allowed values of each; an empty list allows any value."""
     fields = project.hidden_fields
     return fields if project.is_anonymous and isinstance(fields, dict) else dict.fromkeys(fields, ())
 
@@ -50,7 +50,7 @@ def from_address(project: Project, query: Mapping[str, str]) -> dict[str, str]:
 
 
 def condition(name: str, value: str, *, state: str) -> Part:
-    """The condition that a field has exactly this value; empty: that it was not given.
+    """The condition that a field has exactly this value; an empty value means that the field was not given.
 
     `state` is the column with the state of a conversation.
     """
@@ -58,7 +58,7 @@ def condition(name: str, value: str, *, state: str) -> Part:
 
 
 def faults(project: Project) -> Iterator[Violation]:
-    """What is wrong with the `hidden_fields` of a project under its privacy."""
+    """The violations in the `hidden_fields` of a project under its privacy setting."""
     fields, path = project.hidden_fields, "settings.hidden_fields"
     if len(fields) > MAX_FIELDS:
         yield Violation(path, "too_many", f"`{path}` can hold at most {MAX_FIELDS} names.")

@@ -19,7 +19,9 @@ NOBODY = Count()
 def violations(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[ViolationJson]:
-    """A violation for each completed response beyond the limit of its person; the later ones are too many."""
+    """A violation for each completed response beyond the limit of its person; the latest responses exceed
+    it.
+    """
     most = respondents.most_completions(project)
     if most is None or not people:
         return
@@ -35,10 +37,10 @@ def violations(
 def count_completions(
     *, project: Project, sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Mapping[int, int]:
-    """Count the completions, and return the number of each person's session by line.
+    """Count the completions, and return the session number of each completed response by line.
 
-    Sessions are numbered in the order in which they were submitted, after those that the project has.
-    Raises Conflict if somebody has reached the limit since `violations` looked.
+    Sessions are numbered in the order in which they were submitted, after the project's existing sessions.
+    Raises Conflict if a person has reached the limit since `violations` checked.
     """
     numbered = list(_in_order_of_completion(sent, people))
     added = Counter(person.respondent for _, person, _ in numbered)
@@ -58,7 +60,7 @@ def count_completions(
 def _in_order_of_completion(
     sent: Sequence[SentResponse], people: Mapping[int, Person]
 ) -> Iterator[tuple[SentResponse, Person, int]]:
-    """The completed responses of known people with their numbers from 1 for each person, in order of time."""
+    """The completed responses of known people in order of time, with a number from 1 for each person."""
     completed = [each for each in sent if each.submitted_at is not None and each.line in people]
     numbers = Counter[str]()
     for each in sorted(completed, key=lambda each: (each.submitted_at, each.line)):

@@ -1,4 +1,4 @@
-"""Who gave the responses of an import: members by an account, others by an id of the caller's own."""
+"""The people who gave the responses of an import: members by an account, others by an id of the caller."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ANY = frozenset({None, "import"})
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who gave a response. `respondent` is their keyed hash in the project.
+    """The person who gave a response. `respondent` is the person's keyed hash in the project.
 
-    `member_id` is None for somebody whom an id of the caller's own names, and `user_id` too until they have a
+    `member_id` is None for a person with an id of the caller, and so is `user_id` until the person has a
     user.
     """
 
@@ -31,10 +31,11 @@ class Person:
 
 
 def find(*, project: Project, sent: Sequence[SentResponse]) -> Mapping[int, Person]:
-    """The people of these responses, by line. On anonymous projects nobody is looked for.
+    """The people of these responses, by line. On anonymous projects the result is empty.
 
-    `platform_id` is that of a present member's account, on the platform that `provider` names or on any if it
-    names none. Otherwise, and always for `web`, it is an `external_id` (rules 6.7 and 6.8).
+    `platform_id` belongs to a present member's account, on the platform of `provider`, or on any platform
+    without `provider`. Otherwise, and always for `web`, `platform_id` is an `external_id` (rules 6.7 and
+    6.8).
     """
     if project.is_anonymous:
         return {}
@@ -53,7 +54,7 @@ def find(*, project: Project, sent: Sequence[SentResponse]) -> Mapping[int, Pers
 
 
 def _platform_of(sent: SentResponse) -> str | None:
-    """The platform whose account names the person; None for any."""
+    """The platform whose account identifies the person; None for any."""
     return None if sent.provider in _ANY else sent.provider
 
 
@@ -65,10 +66,10 @@ def _person(project: Project, platform_id: str, member: tuple[int, int] | None) 
 
 
 def lock_and_create(*, project: Project, people: Mapping[int, Person]) -> Mapping[int, Person]:
-    """The people with their users, created where there are none.
+    """The people with their users; missing users are created.
 
-    Members are locked, so that none is erased or merged into another user until the transaction ends. Raises
-    Conflict if one was since they were found.
+    Members are locked, so that no member is erased or merged into another user until the transaction ends.
+    Raises Conflict if one of them was erased or merged since `find`.
     """
     users_by_member = {
         person.member_id: person.user_id for person in people.values() if person.member_id is not None

@@ -28,10 +28,10 @@ def conversation_of(
     session_number: int | None,
     at: datetime,
 ) -> Conversation:
-    """The conversation of a response, without its state; `place` is that among the responses of the import.
+    """The conversation of a response, without its state; `place` is the index of the response in the import.
 
-    A partial one has no `respondent`, so that nobody goes on with it. `updated_at` is the present: those who
-    read what has changed since some time have not seen it.
+    A partial response has no `respondent`, so that nobody continues it. `updated_at` is the current time,
+    because readers of recent changes have not seen the response.
     """
     return Conversation(
         id=uuid.uuid4() if project.is_anonymous else _id(sent.started_at, place),
@@ -57,10 +57,11 @@ def new_response(
     state: State,
     skipped_removed: Sequence[int] = (),
 ) -> NewResponse:
-    """The conversation with its state, and the rows of its answers, which may be of removed blocks too.
+    """The conversation with its state, and the rows of its answers; the answers may belong to removed blocks
+    too.
 
-    Removed questions that were skipped are on its path, as they are in responses from before their removal.
-    So its state is that of an earlier revision, and is read as theirs.
+    Removed questions that were skipped are on the path of the response, as in responses from before their
+    removal. So the state belongs to an earlier revision, and is read like such a state.
     """
     conversation.state = saving.storable_state(script, state, conversation.project)
     removed = [
@@ -84,7 +85,7 @@ def new_response(
 
 
 def tally(responses: Sequence[NewResponse]) -> TallyChange:
-    """What these responses add to the counts of their project."""
+    """The change that these responses make to the counts of their project."""
     return TallyChange(
         answered=sum(len({block_id for block_id, _ in each.answers}) for each in responses),
         completed=sum(each.conversation.completed_at is not None for each in responses),
@@ -93,10 +94,10 @@ def tally(responses: Sequence[NewResponse]) -> TallyChange:
 
 
 def _id(started_at: datetime, place: int) -> uuid.UUID:
-    """A time-ordered id (UUID v7) of when the response began, as if it had been given here.
+    """A time-ordered id (UUID v7) of the time when the response began, as if it had been given here.
 
-    So listings show it where it belongs, oldest first. Behind the time stands its place in the import:
-    responses of one second stay in the order in which they were sent.
+    So listings, oldest first, show the response at the right position. The index in the import follows the
+    time in the id, so responses of one second stay in the order in which they were sent.
     """
     milliseconds = int(started_at.timestamp() * 1000)
     return uuid.UUID(int=milliseconds << 80 | 7 << 76 | place << 64 | 2 << 62 | secrets.randbits(62))

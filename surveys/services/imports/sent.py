@@ -1,4 +1,4 @@
-"""A response as a caller sends it, and what is wrong with one."""
+"""A response as a caller sends it, and its violations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ MOST_VIOLATIONS = 20  # of one response
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """One response of an import. `line` counts from 1; `path` leads to it in the body, empty for a line.
+    """One response of an import.
 
-    `provider` and `platform_id` name its person, if anything does. Without `submitted_at` it is partial.
-    `skipped_removed` are the ids of questions that were shown, skipped, and removed since.
+    `line` counts from 1; `path` is the path to the response in the body, empty for a line. `provider` and
+    `platform_id` identify its person, if there is one. A response without `submitted_at` is partial.
+    `skipped_removed` are the ids of questions that were shown and skipped, and have been removed since.
     """
 
     line: int
@@ -36,13 +37,13 @@ class SentResponse:
         return self.submitted_at is not None
 
     def violation(self, violation: Violation) -> ViolationJson:
-        """A violation of this response as one of the body."""
+        """A violation of this response as a violation of the body."""
         return with_line(violation.as_json(), line=self.line, path=self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What an import does besides storing responses. A dry run stores none."""
+    """What an import does besides storing responses. A dry run stores no responses."""
 
     is_dry_run: bool = False
     gives_xp: bool = False
@@ -50,7 +51,7 @@ class ImportOptions:
 
 
 def with_line(violation: ViolationJson, *, line: int, path: str) -> ViolationJson:
-    """A violation of one response as one of the body: with its line, and the path to it."""
+    """A violation of one response as a violation of the body: with its line, and the path to it."""
     inside = str(violation["field"])
     joined = f"{path}.{inside}" if path and inside else path or inside
     return {**violation, "field": joined, "line": line}

@@ -1,10 +1,11 @@
-"""Past responses, taken over as if they had been given here (rules 6.67 and 6.68).
+"""Past responses, imported as if they had been given here (rules 6.67 and 6.68).
 
 Each response is walked by the engine with its answers, so nothing is stored that a respondent could not have
-answered. Everything derived (scores, results, counts, numbers of sessions) is computed anew. Any violation
-refuses all responses, and all violations are told at once, each with its line.
+answered. All derived values (scores, results, counts, session numbers) are computed again. One violation
+refuses all responses; all violations are reported together, each with its line.
 
-Who the project admits, and whether it is open, does not matter: the responses are from another time.
+The import ignores whom the project admits, and whether it is open, because the responses are from another
+time.
 
     walking.walk(…)       reads the project and walks; outside of transactions
     import_responses(…)   checks what depends on other responses, and stores all
@@ -47,11 +48,12 @@ from surveys.services.imports.walking import WalkedImport
 
 
 def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptions, at: datetime) -> int:
-    """Store responses of another time. Returns how many; for a dry run, how many would be stored.
+    """Store past responses.
 
-    A dry run locks nothing. Refuses all responses if any has a violation, XP on anonymous projects and by
-    creators, and (Conflict, to be retried) a project that has changed since the walks. The script cannot
-    change while the responses are stored. Respondents can answer at the same time.
+    Returns the number of stored responses; for a dry run, the number that would be stored. A dry run locks
+    nothing. Refuses all responses if any has a violation. Refuses XP on anonymous projects and by creators.
+    Refuses (Conflict, to be retried) a project that has changed since the walks. The script cannot change
+    while the responses are stored. Respondents can answer at the same time.
     """
     if options.gives_xp and not actor.is_admin:
         _refuse_giver()
@@ -63,7 +65,7 @@ def import_responses(*, actor: Actor, walked: WalkedImport, options: ImportOptio
 
 
 def _checked_people(walked: WalkedImport, project: Project, options: ImportOptions) -> Mapping[int, Person]:
-    """The people of the responses, by line. Refuses all that is wrong."""
+    """The people of the responses, by line. Refuses all violations together."""
     if options.gives_xp and project.is_anonymous:
         refuse("give_xp", "not_allowed", "Nobody is known who could get XP for anonymous responses.")
     found = people.find(project=project, sent=walked.sent)
@@ -89,7 +91,7 @@ def _store(actor: Actor, walked: WalkedImport, options: ImportOptions, at: datet
 
 
 def _refuse_giver() -> NoReturn:
-    """Creators would give XP by hand, in as many responses of a person as they like (rule 8.18)."""
+    """Creators could give XP by hand, through any number of responses of a person (rule 8.18)."""
     message = (
         "Only admins may import with `give_xp`, as only they give XP by hand. Without it the responses are "
         "imported and give nothing."
@@ -109,10 +111,10 @@ def _refuse(violations: Sequence[ViolationJson]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """Responses without a violation, and what happens as they are stored.
+    """Responses without a violation, and the writes that store them.
 
-    Locks are taken in the order of a completion: members, the counts of their completions, and the project's
-    counts last, because every vote needs them.
+    Locks are taken in the same order as by a completion: members, the counts of their completions, and last
+    the project's counts, because every vote needs them.
     """
 
     project: Project
@@ -125,12 +127,12 @@ class _Import:
     at: datetime
 
     def store(self, actor: Actor) -> None:
-        """Write the responses with everything that follows from them."""
+        """Write the responses and everything that follows from them."""
         held = self._locked_members() if self.options.gives_xp else {}
         numbers = limits.count_completions(project=self.project, sent=self.sent, people=self.people)
         walks = zip(self.sent, self.walks, strict=True)
         responses = [self._new(place, each, walk, numbers, held) for place, (each, walk) in enumerate(walks)]
-        if self.project.is_anonymous:  # the order of the rows is that of their random ids
+        if self.project.is_anonymous:  # the rows are in the order of their random ids
             responses.sort(key=lambda each: each.conversation.pk)
         repository.insert_many(responses=responses, is_anonymous=self.project.is_anonymous)
         if self.options.emits_events:
@@ -175,7 +177,9 @@ class _Import:
         return rows.new_response(conversation, self.script, self.complete_blocks, state, sent.skipped_removed)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:
-        """As a conversation has it: a nameless one that is completed is the first of somebody."""
+        """The session number of the conversation: a completed response without a person is a first
+        session.
+        """
         if self.project.is_anonymous or not sent.is_completed:
             return None
         return numbers.get(sent.line, 1)
@@ -183,7 +187,7 @@ class _Import:
     def _recipient(
         self, conversation: Conversation, person: Person | None, held: Mapping[int, LockedMember]
     ) -> Recipient | None:
-        """The member who gets what the response gives; None if it gives nothing, or to nobody."""
+        """The member who gets the effects of the response; None if there are no effects or no member."""
         if person is None or person.member_id is None or person.user_id is None:
             return None
         if person.user_id not in held:
@@ -197,7 +201,7 @@ class _Import:
 
 
 def _give(recipient: Recipient, script: Script, walk: Replay) -> State:
-    """Give what the walk and its end give, as far as it was not given before; the state afterwards."""
+    """Give the effects of the walk and its end that were not given before; returns the new state."""
     fired: Mapping[int, int] = {}
     for block, there in walk.reached:
         fired = effects.reach(recipient, script, replace(there, fired=fired), [block]).fired

@@ -1,7 +1,7 @@
-"""The walks of an import: what needs the script alone, and no transaction.
+"""The walks of an import: everything that needs only the script, and no transaction.
 
-A walk may take milliseconds, and an import has a thousand of them. So nothing is locked meanwhile, and the
-project is compared with its locked row before anything is stored (`WalkedImport.fits`).
+A walk may take milliseconds, and an import has a thousand of them. So nothing is locked during the walks, and
+the project is compared with its locked row before anything is stored (`WalkedImport.fits`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ _turns = large_jobs
 
 @contextmanager
 def turn(*, community_id: int) -> Iterator[None]:
-    """Let an import be read and walked as one of the LARGE_JOBS of this process, one of its community.
+    """Let an import be read and walked as one of the LARGE_JOBS of this process, at most one for each
+    community.
 
-    Raises Unavailable for others.
+    Raises Unavailable for other imports.
     """
     turns, owner = _turns, of_community(community_id)
     if not turns.acquire(owner, timeout=SECONDS_TO_WAIT):
@@ -50,11 +51,10 @@ def turn(*, community_id: int) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class WalkedImport:
-    """The responses of an import, each with its walk, and all that was wrong with them so far.
+    """The responses of an import, each with its walk, and all violations that were found so far.
 
-    `project` is as it was read, without a lock. `left_out` counts the answers to questions that were removed
-    from a project of which this one is a copy. `sent` leaves out partial responses
-    that have no other answers.
+    `project` was read without a lock. `left_out` counts answers to questions that were removed from the
+    original of which this project is a copy. `sent` leaves out partial responses that have no other answers.
     """
 
     project: Project
@@ -66,7 +66,7 @@ class WalkedImport:
     left_out: int = 0
 
     def fits(self, project: Project) -> bool:
-        """Whether the walks are still those of this project, of which another state may have been read."""
+        """Whether the walks are valid for this project, of which another state may have been read."""
         return _what_walks_depend_on(self.project) == _what_walks_depend_on(project)
 
 
@@ -85,8 +85,8 @@ def walk(
 ) -> WalkedImport:
     """Walk the script with the answers of each response. Call it outside of transactions.
 
-    `violations` are those that the caller has found. Refuses a project that the actor may not edit or that
-    has no questions, and responses whose walks take more than `MOST_SECONDS`.
+    `violations` are those that the caller has found already. Refuses a project that the actor may not edit or
+    that has no questions, and responses whose walks take more than `MOST_SECONDS`.
     """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
@@ -94,7 +94,7 @@ def walk(
     script, complete_blocks = stored.script, stored.complete_blocks
     if not any(block.asks for block in script.blocks):
         raise Conflict("This project has no questions yet, so there are no answers to it.")
-    if len(violations) >= ENOUGH_VIOLATIONS:  # a refusal lists no more
+    if len(violations) >= ENOUGH_VIOLATIONS:  # a refusal lists no more than these
         return WalkedImport(project, script, complete_blocks, sent, (), violations)
     left_out = _removed_elsewhere(project, sent, complete_blocks)
     count = sum(answer.block_id in left_out for each in sent for answer in each.answers)
@@ -106,9 +106,9 @@ def walk(
 def _removed_elsewhere(
     project: Project, sent: Sequence[SentResponse], complete_blocks: Mapping[int, Block]
 ) -> Set[int]:
-    """The ids of blocks that the answers name, and that were removed from the project that was copied.
+    """The ids of blocks that have answers here, and that were removed from the original of this copy.
 
-    A copy has no such questions, and must not take their answers for those to questions of the same name.
+    A copy has no such questions, and must not assign their answers to questions of the same name.
     """
     named = {answer.block_id for each in sent for answer in each.answers if answer.block_id is not None}
     foreign = [each for each in named - complete_blocks.keys() if 0 < each <= MAX_ID]

@@ -1,4 +1,7 @@
-"""The signed address of a personal link. It holds the link's id, and tells nothing of person or project."""
+"""The signed address of a personal link.
+
+The address contains the link's id, and reveals neither person nor project.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from surveys.models import Project
 from surveys.services.representations.project import web_url
 
 PARAMETER = "link"
-MAX_LENGTH = 200  # characters of a signed id; anything longer is not one
+MAX_LENGTH = 200  # characters of a signed id; longer texts are never valid
 _SIGNER = Signer(salt="surveys.personal_link", sep=".")
 
 

@@ -1,7 +1,8 @@
-"""What a personal link carries along: texts that become the metadata of the conversation (rule 6.10).
+"""The metadata that a personal link adds to the conversation (rule 6.10).
 
-Its reader can neither see nor change them: the address holds the link's id alone. Links of anonymous projects
-carry nothing: who gives each member a value of their own would find it again beside that member's answers.
+The member can neither see nor change it, because the address contains only the link's id. Links of anonymous
+projects have no metadata: a sender who gives each member a different value would find it again with that
+member's answers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _PURPOSE = "metadata of links"
 
 
 def faults(project: Project, fields: Mapping[str, str], *, path: str = "metadata") -> Iterator[ViolationJson]:
-    """What is wrong with the texts that a link of this project is to carry."""
+    """The violations in the metadata for a link of this project."""
     if fields and project.is_anonymous:
         message = (
             "Links of anonymous projects carry no `metadata`: whoever makes them could recognise the answers "
@@ -36,7 +37,7 @@ def sealed(link_id: uuid.UUID, fields: Mapping[str, str]) -> bytes | None:
 
 
 def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
-    """The texts that a link carries; none if SECRET_KEY has changed since it was made.
+    """The metadata of a link; empty if SECRET_KEY has changed since the link was made.
 
     A link of an anonymous project has none.
     """
@@ -52,5 +53,5 @@ def of_link(link: PersonalLink, project: Project) -> Mapping[str, str]:
 
 
 def told(link: PersonalLink, project: Project) -> Mapping[str, str] | None:
-    """The same for those who made the link; None if there are none."""
+    """The metadata of a link for the people who made it; None if there is none."""
     return of_link(link, project) or None

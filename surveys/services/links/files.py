@@ -1,4 +1,6 @@
-"""The valid links of a project as a file for staff: names, written mail addresses, addresses to hand out."""
+"""The valid links of a project as a file for staff: names, written mail addresses, and the links'
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ def export(*, project: Project, format: str, at: datetime, with_bom: bool = Fals
 
 @in_transaction
 def note_export(*, actor: Actor, project: Project, format: str, at: datetime) -> None:
-    """Record in the audit trail that somebody gets the addresses. Call when the first chunk is there."""
+    """Record in the audit trail that the actor gets the addresses. Call this when the first chunk exists."""
     service.record_export(project, actor=actor, format=format, at=at)
 
 
@@ -64,7 +66,7 @@ def _cells(project: Project, links: Sequence[PersonalLink], style: CellStyle) ->
     )
     for link in links:
         person = people.get(link.member_id)
-        if person is not None:  # of one who has left nobody needs the address
+        if person is not None:  # a member who has left needs no address
             yield (
                 str(link.member_id),
                 style.text(person.name),

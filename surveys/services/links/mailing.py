@@ -3,9 +3,9 @@
     preview(…)  whom a mail would reach, why it would not reach others, and how its reader will see it
     send(…)     write the mails, which the worker sends
 
-An address is written to at most MOST_MAILS times in PERIOD about one project, whoever sends and however many
-members have it, and never after its reader has unsubscribed. To an address that the member's account has not
-proven goes a text of ours, with the name of the community alone (rules 7.31 and 7.33).
+An address gets at most MOST_MAILS mails in PERIOD about one project, whoever sends them and however many
+members share the address. It gets none after its reader has unsubscribed. An address that the member's
+account has not proven gets our own text, with only the name of the community (rules 7.31 and 7.33).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from surveys.services.representations.project import web_url
 KIND = mails.declare("personal_link", mails.Consent.NONE)
 MOST_MAILS = 3  # to one address about one project, in PERIOD
 PERIOD = timedelta(days=7)
-LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new one is made
+LEAST_LEFT = timedelta(days=7)  # a link with less time left is not mailed; a new link is made
 LATELY = timedelta(days=1)
 SHOWN = 50  # names in a preview
 MAX_SUBJECT, MAX_TEXT = 150, 4_000  # characters
@@ -48,7 +48,7 @@ NAMELESS = "there"  # as in “Hello there”
 
 
 class Who(TextChoices):
-    """Whom to write to. All are present members."""
+    """Which members to write to. All are present members."""
 
     ALL = "all", "All members"
     WITHOUT_LINK = "without_link", "Members who were given no link yet"
@@ -61,7 +61,7 @@ class Who(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Whom to write to. `term` is what is searched for; `member_id` chooses one member alone."""
+    """The choice of recipients. `term` is the search text; `member_id` chooses one member only."""
 
     who: str
     term: str = ""
@@ -74,11 +74,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many members were chosen, and how many of them get no mail, and why.
+    """The number of chosen members, and the numbers of those who get no mail, by reason.
 
-    `over_sum` are those who have to wait because the community's mails of today to unconfirmed addresses are
-    used up, `unproven` those of `sent_now` who get the text of ours. `lately` counts the chosen members whose
-    address got a mail about the project within LATELY.
+    `over_sum` are members who must wait because the community has used up today's mails to unconfirmed
+    addresses, `unproven` are members of `sent_now` who get our own text. `lately` counts the chosen members
+    whose address got a mail about the project within LATELY.
     """
 
     chosen: int = 0
@@ -96,17 +96,17 @@ class Reach:
 
     @property
     def waiting(self) -> int:
-        """How many have to wait because one sending writes only so many mails."""
+        """The number of members who must wait because one sending writes a limited number of mails."""
         return self.reachable - self.over_sum - self.sent_now
 
 
 def kind_of(project_id: int) -> str:
-    """What mails about one project are called in the outbox, where they are counted."""
+    """The kind of mails about one project in the outbox, where they are counted."""
     return f"{KIND}:{project_id}"
 
 
 def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
-    """A subject and a text to begin with."""
+    """The suggested subject and text."""
     noun = "poll" if project.is_poll else "survey"
     if is_reminder:
         return "Reminder: [title]", f"Hello [name],\n\nyou can still answer our {noun} “[title]”."
@@ -114,7 +114,9 @@ def default_text(project: Project, *, is_reminder: bool) -> tuple[str, str]:
 
 
 def fixed_text(project: Project, *, name: str, is_reminder: bool) -> tuple[str, str]:
-    """The subject and text to unproven addresses: nobody chose a word of them but the community its name."""
+    """The subject and text for unproven addresses: nobody chose a word of them, except the community its
+    name.
+    """
     noun, community = "poll" if project.is_poll else "survey", project.community.name
     greeting = f"Hello {name}," if is_plain_name(name) else "Hello,"
     if is_reminder:
@@ -123,12 +125,14 @@ def fixed_text(project: Project, *, name: str, is_reminder: bool) -> tuple[str, 
 
 
 def counts(*, project: Project, at: datetime) -> Mapping[str, int]:
-    """How many members each of the choices has, but for a search."""
+    """The number of members in each of the choices, without the search."""
     return {who: _chosen(project, Choice(who), at).count() for who in Who.values if who != Who.SEARCH}
 
 
 def first_chosen(*, project: Project, choice: Choice, at: datetime) -> list[communities.Recipient]:
-    """The first SHOWN of the chosen members, those without an address too, in the order of their ids."""
+    """The first SHOWN of the chosen members, in the order of their ids; members without an address are
+    included.
+    """
     ids = list(_chosen(project, choice, at).values_list("pk", flat=True)[:SHOWN])
     people = communities.recipients(community_id=project.community_id, member_ids=ids)
     return [people[each] for each in ids if each in people]
@@ -136,9 +140,9 @@ def first_chosen(*, project: Project, choice: Choice, at: datetime) -> list[comm
 
 @in_transaction
 def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -> int:
-    """Make links to hand out, without a mail, and return how many are new.
+    """Make links to hand out, without a mail, and return the number of new links.
 
-    For the first `service.MOST_AT_ONCE` of the chosen members who have none that is valid for LEAST_LEFT.
+    The first `service.MOST_AT_ONCE` chosen members without a link that is valid for LEAST_LEFT get one.
     """
     service.require_editor(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
@@ -155,10 +159,11 @@ def make_links(*, actor: Actor, project_id: int, choice: Choice, at: datetime) -
 def preview(
     *, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime
 ) -> tuple[Reach, Message | None]:
-    """Whom a mail would reach, and the mail, with an address to nowhere. No mail if it would reach nobody.
+    """The members whom a mail would reach, and the mail with a placeholder address.
 
-    It is that of the first member who would get this text, else of the first. Raises NotFound and Forbidden
-    for those who may not make links. Nothing is stored, and the members are read once.
+    The mail is None if it would reach nobody. It is addressed to the first member who would get this text,
+    else to the first member. Raises NotFound and Forbidden for actors who may not make links. Nothing is
+    stored, and the members are read once.
     """
     project = service.require_editor(actor=actor, project_id=project_id)
     left = mail_sums.left(community_id=project.community_id, at=at)
@@ -182,10 +187,10 @@ def preview(
 def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: str, at: datetime) -> Reach:
     """Write a mail with their link to each chosen member whom it reaches, at most `service.MOST_AT_ONCE`.
 
-    Their latest link is used if it is valid for LEAST_LEFT, else one is made. Refuses an empty subject or
-    text, a project that is neither open nor about to open (Conflict), and if nobody can be written to today
-    because of the community's sum (Conflict). Of two sendings at one time the second waits, so that limit and
-    sum hold. Returns whom it reached.
+    The mail contains the member's latest link if that is valid for LEAST_LEFT, else a new one. Refuses an
+    empty subject or text. Refuses (Conflict) a project that is neither open nor about to open, and a sending
+    without any recipient because the community's limit for today is used up. If two sendings run at the same
+    time the second waits, so that both limits are kept. Returns the recipients' counts.
     """
     service.require_editor(actor=actor, project_id=project_id)
     locked = Project.objects.in_community(actor.community_id).select_for_update(no_key=True)
@@ -240,7 +245,9 @@ def send(*, actor: Actor, project_id: int, choice: Choice, subject: str, text: s
 def _reached(
     project: Project, choice: Choice, at: datetime, *, left: int
 ) -> tuple[Reach, list[communities.Recipient]]:
-    """Whom a mail would reach, and to whom one sending writes it; at most `left` to unproven addresses."""
+    """The members whom a mail would reach, and the recipients of one sending; at most `left` have unproven
+    addresses.
+    """
     counts, people = Counter[str](), list[communities.Recipient]()
     kind, community_id = kind_of(project.pk), project.community_id
     written, lately = (
@@ -279,12 +286,12 @@ def _chosen(project: Project, choice: Choice, at: datetime) -> QuerySet[Any, Any
         case Who.ALL:
             return members
         case Who.WITHOUT_LINK:
-            # Nor a link that was taken from them, or the next sending would give it back.
+            # Members with a revoked link are excluded too; otherwise the next sending would replace the link.
             has_one = links.filter(Q(revoked_at__isnull=False) | Q(expires_at__gt=at))
             return members.exclude(Exists(has_one))
         case Who.NOT_BEGUN:
             mailed = members.filter(Exists(links.filter(mailed_at__isnull=False, revoked_at__isnull=True)))
-            if project.is_anonymous:  # nobody knows who has begun
+            if project.is_anonymous:  # nobody can know who has begun
                 return mailed
             begun = Conversation.objects.filter(project=project, user=OuterRef("user_id"))
             return mailed.exclude(Exists(begun))
@@ -352,7 +359,7 @@ def _words(
 
 
 def _filled(text: str, project: Project, person: communities.Recipient) -> str:
-    """The text with its placeholders filled in; those that a name or a title contains stay as they are."""
+    """The text with its placeholders filled in; placeholders inside a name or a title stay unchanged."""
     values = dict(
         zip(PLACEHOLDERS, (person.name or NAMELESS, project.name, project.community.name), strict=True)
     )
@@ -369,7 +376,7 @@ def _require_words(subject: str, text: str) -> None:
 
 
 def progress(*, project: Project, user_ids: Collection[int]) -> Mapping[int, bool]:
-    """Which of these users have begun, by whether they have completed; nothing on anonymous projects."""
+    """The users who have begun, and whether each has completed; empty on anonymous projects."""
     if project.is_anonymous:
         return {}
     begun = Conversation.objects.filter(project=project, user_id__in=user_ids).values_list(
@@ -383,7 +390,7 @@ def progress(*, project: Project, user_ids: Collection[int]) -> Mapping[int, boo
 
 
 def outcomes(*, project: Project) -> Mapping[str, int]:
-    """How many of the mails about a project are sent, wait, or were given up, in the last 30 days."""
+    """How many of the mails about a project were sent, wait, or were given up, in the last 30 days."""
     counts = communities.outcomes(community_id=project.community_id, kind=kind_of(project.pk))
     waiting = counts.get(Mail.Status.PENDING, 0) + counts.get(Mail.Status.FAILED, 0)
     return {
@@ -394,7 +401,7 @@ def outcomes(*, project: Project) -> Mapping[str, int]:
 
 
 def last_outcomes(*, project: Project, user_ids: Collection[int]) -> Mapping[int, str]:
-    """The `Mail.Status` of the latest mail about a project to each of these users who got one."""
+    """The `Mail.Status` of the latest mail about a project to each of these users who got a mail."""
     return communities.last_outcomes(
         community_id=project.community_id, kind=kind_of(project.pk), user_ids=user_ids
     )

@@ -1,4 +1,4 @@
-"""Admitting those who come by a personal link."""
+"""Admitting people who open a personal link."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Fault(Enum):
     UNKNOWN = "unknown"
     EXPIRED = "expired"
     REVOKED = "revoked"
-    LEFT = "left"  # its member is no member any more
-    DEACTIVATED = "deactivated"  # its member answers on no channel (rule 6.5)
+    LEFT = "left"  # its member has left the community
+    DEACTIVATED = "deactivated"  # its member may not answer on any channel (rule 6.5)
 
 
 class LinkRefused(Exception):
@@ -36,10 +36,10 @@ class LinkRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody whom a link admits, as the member it was made for.
+    """A person whom a link admits, as the member for whom it was made.
 
-    The link proves that its holder may answer in the member's name, on this project and nowhere else. It is
-    no sign-in. `metadata` is what the link carries along.
+    The link proves that its owner may answer in the member's name, only on this project. It is no sign-in.
+    `metadata` is the metadata of the link.
     """
 
     link_id: uuid.UUID
@@ -49,10 +49,10 @@ class Guest:
 
 
 def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
-    """Whom a link admits to this project. Raises LinkRefused.
+    """The person whom a link admits to this project. Raises LinkRefused.
 
-    The member stands past `private`, as staff vouch for whom they hand a link. What else the project asks of
-    its respondents is asked of them too (`admission.check`).
+    The member passes `private`, because staff vouch for the people to whom they give a link. The project's
+    other conditions for respondents apply too (`admission.check`).
     """
     links = PersonalLink.objects.filter(project_id=project.pk)
     columns = ("revoked_at", "expires_at", "used_at", "member_id", "sealed_metadata")
@@ -79,9 +79,9 @@ def admit(*, link_id: uuid.UUID, project: Project, at: datetime) -> Guest:
 
 @in_transaction
 def note_opening(*, guest: Guest, project: Project, at: datetime) -> None:
-    """Write down when a link was first opened; on anonymous projects nothing.
+    """Store when a link was first opened; on anonymous projects nothing is stored.
 
-    There the time would stand beside that of an answer, and tell whose it is (rule 7.16).
+    On anonymous projects the time would match that of an answer, and reveal its respondent (rule 7.16).
     """
     if project.is_anonymous or guest.is_known_to_be_opened:
         return

@@ -4,8 +4,8 @@
     revoke(…)       one that admits nobody any more
     of_project(…)   all links of a project, newest first
 
-`fields` keeps what a link carries along.
-`opening` admits those who come by one, `mailing` writes to members, `files` puts the addresses in a file.
+`fields` stores the metadata of a link. `opening` admits people who open a link, `mailing` writes to members,
+`files` puts the addresses in a file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _ERASE = """
 
 
 def require_editor(*, actor: Actor, project_id: int) -> Project:
-    """The project, for those who may make and see its links: creators their own, admins any."""
+    """The project, for actors who may make and see its links: creators of their own projects, admins of
+    any.
+    """
     project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
     access.require_editor(actor=actor, project=project)
     return project
@@ -49,7 +51,7 @@ def require_editor(*, actor: Actor, project_id: int) -> Project:
 
 @dataclass(frozen=True, slots=True)
 class WantedLink:
-    """For whom a link is to be made, and what it carries along; with the places of both in the request."""
+    """The member for whom a link is to be made, and its metadata; with the paths of both in the request."""
 
     member_id: str
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -63,11 +65,12 @@ def create(
 ) -> list[PersonalLink]:
     """Make these links, in their order.
 
-    Refuses all of them, with a violation for each id that is not that of a present, active member, or that is
-    given twice, and for metadata on anonymous projects.
+    Refuses all of them, with a violation for each id that is repeated or is not the id of a present, active
+    member. On anonymous projects it refuses metadata.
     """
     require_editor(actor=actor, project_id=project_id)
-    project = repository.lock_project(project_id=project_id)  # its privacy cannot change meanwhile
+    # The privacy of the project cannot change meanwhile
+    project = repository.lock_project(project_id=project_id)
     if project is None:
         raise NotFound("There is no such project.")
     numbers = [_number(each.member_id) for each in wanted]
@@ -98,9 +101,9 @@ def make(
     metadata: Sequence[Mapping[str, str]] = (),
     at: datetime,
 ) -> list[PersonalLink]:
-    """Make a link for each of these members, whom the caller keeps from being erased.
+    """Make a link for each of these members; the caller prevents their erasure.
 
-    `metadata` is what each carries along, in the same order; empty if none carries anything.
+    `metadata` contains the metadata of each link, in the same order; it is empty if no link has any.
     """
     links = [
         PersonalLink(
@@ -125,10 +128,10 @@ def make(
 
 @in_transaction
 def revoke(*, actor: Actor, link_id: uuid.UUID, project_id: int | None = None, at: datetime) -> None:
-    """Revoke a link: it admits nobody any more, at once. Revoking it again changes nothing.
+    """Revoke a link: from now on it admits nobody. Revoking it again changes nothing.
 
-    Raises NotFound for a link that the project does not have; without `project_id`, that the community does
-    not have.
+    Raises NotFound for a link that the project does not have; without `project_id`, for a link that the
+    community does not have.
     """
     if project_id is not None:
         require_editor(actor=actor, project_id=project_id)
@@ -149,12 +152,12 @@ def of_project(*, project: Project) -> QuerySet[PersonalLink]:
 
 
 def with_names(links: QuerySet[PersonalLink]) -> QuerySet[PersonalLink]:
-    """The same, each with its member and their user."""
+    """The same links, each with its member and their user."""
     return links.select_related("member__user")
 
 
 def used_at(link: PersonalLink, project: Project) -> datetime | None:
-    """When a link was first opened; never told on anonymous projects."""
+    """When a link was first opened; always None on anonymous projects."""
     return None if project.is_anonymous else link.used_at
 
 
@@ -185,7 +188,9 @@ def personal_data(*, member_id: int) -> list[dict[str, object]]:
 
 
 def erase(*, community_id: int, member_id: int | None, user_id: int) -> None:
-    """Delete the links that were made for a member, and forget which ones the user made for others."""
+    """Delete the links that were made for a member, and remove the user from links that the user made for
+    others.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_ERASE, {"community": community_id, "member": member_id, "user": user_id})
 
@@ -194,12 +199,12 @@ def erase(*, community_id: int, member_id: int | None, user_id: int) -> None:
 
 
 def record_export(project: Project, *, actor: Actor, format: str, at: datetime) -> None:
-    """Write down that somebody got all addresses as a file."""
+    """Record that the actor got all addresses as a file."""
     _record(Action.LINKS_EXPORTED, project, actor=actor, at=at, after={"format": format})
 
 
 def record_mails(project: Project, *, actor: Actor, after: Mapping[str, object], at: datetime) -> None:
-    """Write down that somebody mailed links."""
+    """Record that the actor mailed links."""
     _record(Action.LINKS_MAILED, project, actor=actor, at=at, after=after)
 
 
@@ -212,7 +217,7 @@ def _record(
     after: Mapping[str, object],
     link_id: uuid.UUID | None = None,
 ) -> None:
-    """An entry names the link and never its member, who may be erased."""
+    """Write an entry that names the link and never its member, who may be erased."""
     on = audit.Subject(project.community_id, "link", link_id, project.name, project.pk)
     audit.record(actor=actor, action=action, on=on, at=at, after=after)
 

@@ -1,13 +1,13 @@
-"""Merging two users who turned out to be one person. The caller has made sure that both are proven.
+"""Merging two users who are one person. The caller has checked that both users are proven.
 
-Everything of one user becomes the other's: memberships with XP, responses, limits on completions, connected
-accounts and addresses. What proves the dropped account alone goes: its password, second factors, sessions.
-The audit trail, the givers in the XP ledger, and events keep the dropped user's id, as they were: reading and
-erasing the person looks for it too (`User.merged_ids`). Scripts that AI is writing for drafts of the dropped
-user are discarded, and their credits given back.
+Everything of one user moves to the other: memberships with XP, responses, limits on completions, connected
+accounts and addresses. The means that prove only the dropped account are deleted: its password, second
+factors, sessions. The audit trail, the givers in the XP ledger, and events still contain the dropped user's
+id. Reading and erasing the person search for this id too (`User.merged_ids`). Scripts that AI is writing for
+drafts of the dropped user are discarded, and their credits returned.
 
 Locks are taken in this order: both users by their ids, then in each community projects, conversations and
-members, as by an erasure (`people`).
+members, as in an erasure (`people`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ from surveys.services.ground import anonymity, feed_order
 from surveys.services.people import service as people
 from xp.services import people as rewards
 
-# The dropped user's open conversation gives way to one that is open already: it stays as a partial response.
+# The dropped user's open conversation becomes a partial response if the kept user has an open conversation
+# too.
 _MOVE_CONVERSATIONS = f"""
     UPDATE surveys_conversation own
     SET user_id = %(keep)s, updated_at = %(at)s, changed_in = {feed_order.moved(is_anonymous=False)},
@@ -91,10 +92,10 @@ _MOVE_COMPLETIONS = """
 @again_after_deadlock
 @in_transaction
 def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None = None) -> None:
-    """Make everything of the user `drop_id` that of `keep_id`, and delete the former.
+    """Move everything of the user `drop_id` to `keep_id`, and delete the user `drop_id`.
 
-    `rounded_to` rounds the time in the audit trail, beside anonymous responses. Refuses (Conflict) users who
-    are inactive or have just gone, and to drop a superuser.
+    `rounded_to` rounds the time in the audit trail, because of anonymous responses. Refuses (Conflict) users
+    who are inactive or were just deleted, and a superuser as `drop_id`.
     """
     with member_changes.times_rounded(rounded_to):
         _merge_users(keep_id, drop_id, at, rounded_to)
@@ -103,8 +104,8 @@ def merge_users(*, keep_id: int, drop_id: int, at: datetime, rounded_to: Roundin
 
 
 def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding | None) -> None:
-    # Others may refer to the users meanwhile: a conversation that begins holds its member, whom we wait for
-    # below.
+    # Other transactions may refer to the users meanwhile: a conversation that begins locks its member, and
+    # this transaction waits for that lock below.
     users = identities.lock_owners(keep_id, drop_id)
     if len(users) < 2:
         raise Conflict("One of the two accounts is gone.")
@@ -128,10 +129,10 @@ def _merge_users(keep_id: int, drop_id: int, at: datetime, rounded_to: Rounding 
 @again_after_deadlock
 @in_transaction
 def merge_proven_users(*, keep_id: int, drop_id: int, identity_id: int, at: datetime) -> None:
-    """Merge a user into another who has proven to own one of its accounts on other platforms.
+    """Merge a user into another user who has proven that they own one of its accounts on other platforms.
 
-    Refuses as `merge_users` does, and (Conflict) if the account has moved since it was proven, or if the
-    user to drop has a second factor, which the account alone does not prove.
+    Refuses as `merge_users` does. Refuses (Conflict) an account that has moved since it was proven, and a
+    user to drop who has a second factor, which the account alone does not prove.
     """
     identities.lock_owners(keep_id, drop_id)
     if not Identity.objects.filter(pk=identity_id, user_id=drop_id, community__isnull=True).exists():
@@ -151,10 +152,12 @@ def _merge_in_community(
     for user_id in sorted([keep_id, drop_id]):
         members.lock_user(user_id=user_id)
     present = Member.objects.select_for_update().filter(community_id=community_id)
-    both = present.filter(user_id__in=[keep_id, drop_id]).order_by("user_id")  # as `gifts` locks them
+    # In the order in which `gifts` locks members
+    both = present.filter(user_id__in=[keep_id, drop_id]).order_by("user_id")
     theirs = {member.user_id: member for member in both}
-    # Others may have begun, or been imported, while we waited for the member. A move on one of them may hold
-    # it and wait for the member, whom we hold now: so we do not wait for it.
+    # Other conversations may have begun, or been imported, while this transaction waited for the member. A
+    # move on one of them may have locked it and wait for the member, whom this transaction has locked now. So
+    # waiting for it here would be a deadlock.
     begun_meanwhile = people.named_conversations_of(dropped).keys() - conversations
     people.lock_conversations(begun_meanwhile, waits=False)
     _move_answers(community_id, keep_id, drop_id, [*conversations, *begun_meanwhile], at)
@@ -172,7 +175,7 @@ def _merge_in_community(
     _take_over(own, other, at=at, rounded_to=rounded_to)
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model="member", object_id=str(other.pk)
-    ).update(object_id=str(own.pk))  # an erasure finds them by the kept member
+    ).update(object_id=str(own.pk))  # an erasure finds the entries by the kept member
     dropped_id = other.pk
     other.delete()
     _record(own.pk, community_id, keep_id, at, rounded_to, dropped_id=dropped_id)
@@ -187,7 +190,9 @@ def _record(
     *,
     dropped_id: int | None = None,
 ) -> None:
-    """Write into the history of a community that a member is another user now, or two are one."""
+    """Record in the history of a community that a member belongs to another user now, or that two members
+    became one.
+    """
     member = Member.objects.select_related("community").get(pk=member_id)
     audit.record(
         actor=Actor(keep_id, member.access, community_id, member.community.tier),
@@ -200,10 +205,10 @@ def _record(
 
 
 def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding | None) -> None:
-    """Keep of two memberships what is more: the earlier joining, what only one has, and the access.
+    """Merge two memberships: keep the earlier joining, values that only one has, and the higher access.
 
-    What staff have taken from one of them stays taken (`access_decisions.merged`), and so do invitations from
-    before that. Refuses (Conflict) to leave a community without an admin.
+    Access that staff have taken from one of them stays taken (`access_decisions.merged`), and so do
+    invitations from before that. Refuses (Conflict) a merge that leaves a community without an admin.
     """
     both = [membership_data.user_ids_of(user_id=each.user_id) for each in (own, other)]
     user_ids = {user_id for ids in both for user_id in ids}
@@ -237,21 +242,22 @@ def _take_over(own: Member, other: Member, *, at: datetime, rounded_to: Rounding
 def _move_answers(
     community_id: int, keep_id: int, drop_id: int, ids: Sequence[uuid.UUID], at: datetime
 ) -> None:
-    """Responses, limits on completions, and what fired, under the kept user's keyed hashes.
+    """Move responses, limits on completions, and fired actions to the kept user's keyed hashes.
 
-    Rows of anonymous projects stay as they are, and so do running conversations there: this transaction also
-    writes rows about the person (rules 7.10 and 7.11). They are found by the kept user's `merged_ids`.
+    Rows and running conversations of anonymous projects do not change, because this transaction also writes
+    rows about the person (rules 7.10 and 7.11). The kept user's `merged_ids` find these rows.
     """
     project_ids = list(Project.with_deleted.in_community(community_id).values_list("pk", flat=True))
     hashes = _Hashes(keep_id, drop_id, project_ids)
     moved: dict[str, Any] = {"keep": keep_id, "at": at}
     with connection.cursor() as cursor:
-        # Sessions before completions: a session's number goes on from the kept user's last.
+        # Sessions before completions: session numbers continue after the kept user's last session.
         cursor.execute(_MOVE_FIRED, hashes.of_sessions())
         cursor.execute(_MOVE_FIRED, hashes.of_person())
         cursor.execute(_MOVE_CONVERSATIONS, {**hashes.of_person(), "ids": list(ids), **moved})
         cursor.execute(_MOVE_COMPLETIONS, hashes.of_person())
-        # Those begun with a session of the browser, or that gave way above, have no hash to find them by.
+        # Conversations of a browser session, and those that became partial above, have no hash to find them
+        # by.
         cursor.execute(_MOVE_NAMED, {**moved, "drop": drop_id, "projects": project_ids})
 
 
@@ -267,7 +273,9 @@ class _Hashes:
         return {"projects": list(self._project_ids), "old": self._old, "new": self._new}
 
     def of_sessions(self) -> dict[str, Any]:
-        """Of each of the dropped user's sessions; its number goes on from the kept user's last one."""
+        """The parameters for each of the dropped user's sessions; their numbers continue after the kept
+        user's last session.
+        """
         done = Completion.objects.filter(respondent__in=[*self._old, *self._new])
         last = {
             (project_id, whose): n
@@ -310,9 +318,9 @@ def _move_what_they_made(community_id: int, keep_id: int, drop_id: int) -> None:
 
 
 def _move_accounts(keep: User, drop: User) -> None:
-    """Accounts of other platforms and e-mail addresses. The kept user's primary address stays that.
+    """Move accounts of other platforms and e-mail addresses. The kept user's primary address stays primary.
 
-    Accounts that only a community wrote down do not come along (rule 7.25).
+    Accounts that only a community wrote down are not moved (rule 7.25).
     """
     identities.leave_unproven(user_id=drop.pk)
     Identity.objects.filter(user=drop).update(user=keep)

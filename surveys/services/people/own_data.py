@@ -24,7 +24,7 @@ from surveys.services.people import service as people
 from surveys.services.people.service import PersonData
 from surveys.services.responses import service as responses
 
-IN_MEMORY = 2 * 1024 * 1024  # bytes; what is larger goes to a temporary file
+IN_MEMORY = 2 * 1024 * 1024  # bytes; larger parts go to a temporary file
 CHUNK = 64 * 1024  # bytes
 Json = dict[str, object]
 README = """Everything that Colloquy stores about you.
@@ -40,8 +40,8 @@ Answers to anonymous surveys and polls are not among them: nobody can tell that 
 def export(*, user_id: int, at: datetime) -> Generator[bytes, None, None]:
     """Return an archive (ZIP) of everything stored about a user, in chunks.
 
-    One row of a long history at a time is in memory. What is larger than IN_MEMORY goes to temporary files.
-    The first chunk comes when the archive is complete, so no failure can cut it short.
+    Memory contains one row of a long history at a time. Parts larger than IN_MEMORY go to temporary files.
+    The first chunk is returned when the archive is complete, so an error can never cut the archive short.
     """
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as archive:
         _write(archive, user_id=user_id, at=at)
@@ -64,7 +64,10 @@ def _write(archive: IO[bytes], *, user_id: int, at: datetime) -> None:
 
 
 class _Table:
-    """A CSV file in which no cell is taken for a formula. Its first column is the community's name."""
+    """A CSV file in which spreadsheets take no cell for a formula.
+
+    Its first column is the community's name.
+    """
 
     def __init__(self, *columns: str) -> None:
         self._lines = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed by `__exit__`
@@ -86,7 +89,7 @@ class _Table:
 
 
 def _pieces(user_id: int, at: datetime, answers: _Table, xp: _Table) -> Iterator[bytes]:
-    """The JSON object of everything in pieces. Rows that pass by are added to the tables."""
+    """The JSON object of everything, in pieces. Each row is added to the tables as it is written."""
     yield b'{"account":' + wire.render(_account(user_id)) + b',"communities":['
     comma = b""
     for name, data in _communities(user_id, at):
@@ -101,7 +104,9 @@ def _pieces(user_id: int, at: datetime, answers: _Table, xp: _Table) -> Iterator
 
 
 def _communities(user_id: int, at: datetime) -> Iterator[tuple[str, PersonData]]:
-    """What each community stores, by the community's name: first those that the person is a member of."""
+    """The data in each community, by the community's name: first communities in which the person is a
+    member.
+    """
     memberships = Member.objects.filter(user_id=user_id).select_related("community").order_by("pk")
     for member in memberships:
         actor = Actor(user_id, member.access, member.community_id, member.community.tier)
@@ -133,6 +138,15 @@ def _add_answers(table: _Table, community: str, response: Any) -> None:
             answer["block_name"],
             text,
         )
+        for each in answer.get("follow_ups", ()):
+            table.add(
+                community,
+                response["project_id"],
+                response["id"],
+                response["submitted_at"],
+                each["question"],
+                each["answer"],
+            )
 
 
 def _add_xp(table: _Table, community: str, entry: Json) -> None:

@@ -1,6 +1,6 @@
-"""What people read of themselves in the account area: memberships with XP, and their responses.
+"""The account area's own data of a person: memberships with XP, and responses.
 
-Answers to anonymous projects are nobody's, so they are not among them.
+Responses to anonymous projects are left out, because they belong to nobody.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from xp.services import achievements, standings
 from xp.services.standings import Totals
 
 PAGE_LENGTH = 25
-MAX_ACHIEVEMENTS = 100  # of a membership; one more says that there are more
-MAX_SHOWN = 5  # of the overview's lists; one more says that there are more
+MAX_ACHIEVEMENTS = 100  # of a membership; one more shows that there are more
+MAX_SHOWN = 5  # of the overview's lists; one more shows that there are more
 NO_RESPONSE = "You have no such response."
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """XP of one membership. `progress` is the way to the next level in percent."""
+    """XP of one membership. `progress` is the progress to the next level in percent."""
 
     xp_name: str
     totals: Totals
@@ -45,7 +45,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class OpenProject:
-    """A survey or poll that somebody can begin on its page."""
+    """A survey or poll that the person can begin on its page."""
 
     name: str
     slug: str
@@ -54,7 +54,7 @@ class OpenProject:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """A present membership. `standing` is None where the community gives no XP."""
+    """A present membership. `standing` is None if the community gives no XP."""
 
     community_id: int
     community: str
@@ -67,7 +67,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class OwnResponse:
-    """A response in a list. `slug` is set if it can be continued or looked at on its page."""
+    """A response in a list. `slug` is set if the response can be continued or read on its page."""
 
     id: uuid.UUID
     project: str
@@ -80,7 +80,7 @@ class OwnResponse:
 
 @dataclass(frozen=True, slots=True)
 class ReadOwnResponse:
-    """A response with the way through its script, as its respondent saw it."""
+    """A response with the steps of its script, as its respondent saw it."""
 
     response: OwnResponse
     part: Part
@@ -112,7 +112,9 @@ def memberships(*, user_id: int, at: datetime) -> list[Membership]:
 def _with_pictures(
     members: Sequence[Member], earned: Mapping[int, Sequence[Mapping[str, Any]]]
 ) -> dict[int, list[Mapping[str, Any]]]:
-    """Achievements with the address of the `picture` that pages show: our copy of its own, or a badge."""
+    """Achievements with the address of the `picture` that pages show: our copy of the achievement's picture,
+    or a badge.
+    """
     found = copies.find(
         community_ids=[member.community_id for member in members],
         addresses=[each["image_url"] for ofs in earned.values() for each in ofs],
@@ -130,7 +132,7 @@ def _with_pictures(
 def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[OpenProject]:
     """The newest projects of a community that a member has not begun and can begin, at most MAX_SHOWN + 1.
 
-    Anonymous ones are among them also after an answer, since nobody knows who gave it.
+    Anonymous projects are listed even after an answer, because nobody knows who gave it.
     """
     on_pages = Project.objects.in_community(community_id).filter(response_channel="web")
     live = on_pages.live_at(at)
@@ -144,7 +146,8 @@ def open_projects(*, community_id: int, user_id: int, at: datetime) -> list[Open
 
 def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:
     """The newest conversations that a person can continue now, at most MAX_SHOWN + 1."""
-    own = _own(user_id).exclude(provider=Conversation.Provider.IMPORT)  # those stay as they are
+    # Imported responses cannot be continued
+    own = _own(user_id).exclude(provider=Conversation.Provider.IMPORT)
     begun = own.filter(completed_at__isnull=True).order_by("-pk")[:PAGE_LENGTH]
     return [_listed(each, at) for each in begun if each.project.is_live_at(at)][: MAX_SHOWN + 1]
 
@@ -152,7 +155,9 @@ def unfinished(*, user_id: int, at: datetime) -> list[OwnResponse]:
 def page(
     *, user_id: int, at: datetime, before: uuid.UUID | None = None
 ) -> tuple[list[OwnResponse], uuid.UUID | None]:
-    """A page of a person's responses, the newest first, and the id to go on with; None on the last page."""
+    """A page of a person's responses, the newest first, and the id after which the next page starts; None on
+    the last page.
+    """
     rows = _own(user_id).filter(is_listed=True)
     if before is not None:
         rows = rows.filter(pk__lt=before)
@@ -165,7 +170,7 @@ def page(
 def read(*, user_id: int, response_id: uuid.UUID, at: datetime, start: int = 0) -> ReadOwnResponse:
     """One response of a person, with the part that starts at `start`.
 
-    Raises NotFound, also for one that is somebody else's.
+    Raises NotFound, also for a response of another person.
     """
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or conversation.user_id != user_id or not conversation.is_listed:

@@ -1,21 +1,20 @@
-"""The data that one community stores about a person: read, and erased (rules 7.5, 7.17 and 7.18).
+"""The data that one community stores about a person: reading and erasing it (rules 7.5, 7.17 and 7.18).
 
 A person is a member, present or not, with their user. Data of the same user in other communities is not
 shown and not erased; the user itself is erased with the last community.
 
-The answers of an erased person stay, as those of a nameless respondent: nothing in a conversation leads to
-the person any more, but the answers are still listed and counted, texts included. XP that they gave to
-others stays in the others' ledgers, under the pseudonym that the audit trail has for them (rule 7.20).
+The answers of an erased person remain, without a respondent. No value in a conversation identifies the person
+any more, but the answers are still listed and counted, texts included. XP that they gave to others stays in
+the others' ledgers, under the person's pseudonym in the audit trail (rule 7.20).
 
-Of anonymous projects an erasure writes and deletes nothing: whoever compared the database before and after it
-would see whose rows they were. What stays there leads to nobody: keyed hashes of an id that no user has any
-more, and encrypted texts, which go with the hour's gifts, and with a conversation's end or after a day of
-silence. Gifts that wait are given to nobody.
+An erasure writes and deletes no rows of anonymous projects: a comparison of the database before and after it
+would show whose rows they were. The remaining rows identify nobody. They are keyed hashes of an id that no
+user has any more, and encrypted texts, which are deleted with the hour's gifts, with the conversation's end,
+or after a day without activity. Gifts that still wait are not given.
 
-Three things cannot be erased:
-responses stored for Idempotency-Keys (encrypted under a keyed hash of the key, deleted within 25 hours),
-events that webhooks have already delivered, and the server's logs. The event that reports the erasure holds
-the member's id, which leads to nothing any more.
+Three things cannot be erased: responses stored for Idempotency-Keys (encrypted under a keyed hash of the key,
+deleted within 25 hours), events that webhooks have already delivered, and the server's logs. The event that
+reports the erasure contains the member's id, which no longer identifies anybody.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ from xp.services import ledger
 from xp.services import people as rewards
 
 Json = dict[str, object]
-SCOPES_AT_ONCE = 1_000  # in one statement, of those in which an action of the person may have fired
+SCOPES_AT_ONCE = 1_000  # in one statement: scopes in which an action of the person may have fired
 
 
 class StillReferredTo(Exception):
-    """Something still refers to a user who is to go: a table that the code has forgotten."""
+    """A row still refers to the user to delete, because this module does not know its table."""
 
 
 _COMPLETED = """
@@ -75,9 +74,9 @@ _FORGET_COMPLETED = """
     USING unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
     WHERE (done.project_id, done.respondent) = (theirs.project_id, theirs.hash)
 """
-# A loose index scan: the action is the second column of the primary key, so going from one action of a
-# project to the next, and to the person's own rows, takes one index lookup each (`OFFSET 0` keeps the
-# planner to it). Otherwise PostgreSQL reads every action that ever fired in the project.
+# A loose index scan: the action is the second column of the primary key. So each step from one action of a
+# project to the next, and to the person's own rows, takes one index lookup (`OFFSET 0` makes the planner do
+# it this way). Otherwise PostgreSQL reads every action that ever fired in the project.
 _FIRED_ACTIONS = """
     WITH RECURSIVE theirs AS (
         SELECT * FROM unnest(%s::bigint[], %s::text[]) AS theirs(project_id, hash)
@@ -106,7 +105,7 @@ _FORGET_FIRED = f"""
     DELETE FROM surveys_firedaction fired USING found
     WHERE (fired.project_id, fired.action, fired.scope) = (found.project_id, found.action, found.scope)
 """
-# A respondent may be no member, and superusers work in communities without being members of them.
+# A respondent may have no membership, and superusers work in communities without a membership.
 _NAMED_IN = """
     SELECT community_id FROM surveys_project WHERE author_id = %(user)s
     UNION SELECT community_id FROM surveys_project WHERE deleted_by_id = %(user)s
@@ -123,7 +122,7 @@ _LEAVE_PROJECTS = """
     SET author_id = nullif(author_id, %(user)s), deleted_by_id = nullif(deleted_by_id, %(user)s)
     WHERE community_id = %(community)s AND (author_id = %(user)s OR deleted_by_id = %(user)s)
 """
-# Locks the project before the conversation, in the same order as a respondent who answers.
+# Locks the project before the conversation, in the same order as an answer does.
 _LOCK = """
     SELECT c.id FROM surveys_conversation c JOIN surveys_project p ON p.id = c.project_id
     WHERE c.id = ANY(%s) ORDER BY c.project_id, c.id
@@ -133,8 +132,8 @@ _WITH_FIELDS = """
     SELECT DISTINCT project_id FROM surveys_conversation
     WHERE id = ANY(%s) AND state ? 'fields' ORDER BY project_id
 """
-# The seed is replaced, because a browser's own seed would join these answers to later ones, and `fired` is
-# removed, because it shows that a member answered. The rows move in the feed (rule 6.53).
+# The seed is replaced, because a browser's own seed would connect these answers to later ones. `fired` is
+# removed, because it shows that a member answered. The rows get new positions in the feed (rule 6.53).
 _MAKE_NAMELESS = f"""
     UPDATE surveys_conversation
     SET updated_at = %s, changed_in = {feed_order.moved(is_anonymous=False)},
@@ -149,8 +148,8 @@ _MAKE_NAMELESS = f"""
 class PersonData:
     """Everything that a community stores about a person, as the fields of one JSON object.
 
-    `facts` are at most a few rows for each project. `histories` may be long: each iterator reads in pages
-    while the caller consumes it.
+    `facts` are at most a few rows for each project. `histories` may be long: each iterator reads one page at
+    a time while the caller consumes it.
     """
 
     facts: Json
@@ -159,18 +158,18 @@ class PersonData:
 
 @in_transaction
 def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
-    """Everything that a community stores about one of its members. Raises NotFound for anybody else.
+    """Everything that a community stores about one of its members.
 
-    That the actor reads it is recorded in the audit trail.
+    Raises NotFound for a person who is not a member. The audit trail records that the actor read the data.
 
-    For anonymous projects this is how often the person completed them and what that gave them, once the hour
-    of an answer is over: nobody knows their answers. Not included are secrets, which are stored as digests,
-    and the respondents of running anonymous conversations, who stay encrypted for a day at most.
+    For anonymous projects this is the number of the person's completions and their effects, once the hour of
+    an answer is over: nobody knows their answers. Secrets, which are stored as digests, are left out. So are
+    the respondents of running anonymous conversations, who are encrypted for a day at most.
     """
     community_id = actor.community_id
     person = membership_data.get_person(community_id=community_id, member_id=member_id)
     assert person.member_id is not None
-    # What is deleted and can still be restored is still held, here and below.
+    # Deleted rows that can still be restored are still stored, so they are included here and below.
     projects = Project.with_deleted.in_community(community_id).order_by("pk")
     authored = projects.filter(author_id=person.user_id).values_list("pk", "name")
     whose = {"community_id": community_id, "member_id": member_id}
@@ -197,17 +196,17 @@ def data_of(*, actor: Actor, member_id: int, at: datetime) -> PersonData:
 @again_after_deadlock
 @in_transaction
 def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
-    """Erase a person. Their answers stay as those of a nameless respondent, everything else is deleted.
+    """Erase a person. Their answers remain without a respondent; everything else is deleted.
 
-    Raises NotFound for somebody who is no member, Conflict for people who erase themselves, and Conflict with
-    `retry_after` in the rare case that the person begins and answers a conversation at this moment. Rewards
-    in progress are waited for. Afterwards the person can neither begin nor earn anything, and their open
-    conversations continue as nameless ones.
+    Raises NotFound for a person who is not a member, and Conflict for people who erase themselves. Raises
+    Conflict with `retry_after` in the rare case that the person begins and answers a conversation at this
+    moment. The erasure waits for rewards in progress. Afterwards the person can neither begin nor earn
+    anything, and their open conversations continue without a respondent.
 
-    The user is locked first, as by a merge. Then locks are taken in the same order as by a respondent who
-    answers: projects, conversations, the member, other rows of the person, and webhook events last. Beginning
-    a conversation locks the member too (`members.lock_member`), so none begins and no event names the person
-    after that.
+    The user is locked first, as in a merge. Then locks are taken in the same order as by an answer: projects,
+    conversations, the member, other rows of the person, and webhook events last. Beginning a conversation
+    locks the member too (`members.lock_member`), so after that no conversation begins and no event names the
+    person.
     """
     identities.lock_owner_of(community_id=actor.community_id, member_id=member_id)
     person = membership_data.get_person(community_id=actor.community_id, member_id=member_id)
@@ -223,8 +222,8 @@ def erase(*, actor: Actor, member_id: int, at: datetime) -> None:
 def erase_membership(*, user_id: int, community_id: int, at: datetime) -> None:
     """Erase a person from one community at their own request, as `erase` does. Their account stays.
 
-    In the audit trail, staff leave under their pseudonym, members without one. Raises NotFound for somebody
-    who is no member, and Conflict for the only admin of the community.
+    The audit trail shows staff under their pseudonym, and other members without one. Raises NotFound for a
+    person who is not a member, and Conflict for the only admin of the community.
     """
     identities.lock_owners(user_id)
     _erase(membership_data.leaving_person(user_id=user_id, community_id=community_id), actor=None, at=at)
@@ -258,7 +257,8 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
     if member_id is not None:
         members.lock_user(user_id=user_id)
         membership_data.lock(community_id=community_id, member_id=member_id)
-        _leave_projects(community_id=community_id, user_id=user_id)  # made while we waited for the member
+        # These were made while this transaction waited for the member
+        _leave_projects(community_id=community_id, user_id=user_id)
     late = {key: of for key, of in named_conversations_of(person).items() if key not in conversations}
     lock_conversations(late, waits=False)
     conversations |= late
@@ -287,7 +287,7 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
         erased = audit.Subject(community_id, "member", None)
         audit.record(actor=by, action=Action.MEMBER_ERASED, on=erased, at=at)
     webhook_data.erase(community_id=community_id, user_ids=person.user_ids)
-    for project_id in counted_by_fields:  # or results that were kept would still tell what was sent along
+    for project_id in counted_by_fields:  # otherwise cached results would still contain the person's metadata
         ResultsCount.objects.filter(project_id=project_id, completed_at__isnull=False).delete()
         repository.note_change(project_id=project_id)
     if member_id is not None:
@@ -295,13 +295,14 @@ def _erase(person: Person, *, actor: Actor | None, at: datetime) -> None:
 
 
 def _leave_projects(*, community_id: int, user_id: int) -> None:
-    """Take a user's name from the projects that they made or deleted."""
+    """Remove a user from the projects that they made or deleted."""
     with connection.cursor() as cursor:
         cursor.execute(_LEAVE_PROJECTS, {"community": community_id, "user": user_id})
 
 
 def _erase_from_other_histories(user_ids: Sequence[int]) -> None:
-    """Erase a user from all audit trails and ledgers that name them as who acted, where they are no member.
+    """Erase a user as the author of entries in audit trails and ledgers of communities in which the user is
+    not a member.
 
     A superuser acts without a membership that could be locked. The caller has therefore locked or deleted
     the user, and other transactions write no more entries that name the user.
@@ -313,10 +314,11 @@ def _erase_from_other_histories(user_ids: Sequence[int]) -> None:
 
 
 def _erase_from_history(person: Person) -> str:
-    """Put one pseudonym in place of a person in the audit trail and in what they gave in others' ledgers.
+    """Replace a person by one pseudonym in the audit trail, and in the ledger entries that they gave to
+    others.
 
-    Returns it. It is blank for people who never were staff in the community. Who gave XP was, even if the
-    trail is too old to show it.
+    Returns the pseudonym. The pseudonym is blank for people who never were staff in the community. Anybody
+    who gave XP counts as staff, even if the trail is too old to show it.
     """
     community_id, user_ids = person.community_id, person.user_ids
     gave = community_id in ledger.communities_of_giver(user_ids=user_ids)
@@ -327,7 +329,7 @@ def _erase_from_history(person: Person) -> str:
 
 
 def communities_of(*, user_id: int) -> list[int]:
-    """The ids of the communities that store something about a user, as a member or not, in their order."""
+    """The ids of the communities that store data about a user, member or not, in their order."""
     return sorted(membership_data.communities_of(user_id=user_id) | _named_in(user_id))
 
 
@@ -342,13 +344,13 @@ def _named_in(user_id: int) -> set[int]:
 
 
 def _names(person: Person) -> list[str]:
-    """The names that the person's keyed hashes are made from."""
+    """The names from which the person's keyed hashes are made."""
     users = [f"user:{each}" for each in person.user_ids]
     return [*users, *(f"external:{name}" for name in person.external_ids)]
 
 
 def _whose(person: Person) -> list[tuple[int, str]]:
-    """Project ids with the person's hashes in that project."""
+    """Project ids with the person's hashes in each project."""
     projects = Project.with_deleted.in_community(person.community_id).values_list("pk", flat=True)
     return [
         (project_id, anonymity.respondent_hash(project_id=project_id, who=name))
@@ -398,7 +400,10 @@ def _named_conversations(person: Person) -> Iterator[tuple[uuid.UUID, int]]:
 
 
 def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = True) -> None:
-    """Lock conversations. Without `waits`, raises Conflict if one is locked: its holder may wait for us."""
+    """Lock conversations.
+
+    Without `waits`, raises Conflict if a conversation is locked: the other transaction may wait for this one.
+    """
     if not conversations:
         return
     try:
@@ -418,10 +423,10 @@ def lock_conversations(conversations: Collection[uuid.UUID], *, waits: bool = Tr
 def _participation(person: Person, projects: Mapping[int, str]) -> list[Json]:
     """Rows stored by hash: how often the person completed each project, and actions that fired for them.
 
-    Moves on anonymous projects are left out until their hour is over. Otherwise repeated reads would show
+    Moves on anonymous projects are left out until their hour is over. Otherwise repeated reads would reveal
     when the person answered.
     """
-    # Read before the counts below, so that a move in between cannot make them negative.
+    # These are read before the counts below, so that a move in between cannot make the counts negative.
     waiting = list(gifts.of_users(community_id=person.community_id, user_ids=person.user_ids))
     own_rows = anonymous_rows.find(_whose(person))
     with connection.cursor() as cursor:

@@ -1,7 +1,7 @@
-"""Where a preview's walk is kept: signed in its form, and for a day in the cache, never in a table.
+"""Where a preview's walk is stored: signed in its form, and for a day in the cache, never in a table.
 
-The form alone suffices to go on, also while Redis is down. The cache lets a reload, and the panel beside the
-page, find the walk.
+The form alone is enough to continue, also while Redis is down. The cache makes the walk available after a
+reload, and in the panel beside the page.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from surveys.services.previews.walk import Walk
 
 KEPT_FOR = 24 * 3600  # seconds
 MOST_KEPT = 8  # walks of one person
-MOST_BYTES = 262_144  # of them; beyond it those that were left first are forgotten
+MOST_BYTES = 262_144  # of all these walks; beyond this limit the walks that were unused longest are deleted
 _SALT = "surveys.preview"
 
 log = structlog.get_logger("colloquy.preview")
 
 
 def seal(place: str, walk: Walk) -> str:
-    """The walk as a signed text. `place` says whose preview of what it is."""
+    """The walk as a signed text. `place` identifies the person and the previewed script."""
     return signing.dumps(walk.as_json(), salt=f"{_SALT}:{place}", compress=True)
 
 
@@ -39,7 +39,7 @@ def unsealed(place: str, sent: str) -> Walk | None:
 
 
 def remember(place: str, walk: Walk) -> bool:
-    """Keep the walk for a reload. Returns whether that worked: a walk alone may have too many bytes."""
+    """Store the walk for a reload. Returns whether that worked: a single walk may have too many bytes."""
     try:
         kept = {name: each for name, each in _kept(place).items() if name != place} | {place: walk.as_json()}
         while len(kept) > MOST_KEPT or len(orjson.dumps(kept)) > MOST_BYTES:
@@ -52,18 +52,18 @@ def remember(place: str, walk: Walk) -> bool:
 
 
 def recall(place: str) -> Walk | None:
-    """The walk as it was kept last."""
+    """The walk that was stored last."""
     try:
         values = _kept(place).get(place)
         return None if values is None else Walk.from_json(values)
     except (ConnectionInterrupted, RedisError):
         return None
-    except (KeyError, TypeError, AttributeError, ValueError):  # not what we write
+    except (KeyError, TypeError, AttributeError, ValueError):  # the cached value is not in our format
         return None
 
 
 def _kept(place: str) -> dict[str, Any]:
-    """The walks of the person whose place it is, in the order in which they were left."""
+    """The walks of the place's person, in the order of their last use."""
     kept: dict[str, Any] = cache.get(_key(place)) or {}
     return kept
 

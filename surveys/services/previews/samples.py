@@ -1,4 +1,4 @@
-"""What a preview shows where the real page looks up the respondent: a name, XP that would suit, votes."""
+"""Sample values for previews, where the real page looks up the respondent: a name, plausible XP, votes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from surveys.services.ground import anonymity
 from surveys.services.results.poll import PollResults
 from xp.services.standings import Totals
 
-QUESTIONS_SO_FAR = 30  # that the sample respondent has answered elsewhere
+QUESTIONS_SO_FAR = 30  # questions that the sample respondent has answered elsewhere
 QUESTIONS_THIS_MONTH = 12
 
 
 @dataclass(frozen=True)
 class SampleContext(TokenContext):
-    """Somebody who has the name of the staff member, and XP as the community's members may have."""
+    """A sample respondent with the name of the staff member, and with XP in the usual range of the
+    community's members.
+    """
 
     staff_name: str = ""
 

@@ -1,4 +1,4 @@
-"""Previews of scripts: the respondent's page on a draft that nobody has saved. Nothing is stored in a table.
+"""Previews of scripts: the respondent's page for an unsaved draft. Nothing is stored in a table.
 
     preview = open_preview(actor=…, project=…, …)   with the walk as it was left
     preview.answered(raw), .proceeded(), .back()    another preview, after a move
@@ -25,8 +25,10 @@ from surveys.services.previews.walk import Walk
 
 @dataclass(frozen=True)
 class Preview:
-    """One staff member's preview of one script. `place` names it in the cache and in signed forms: the
-    person first."""
+    """One staff member's preview of one script.
+
+    `place` identifies the preview in the cache and in signed forms; it begins with the person.
+    """
 
     project: Project
     source: PreviewScript
@@ -61,7 +63,7 @@ class Preview:
         return memory.remember(self.place, self.walk)
 
     def carried_by(self, seal: str) -> Preview:
-        """The preview as the form has it that was sent, if it is one of this preview."""
+        """The preview with the walk from the submitted form, if the form belongs to this preview."""
         carried = memory.unsealed(self.place, seal)
         if carried is None:
             return self
@@ -93,10 +95,10 @@ class Preview:
 
 
 def open_preview(*, actor: Actor, project: Project, template: str | None = None, at: datetime) -> Preview:
-    """The actor's preview of a project that they may read, with the walk as it was left.
+    """The actor's preview of a project that they may read, with the walk of the last visit.
 
     It shows their draft, or the stored script if they have none. With `template` it shows that template of
-    the library in the look of the project. Raises InvalidRequest for an unknown template.
+    the library in the design of the project. Raises InvalidRequest for an unknown template.
     """
     place = f"{actor.user_id}:{project.pk}"
     if template is not None:
@@ -112,11 +114,11 @@ def open_preview(*, actor: Actor, project: Project, template: str | None = None,
 
 
 def _name(actor: Actor) -> str:
-    """What `[UserName]` shows: the name of the staff member."""
+    """The name of the staff member, which replaces `[UserName]`."""
     names = members.display_names(community_id=actor.community_id, user_ids=[actor.user_id])
     return names.get(actor.user_id, "")
 
 
 def locale_of(project: Project) -> str | None:
-    """The language of the community, in which its pages are marked."""
+    """The language of the community, which its pages declare."""
     return samples.settings_of(project).locale or project.community.locale

@@ -1,8 +1,8 @@
-"""The script that a preview walks: the blocks of a draft, whatever faults they have.
+"""The script that a preview walks: the blocks of a draft with all their faults.
 
-A block that would not be saved keeps its place. What cannot be evaluated is left out (a condition with a
-fault never hides its block), and a block that cannot be drawn becomes a statement. `faults` tell what is
-wrong.
+A block that a save would refuse keeps its position. Parts that cannot be evaluated are left out (a faulty
+condition never hides its block), and a block that cannot be drawn becomes a statement. `faults` describe the
+faults of each block.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from surveys.services.scripts import planning
 
 MAX_POINTS = 21  # of a scale that can be drawn
 NO_PROMPT = "This block has no text yet."
-FIRST_NEW_ID = 2**52  # above all stored ids; with 48 bits more still below 2**53
+FIRST_NEW_ID = 2**52  # above all stored ids; with 48 more bits still below 2**53
 _LOGIC = ("precondition", "show_when", "hide_when")
 _CORRECT = ("correct_answer_ids", "correct_answer_id", "correct_answer_index")
 
 _FIELD = re.compile(r"blocks\[(\d+)\](?:\.(\w+))?")
 
-Faults = Mapping[str, str]  # the name of a field (empty: the whole block) → what is wrong with it
+Faults = Mapping[str, str]  # the name of a field (empty: the whole block) → its fault
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PreviewScript:
     faults: Mapping[int, Sequence[str]]
 
     def block_of(self, key: str) -> Block | None:
-        """The block with a key of the editor, also one of the outro."""
+        """The block with a key of the editor; outro blocks are found too."""
         by_id = {block.id: block for block in (*self.script.blocks, *self.script.outro)}
         return next((by_id.get(block_id) for block_id, each in self.keys.items() if each == key), None)
 
@@ -56,14 +56,17 @@ def of_project(project: Project) -> PreviewScript:
 
 
 def of_template(*, project: Project, template_id: str, at: datetime) -> PreviewScript:
-    """A template of the library, in the place of the project's script. Raises InvalidRequest for none."""
+    """A template of the library, instead of the project's script.
+
+    Raises InvalidRequest for an unknown template.
+    """
     return of_blocks(
         project=project, blocks=starting.of_template(project=project, template_id=template_id), at=at
     )
 
 
 def of_blocks(*, project: Project, blocks: Sequence[object], at: datetime) -> PreviewScript:
-    """The script that a save of these blocks would make, as far as it can be shown. Nothing is refused.
+    """The script that a save of these blocks would make, as far as it can be shown. Faults never raise here.
 
     `blocks` are those of a draft (`services/drafts`), with their keys.
     """
@@ -89,9 +92,9 @@ def of_blocks(*, project: Project, blocks: Sequence[object], at: datetime) -> Pr
 
 
 def _faults(plan: planning.Plan) -> Mapping[int | None, Faults]:
-    """What would not be saved, by the block's index in the array sent and by field.
+    """The faults that a save would refuse, by the block's index in the submitted array and by field.
 
-    That a project is open, which only freezes its structure, is no fault of a block.
+    An open project freezes the structure of its script, but that is no fault of a block.
     """
     refusals = [refusal for refusal in plan.refusals if isinstance(refusal, InvalidRequest)]
     faults: dict[int | None, dict[str, str]] = {}
@@ -108,7 +111,7 @@ def _faults(plan: planning.Plan) -> Mapping[int | None, Faults]:
 
 
 def _drawable(block: Block, faults: Faults) -> Block:
-    """The block without what cannot be evaluated, as a statement if its control cannot be drawn."""
+    """The block without parts that cannot be evaluated; a statement if its control cannot be drawn."""
     block = replace(block, prompt=block.prompt or NO_PROMPT)
     if not _is_condition(block.precondition) or any(key in faults for key in _LOGIC):
         block = replace(block, precondition=None)
@@ -162,7 +165,10 @@ def _is_formula(text: str | None) -> bool:
 
 
 def _with_ids(block: Block, key: str, option_keys: Sequence[str | None], taken: set[int]) -> Block:
-    """The block with ids where it has none. They follow from the keys, so they stay while somebody types."""
+    """The block with an id, and with ids for its options, where they are missing.
+
+    The ids are computed from the keys, so they stay the same while somebody types.
+    """
     block_id = block.id if block.id and block.id not in taken else _new_id(key, taken)
     taken.add(block_id)
     used: set[int] = set()
@@ -191,7 +197,7 @@ def _key(sent: object) -> str | None:
 
 
 def _option_keys(sent: object, order: Sequence[int]) -> list[str | None]:
-    """The keys of a block's options in their order; `order` are their places in the array sent."""
+    """The keys of a block's options in their order; `order` are their indexes in the submitted array."""
     options = sent.get("options") if isinstance(sent, dict) else None
     if not isinstance(options, list):
         return []

@@ -1,4 +1,4 @@
-"""A preview as the respondent's page shows it, and as the editor shows it beside the page."""
+"""A preview for the respondent's page, and for the editor's panel beside the page."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewView(WalkView):
-    """A walk of a preview. Whatever state the project is in, its preview takes answers."""
+    """A walk of a preview. A preview takes answers in any state of the project."""
 
     source: PreviewScript
     walk: Walk
     staff_name: str
-    at: datetime
 
     @cached_property
     def context(self) -> TokenContext:
@@ -53,7 +52,7 @@ class PreviewView(WalkView):
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with the block that is shown."""
+        """The faults of the block that is shown."""
         return tuple(self.source.faults.get(self.walk.current or 0, ()))
 
 
@@ -66,7 +65,7 @@ def of_walk(
     at: datetime,
     feedback: str | None = None,
 ) -> PreviewView:
-    """The view of a walk; `feedback` is that of the answer just given, its tokens not filled in."""
+    """The view of a walk; `feedback` is the feedback on the last answer, with unfilled tokens."""
     return PreviewView(
         project=project,
         script=source.script,
@@ -81,10 +80,10 @@ def of_walk(
 
 
 def as_json(view: PreviewView) -> Json:
-    """What the editor shows beside the page: the path with its answers, scores, and calculated results.
+    """The content of the editor's panel: the path with its answers, scores, and calculated results.
 
-    Blocks are identified by the keys of the editor. `figures` and `variables` are as they stand at this
-    point of the walk.
+    Blocks are identified by the keys of the editor. `figures` and `variables` are those at this point of the
+    walk.
     """
     script, state = view.script, view.state
     value_of = runner.values(script, state)
@@ -103,7 +102,7 @@ def as_json(view: PreviewView) -> Json:
 
 
 def _figures(view: PreviewView) -> list[Json]:
-    """The scores in words, each with the most that was possible. Only a quiz has scores of correct answers.
+    """The scores in words, each with its highest possible value. Only a quiz has scores of correct answers.
 
     A single bucket has the same points as all buckets together, so they are listed once.
     """

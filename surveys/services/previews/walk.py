@@ -1,10 +1,8 @@
-"""The walk of a preview: the engine's own moves on a script that nobody has saved, without a conversation.
+"""The walk of a preview: the engine's own moves on an unsaved script, without a conversation.
 
-walk = begin(source, project)                the first step
-walk, feedback = answer(…, walk, raw)        the moves of the real page
-walk = proceed(…, walk), back(…, walk)
-walk = jump(…, walk, key)                    to a block, with the answers given so far
-walk = follow(…, walk)                       after the script was edited
+walk = begin(source, project) the first step walk, feedback = answer(…, walk, raw) the moves of the real page
+walk = proceed(…, walk), back(…, walk) walk = jump(…, walk, key) to a block, with the answers given so far
+walk = follow(…, walk) after the script was edited
 """
 
 from __future__ import annotations
@@ -34,10 +32,10 @@ NOT_HERE = "This is not the current block of the preview."
 
 @dataclass(frozen=True)
 class Walk:
-    """How far a preview has come. `seed` orders options; `current` is the id of the block that is shown.
+    """The state of a preview. `seed` orders options; `current` is the id of the block that is shown.
 
-    `forced` is a block to which somebody jumped although its condition hides it. `names` are those of blocks
-    and options without an id of their own, by which they are found once the script is saved.
+    `forced` is a block to which the user jumped although its condition hides it. `names` are the names of
+    blocks and options without an id, which identify them once the script is saved.
     """
 
     state: State
@@ -78,7 +76,7 @@ def answer(
 ) -> tuple[Walk, str | None]:
     """Take an answer (`engine/walk/answers`). Returns the walk, and the feedback with its tokens unfilled.
 
-    Raises Conflict if another block waits, and InvalidRequest for an answer that does not fit.
+    Raises Conflict if another block is current, and InvalidRequest for an answer that does not fit.
     """
     script = source.script
     state = _at_the_question(source, walk) if script.is_poll else walk.state
@@ -96,7 +94,10 @@ def answer(
 
 
 def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
-    """Go past a block that asks nothing, or whose answer stays. Raises Conflict if another waits, or none."""
+    """Move past a block that asks nothing, or whose answer stays.
+
+    Raises Conflict if another block is current, or none.
+    """
     block = runner.current_block(source.script, walk.state)
     reply = _locked_reply(source, project, walk.state)
     if block is None or (block.asks and reply is None):
@@ -107,7 +108,7 @@ def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:
 
 
 def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
-    """Go back by one step, also from the end. Raises Conflict at the first one."""
+    """Move back by one step, also from the end. Raises Conflict at the first step."""
     try:
         turn = runner.back(source.script, walk.state)
     except LookupError:
@@ -116,11 +117,11 @@ def back(source: PreviewScript, project: Project, walk: Walk) -> Walk:
 
 
 def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
-    """Go to the block with this key of the editor, or to the end for one of the outro.
+    """Move to the block with this key of the editor, or to the end for an outro block.
 
-    The blocks before it are passed with the answers that were given; questions without one are skipped. A
-    block that its condition hides is shown all the same. One that is never shown leads to the next. Returns
-    the walk as it is if there is no such block.
+    The blocks before it are passed with the existing answers; questions without an answer are skipped. A
+    block that its condition hides is shown nevertheless. For a block that is never shown, the next block is
+    shown. Returns the walk unchanged if there is no such block.
     """
     script, target = source.script, source.block_of(key)
     if target is None:
@@ -134,7 +135,7 @@ def jump(source: PreviewScript, project: Project, walk: Walk, key: str) -> Walk:
 
 
 def follow(source: PreviewScript, project: Project, walk: Walk) -> Walk:
-    """The walk on the script as it is now: at the same block, or the first that was not passed before."""
+    """The walk on the current script: at the same block, or at the first block that was not passed before."""
     walk = _renumbered(walk, source.script)
     walk = replace(walk, names=_names_of(source.script))
     if source.script.is_poll:
@@ -156,7 +157,7 @@ def _locked_reply(source: PreviewScript, project: Project, state: State) -> Repl
 
 
 def _after(source: PreviewScript, project: Project, walk: Walk, turn: Turn) -> Walk:
-    """The walk after a turn, with what it would have given."""
+    """The walk after a turn, with the effects that it would have."""
     state = turn.state
     if turn.show is not None:
         state = _reached(source, project, state, turn.show)
@@ -189,7 +190,7 @@ def _replayed(source: PreviewScript, project: Project, walk: Walk, until: Until)
 
 
 def _forced(source: PreviewScript, project: Project, walk: Walk, target: Block) -> Walk:
-    """The walk at a block that it passes by, with what was passed before that block."""
+    """The walk at a hidden block, with the blocks that were passed before it."""
     script = source.script
     index = script.index_by_id[target.id or 0]
     before = [block_id for block_id in walk.state.path if script.index_by_id[block_id] < index]
@@ -211,7 +212,7 @@ def _followed_poll(source: PreviewScript, project: Project, walk: Walk) -> Walk:
 
 
 def _at_the_question(source: PreviewScript, walk: Walk) -> State:
-    """The state in which a poll's page asks its question, also to somebody who has voted."""
+    """The state in which a poll's page asks its question, also after a vote."""
     script = source.script
     state = replace(runner.begin(script).state, replies=walk.state.replies, fired=walk.state.fired)
     block = runner.current_block(script, state)
@@ -222,7 +223,7 @@ def _at_the_question(source: PreviewScript, walk: Walk) -> State:
 
 
 def _reached(source: PreviewScript, project: Project, state: State, block: Block) -> State:
-    """The state with what an action block would give a member at this point."""
+    """The state with the effects that an action block would have for a member at this point."""
     if block.action_kind is None:
         return state
     settings = samples.settings_of(project)
@@ -235,7 +236,7 @@ def _reached(source: PreviewScript, project: Project, state: State, block: Block
 
 
 def _ended(source: PreviewScript, project: Project, state: State) -> State:
-    """The state with what the end would give: the XP of a vote, and the actions of the outro."""
+    """The state with the effects of the end: the XP of a vote, and the actions of the outro."""
     settings = samples.settings_of(project)
     question = next((block for block in source.script.blocks if block.asks), None)
     if project.is_poll and project.uses_xp and settings.gives_xp and question is not None:
@@ -256,7 +257,10 @@ def _names_of(script: Script) -> dict[int, str]:
 
 
 def _renumbered(walk: Walk, script: Script) -> Walk:
-    """The walk with the stored ids of blocks and options that had none. Blocks that are gone are left out."""
+    """The walk with the stored ids of blocks and options that had none.
+
+    Blocks that no longer exist are left out.
+    """
     ids = _block_ids(walk.names, script)
     state = walk.state
     blocks = {block.id: block for block in script.blocks}

@@ -13,7 +13,10 @@ from surveys.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """What stands behind an address. `locale` is the community's language for surveys, else its own."""
+    """The project at an address.
+
+    `locale` is the community's language for surveys, else the language of the community itself.
+    """
 
     project: Project
     community: Community
@@ -23,8 +26,8 @@ class Destination:
 def find(*, slug: str) -> Destination:
     """The project with its community, in one statement. Refuses an unknown slug.
 
-    Every look and every answer on the web begins here. Written out by hand: the same query built by the ORM
-    took a third of the CPU time of a vote.
+    Every page view and every answer on the web begins here. The SQL is written by hand: the same query built
+    by the ORM took a third of the CPU time of a vote.
     """
     with prepared() as cursor:
         cursor.execute(_statement(), [slug])

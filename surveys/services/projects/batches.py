@@ -1,4 +1,4 @@
-"""One change of many projects, each in its own transaction: for tasks that bring projects up to date."""
+"""One change of many projects, each in its own transaction: for tasks that update projects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ log = structlog.get_logger("colloquy.projects")
 
 
 def change_each(project_ids: Iterable[int], change: Callable[[int], bool], *, fault: str) -> int:
-    """Run `change` for each project, and return how often it was true.
+    """Run `change` for each project, and return how often it returned true.
 
-    A fault in one project is logged as the event `fault` and does not keep the others, unless the connection
-    to the database is gone or the task's time is over.
+    A fault in one project is logged as the event `fault` and does not stop the others, unless the connection
+    to the database is lost or the task's time is over.
     """
     changed = 0
     for project_id in project_ids:

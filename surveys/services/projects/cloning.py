@@ -42,11 +42,12 @@ _COPIED = (
 
 @in_transaction
 def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at: datetime) -> Project:
-    """A copy of a project, inactive, in the actor's community.
+    """A copy of a project, inactive, in the actor's community (rule 2.15).
 
-    The source may belong to another community, if that shares it. Then the copy of a quiz that is open there
-    has no correct answers, points, feedback and formulas. Rewards are not copied, so the outro keeps only its
-    thanks. Raises NotFound, and refuses a creator a script that gives more XP than they may write.
+    The source may belong to another community, if that community shares it. Then the copy of a quiz that is
+    open there has no correct answers, points, feedback or formulas. Rewards are not copied, so the outro of
+    the copy contains only thanks. Raises NotFound, and refuses creators a script that gives more XP than they
+    may write.
     """
     source = Project.objects.filter(pk=project_id).prefetch_related("buckets").first()
     if source is None or not access.may_clone(actor=actor, project=source, at=at):
@@ -88,10 +89,10 @@ def clone_project(*, actor: Actor, project_id: int, name: str | None = None, at:
 
 
 def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datetime) -> bool:
-    """Whether another community's copy would give away the answers of a quiz that is open (rule 2.17).
+    """Whether a copy for another community would reveal the answers of a quiz that is open (rule 2.17).
 
-    It is open too while another project of its family is: an earlier version has the same answers as the one
-    that was made out of it. A project that waits for its opening counts as open.
+    A quiz counts as open while another project of its family is open: an earlier version has the same answers
+    as the version that was made from it. A project that waits for its opening counts as open.
     """
     if source.community_id == actor.community_id or not is_graded(script):
         return False
@@ -100,7 +101,10 @@ def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datet
 
 
 def _without_ids(blocks: Iterable[Block]) -> list[Block]:
-    """New blocks like these. A correct answer is known by its place until its option has an id again."""
+    """New blocks like these.
+
+    A correct answer is identified by its position until its option has an id again.
+    """
     return [
         replace(
             block,

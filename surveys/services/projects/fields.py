@@ -83,7 +83,7 @@ def _apply_privacy(project: Project, fields: Mapping[str, Any], default: tuple[s
 
 
 def clears_privacy(fields: Mapping[str, Any]) -> bool:
-    """Whether the project is to go back to its community's default privacy."""
+    """Whether the project returns to its community's default privacy."""
     return any(
         "privacy_mode" in each and each["privacy_mode"] is None
         for each in (fields, fields.get("settings") or {})

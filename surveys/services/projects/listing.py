@@ -1,4 +1,4 @@
-"""The list of projects: filtered, in one of several orders, by page or from a project on (rule 1.16)."""
+"""The list of projects: filtered, in one of several orders, by page or after a project (rule 1.16)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from communities.ground.errors import NotFound
 from surveys.models import Project, ProjectQuerySet
 from surveys.services.ground import access, lookup
 
-# What each order sorts by, and whether it descends. Equal values are in the order of ids.
+# The sort key of each order, and whether it is descending. Equal values are sorted by id.
 ORDER: Mapping[str, tuple[F | Lower, bool]] = {
     "created_at": (F("created_at"), False),
     "-created_at": (F("created_at"), True),
@@ -23,7 +23,9 @@ ORDER: Mapping[str, tuple[F | Lower, bool]] = {
 
 
 def matching(visible: ProjectQuerySet, filters: Mapping[str, Any], *, at: datetime) -> ProjectQuerySet:
-    """The projects that match those of `status`, `type`, `author_id`, `search` and `updated_after` given."""
+    """The projects that match the given filters among `status`, `type`, `author_id`, `search` and
+    `updated_after`.
+    """
     matches, live = visible, visible.live_at(at)
     if filters.get("status") == "active":
         matches = live
@@ -54,11 +56,11 @@ def page_after(
     visible: ProjectQuerySet,
     community_id: int,
 ) -> list[Project]:
-    """The projects that follow one in an order; it costs the same at any depth.
+    """The projects after a given one in an order; the cost is the same at any depth.
 
-    That project must be visible, and need not match. In the order of ids it may also be a deleted one of
-    the community, so that a copy goes on when the last project of a page is deleted before the next.
-    Raises NotFound otherwise.
+    The given project must be visible, and need not match. In the order of ids it may also be a deleted
+    project of the community. So paging continues when the last project of a page is deleted before the next
+    page is read. Raises NotFound otherwise.
     """
     expression, descends = ORDER[sort]
     place = visible.filter(pk=after).values_list(expression, flat=True).first()
@@ -69,7 +71,7 @@ def page_after(
         raise NotFound(access.NO_PROJECT)
     side = "lt" if descends else "gt"
     beyond = Q(**{f"place__{side}": place}) | Q(**{f"pk__{side}": after}, place=place)
-    # The second condition is implied by the first; the index is entered by it.
+    # The first condition implies the second; the second makes the index usable.
     following = matches.alias(place=expression).filter(beyond, **{f"place__{side}e": place})
     return lookup.load_page(_ordered(following, sort), 0, length)
 

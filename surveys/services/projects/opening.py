@@ -1,4 +1,4 @@
-"""Opening a project, at once or at a moment to come, and closing it again."""
+"""Opening a project, at once or at a later time, and closing it again."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _WRITTEN = ("delivery", "participation", "response_channel", "poll_results_mode"
 def open_project(
     *, actor: Actor, project_id: int, fields: Mapping[str, Any] | None = None, at: datetime
 ) -> Project:
-    """Open a project now, or schedule its opening.
+    """Open a project now, or schedule its opening (rules 2.1, 2.2 and 2.8).
 
-    `fields` may hold a `delivery` group, which is merged, and the setting `poll_results_mode`.
+    `fields` may contain a `delivery` group, which is merged, and the setting `poll_results_mode`.
 
     Refuses a project that is open or pending, has no question, has times in the past, or whose channel is
     missing.
@@ -49,7 +49,7 @@ def open_project(
     violations = []
     if fields and "delivery" in fields:
         violations += project_fields.apply_delivery(project, fields["delivery"], at=at)
-    if project.delivery is None:  # reads show from now on how it was delivered (rule 2.4)
+    if project.delivery is None:  # from now on reads show how the project was delivered (rule 2.4)
         violations += project_fields.apply_delivery(project, {}, at=at)
     violations += access.ping_faults(actor=actor, after=project.delivery, before=before)
     if project.delivery and not violations:
@@ -77,14 +77,16 @@ def open_project(
         before=fields_before,
         after=history.project_fields(opened),
     )
-    if opened.opens_at is None:  # a scheduled opening is reported when its time comes
+    if opened.opens_at is None:  # a scheduled opening is reported at its scheduled time
         events.project_changed(EventType.PROJECT_OPENED, opened, at=at)
         public_messages.ask_to_post(opened, at=at)
     return opened
 
 
 def require_fitting_script(project: Project, *, at: datetime) -> None:
-    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat."""
+    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat (rule
+    2.3).
+    """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     violations = script_rules.check_formulas(script) + projects.chat_faults(project, script)
     violations += projects.server_faults(project, script, at=at)
@@ -98,7 +100,10 @@ def require_fitting_script(project: Project, *, at: datetime) -> None:
 
 @in_transaction
 def close_project(*, actor: Actor, project_id: int, at: datetime) -> Project:
-    """Let nobody in any more, or take back a pending opening. Refuses an inactive project."""
+    """Stop admitting respondents, or cancel a pending opening (rules 2.1 and 2.2).
+
+    Refuses an inactive project.
+    """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     if not project.is_live_at(at) and not project.is_pending_at(at):

@@ -1,4 +1,4 @@
-"""Pictures in the fields of projects, of which staff see copies: those of invitations and achievements."""
+"""Pictures in the fields of projects, of which staff see copies: pictures of invitations and achievements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES = (
 
 
 def want_new(project: Project, *, was: Project | None = None) -> None:
-    """Ask for copies of the pictures that a project has and did not have before."""
+    """Request copies of the pictures that a project has now and did not have before."""
     new = _addresses(project) - (_addresses(was) if was else set())
     copies.want(community_id=project.community_id, addresses=new)
 

@@ -1,6 +1,6 @@
 """Deleting projects in the admin: hidden at once, restorable for ten minutes, then deleted for good.
 
-`Project.objects` leaves out what is deleted, so every reader finds nothing. The API deletes at once
+`Project.objects` leaves out deleted projects, so no reader finds them. The API deletes at once
 (`service.delete_project`), as its contract says.
 """
 
@@ -28,9 +28,9 @@ BATCH = 100  # projects that one run deletes at most; the next run takes the res
 
 @in_transaction
 def delete_for_now(*, actor: Actor, project_id: int, at: datetime) -> Project:
-    """Hide a project everywhere, until it is restored or deleted for good. Refuses an active one.
+    """Hide a project everywhere, until it is restored or deleted for good. Refuses an active project.
 
-    A pending opening is cancelled, and stays so if the project is restored.
+    A pending opening is cancelled, and stays cancelled if the project is restored.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
@@ -46,7 +46,10 @@ def delete_for_now(*, actor: Actor, project_id: int, at: datetime) -> Project:
 
 @in_transaction
 def restore(*, actor: Actor, project_id: int, at: datetime) -> Project:
-    """Bring a deleted project back. Refuses when its ten minutes are over; raises NotFound for others."""
+    """Restore a deleted project.
+
+    Refuses after its ten minutes are over; raises NotFound for other projects.
+    """
     deleted = Project.with_deleted.in_community(actor.community_id).filter(deleted_at__isnull=False)
     project = deleted.select_for_update().filter(pk=project_id).first()
     if project is None:
@@ -62,12 +65,12 @@ def restore(*, actor: Actor, project_id: int, at: datetime) -> Project:
 
 
 def is_restorable(project: Project, *, at: datetime) -> bool:
-    """Whether a deleted project can still be brought back."""
+    """Whether a deleted project can still be restored."""
     return project.deleted_at is not None and at < project.deleted_at + UNDO_PERIOD
 
 
 def restorable(*, actor: Actor, at: datetime) -> Sequence[Project]:
-    """The deleted projects that the actor may bring back, latest first, at most MOST_LISTED."""
+    """The deleted projects that the actor may restore, latest first, at most MOST_LISTED."""
     deleted = Project.with_deleted.in_community(actor.community_id).filter(deleted_at__gt=at - UNDO_PERIOD)
     if not actor.is_admin:
         deleted = deleted.filter(author_id=actor.user_id)
@@ -77,7 +80,7 @@ def restorable(*, actor: Actor, at: datetime) -> Sequence[Project]:
 
 
 def delete_overdue(*, at: datetime) -> int:
-    """Delete all projects for good that can no longer be restored. Returns how many."""
+    """Delete all projects for good that can no longer be restored. Returns the number of deleted projects."""
     overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
     ids = overdue.order_by("deleted_at", "pk").values_list("pk", flat=True)[:BATCH]
     return change_each(ids, lambda project_id: _delete_for_good(project_id, at=at), fault="removal.fault")
@@ -85,7 +88,7 @@ def delete_overdue(*, at: datetime) -> int:
 
 @in_transaction
 def _delete_for_good(project_id: int, *, at: datetime) -> bool:
-    """Whether it was still overdue under its lock, and is gone now."""
+    """Delete a project for good, and return whether it was still overdue under its lock."""
     overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
     project = overdue.select_for_update(skip_locked=True).filter(pk=project_id).first()
     if project is None:

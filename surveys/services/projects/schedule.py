@@ -1,7 +1,7 @@
 """Scheduled opening and closing of projects.
 
-The scheduled time decides whether a project is live (`Project.is_live_at`). The functions here bring the rows
-up to date with it.
+The scheduled time decides whether a project is live (`Project.is_live_at`). The functions here update the
+rows to match it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ BATCH = 500  # projects that one tick updates at most; the next tick takes the r
 
 
 def settle(project: Project, *, at: datetime) -> bool:
-    """Bring a locked project to its state at a moment, in memory, and emit events. Returns whether to save.
+    """Update a locked project in memory to its state at a moment, and emit events.
 
-    Every change of a project calls this first. So a scheduled opening or closing is reported exactly once,
-    with its scheduled time, whether a tick comes on time, late, twice or never.
+    Returns whether the project must be saved. Every change of a project calls this first. So a scheduled
+    opening or closing is reported exactly once, with its scheduled time, whether a tick runs on time, late,
+    twice or never.
     """
     opens_at = project.opens_at if project.opens_at and project.opens_at <= at else None
     closes_at = project.closes_at if project.closes_at and project.closes_at <= at else None
@@ -59,14 +60,14 @@ def _note_status(action: Action, project: Project, status: str, *, at: datetime)
 
 
 def note_public(project: Project, *, at: datetime) -> None:
-    """Remember in memory that a project has been open to the web, which lets others clone it ever after."""
+    """Set in memory that a project has been open to the web, which allows others to clone it from then on."""
     project.was_open_to_web = project.was_open_to_web or project.is_public_at(at)
 
 
 def follow_delivery(project: Project, *, at: datetime) -> None:
     """Apply changed times of the delivery group to a project that is live or pending.
 
-    Refuses to make a pending opening manual: closing the project cancels it.
+    Refuses to make a pending opening manual: it is cancelled by closing the project.
     """
     if project.is_live_at(at):
         project.closes_at = field_groups.time_of(project.delivery, "closing")
@@ -80,9 +81,9 @@ def follow_delivery(project: Project, *, at: datetime) -> None:
 
 
 def open_and_close_due(*, at: datetime) -> int:
-    """Open and close all projects whose scheduled time has come. Returns how many changed.
+    """Open and close all projects whose scheduled time has passed. Returns the number of changed projects.
 
-    Runs may overlap: each skips the rows that another holds.
+    Runs may overlap: each skips the rows that another run has locked.
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
     return change_each(due, lambda project_id: _settle_one(project_id, at=at), fault="schedules.fault")
@@ -91,8 +92,8 @@ def open_and_close_due(*, at: datetime) -> int:
 def catch_up(project: Project, *, at: datetime) -> None:
     """Update a project that a respondent enters before the tick, so that its opening precedes their answers.
 
-    Skips a project that another transaction holds. Anonymous projects wait for the tick, because a row
-    written together with the first answer would show when that respondent came.
+    Skips a project that another transaction has locked. Anonymous projects wait for the tick, because a row
+    written together with the first answer would show when that respondent answered.
     """
     if not project.is_anonymous and project.opens_at is not None and project.opens_at <= at:
         _settle_one(project.pk, at=at)

@@ -1,6 +1,6 @@
 """Writes of a project's script, each with the event of the project's change (rules 1.41 and 9.6).
 
-Everything that writes a script goes through here. `scripts.editing` knows the rules, and no events.
+All script writes use this module. `scripts.editing` applies the rules, and emits no events.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def replace_script(
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
-    """Replace the script by the blocks sent. Refuses as `editing.replace_script` does."""
+    """Replace the script by the submitted blocks. Refuses as `editing.replace_script` does."""
     written = editing.replace_script(
         actor=actor, project_id=project_id, body=body, revisions_allowed=revisions_allowed, at=at
     )
@@ -43,7 +43,7 @@ def patch_block(
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
-    """Change the fields sent of one block. Refuses as `editing.replace_script` does."""
+    """Change the submitted fields of one block. Refuses as `editing.replace_script` does."""
     written = editing.patch_block(
         actor=actor,
         project_id=project_id,
@@ -57,7 +57,7 @@ def patch_block(
 
 @in_transaction
 def save_plan(*, actor: Actor, project: Project, plan: Plan, at: datetime) -> Written:
-    """Save what was planned for a project that the caller has locked since. Raises the plan's refusal."""
+    """Save a plan for a project that the caller has locked since. Raises the plan's refusal."""
     return _announced(editing.save_plan(actor=actor, project=project, plan=plan, at=at), at)
 
 

@@ -20,16 +20,18 @@ _ID = re.compile(r"[0-9]{15,20}")
 
 
 def look(*, community_id: int, fields: Mapping[str, Any], at: datetime) -> None:
-    """Before the transaction of a change: ask the platform about the roles and the channel in its fields.
+    """Ask the platform about the roles and the channel in the fields of a change, before its transaction.
 
-    The fields may be as somebody sent them, and wrong. Never inside a transaction.
+    The fields may be unchecked and wrong. Never call this inside a transaction.
     """
     if {"delivery", "rewards", "scoring"} & fields.keys():
         _look(community_id, _roles_in(fields), _channel_in(fields), at)
 
 
 def look_to_open(*, community_id: int, project_id: int, fields: Mapping[str, Any], at: datetime) -> None:
-    """Before the transaction in which a project opens: the same about all that it names."""
+    """Ask the platform about all roles and channels that a project names, before the transaction that opens
+    it.
+    """
     project = Project.objects.filter(pk=project_id, community_id=community_id).first()
     if project is None:
         return
@@ -50,7 +52,7 @@ def _look(community_id: int, role_ids: Collection[str], channel_id: str, at: dat
 
 
 def _roles_in(fields: Mapping[str, Any]) -> list[str]:
-    """What stands in fields at the places of roles, whatever it is, as text."""
+    """All values at the places of roles in these fields, as text."""
     delivery, rewards = _group(fields, "delivery"), _group(fields, "rewards")
     ids = [rewards.get(key) for key in _REWARDS]
     for group, key in (("audience", "required_role_ids"), ("invitation", "ping_role_ids")):
@@ -69,7 +71,7 @@ def _group(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def check(project: Project, script: Script, guild: Guild, *, was: Project | None) -> Iterator[Violation]:
-    """What is wrong with a project's roles and channel, other than what stood there before."""
+    """The violations in a project's roles and channel, except for values that were there before."""
     yield from _rewards(project, guild, was)
     yield from _audience(project, guild, was)
     yield from _channel(project, guild, was)
@@ -89,7 +91,9 @@ def check_everyone(project: Project, *, was: Project | None) -> Iterator[Violati
 
 
 def unknown_paths(project: Project, script: Script, guild: Guild) -> set[str]:
-    """Where a project names a role or a channel that the server did not have when it was last seen."""
+    """The paths at which a project names a role or a channel that the server did not have when it was last
+    read.
+    """
     rewards = project.rewards or {}
     ids = {f"rewards.{key}": rewards.get(key) for key in _REWARDS}
     ids |= _roles_named(project)
@@ -102,7 +106,9 @@ def unknown_paths(project: Project, script: Script, guild: Guild) -> set[str]:
 
 
 def unasked_paths(project: Project, guild: Guild) -> set[str]:
-    """Where a project names what the platform could not be asked for yet: a channel that may be a thread."""
+    """The paths at which a project names something that the platform has not been asked about yet: a channel
+    that may be a thread.
+    """
     channel_id = _post_channel(project)
     is_known = channel_id in guild.channels or channel_id in guild.no_channels
     return {_CHANNEL} if channel_id and not is_known else set()
@@ -147,7 +153,7 @@ def _actions(script: Script, guild: Guild) -> Iterator[Violation]:
 
 
 def _roles_named(project: Project) -> dict[str, str]:
-    """The roles that the delivery asks for and notifies, by their paths."""
+    """The roles that the delivery requires and notifies, by their paths."""
     asked: Sequence[str] = ((project.delivery or {}).get("audience") or {}).get("required_role_ids") or []
     pinged = field_groups.pinged_roles(project.delivery)
     named = {f"delivery.audience.required_role_ids[{n}]": role_id for n, role_id in enumerate(asked)}

@@ -1,4 +1,4 @@
-"""Creating, changing and deleting projects. What opens and closes them is in `opening` and `schedule`."""
+"""Creating, changing and deleting projects. `opening` and `schedule` open and close projects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from surveys.services.scripts import outro
 from surveys.services.scripts.editing import NewScript
 from webhooks.events import EventType
 
-SECONDS_TO_ASK_AGAIN = 30  # the chat platform, if it cannot be reached
+SECONDS_TO_ASK_AGAIN = 30  # until the next question to the chat platform, if it cannot be reached
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,10 @@ class ProjectPlan:
 def create_project(
     *, actor: Actor, fields: Mapping[str, Any], script: object = None, at: datetime
 ) -> CreatedProject:
-    """Create an inactive project with the script sent, or an empty one. Refuses as `plan_project` does."""
+    """Create an inactive project with the submitted script, or an empty one.
+
+    Refuses as `plan_project` does.
+    """
     return save_plan(plan=plan_project(actor=actor, fields=fields, script=script, at=at), at=at)
 
 
@@ -72,7 +75,7 @@ def save_plan(
     generation: Mapping[str, object] | None = None,
     at: datetime,
 ) -> CreatedProject:
-    """Save a planned project with its script. `generation` describes how AI writes the script, if it does."""
+    """Save a planned project with its script. `generation` describes how AI writes the script, if AI does."""
     project, new = plan.project, plan.new
     project.generation = generation
     scripts.reserve_achievements(project.community_id, new.script)
@@ -95,9 +98,9 @@ def save_plan(
 def plan_project(
     *, actor: Actor, fields: Mapping[str, Any], script: object = None, at: datetime
 ) -> ProjectPlan:
-    """The project that the actor would make with these fields and this script, without saving it.
+    """Plan a project of the actor with these fields and this script; nothing is saved.
 
-    `fields` are the validated fields of the interface, `script` is raw JSON. Refuses what breaks a rule (all
+    `fields` are the validated fields of the interface, `script` is raw JSON. Refuses broken rules (all
     violations at once), and premium fields on the basic tier.
     """
     settings = communities.get_settings(community_id=actor.community_id)
@@ -144,6 +147,7 @@ def _read_script(
         bucket_names=bucket_names,
         chat=project.response_channel == Project.ResponseChannel.CHAT,
         xp_limit=access.xp_limit(actor=actor),
+        is_anonymous=project.is_anonymous,
     )
 
 
@@ -174,10 +178,10 @@ def insert(
 
 @in_transaction
 def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], at: datetime) -> Project:
-    """Change the fields that are sent; groups that are sent change the fields in them.
+    """Change the submitted fields; a submitted group changes only the fields that it contains (rule 1.42).
 
-    Refuses another privacy mode once there are responses, other scoring while active, premium fields on
-    the basic tier, and what breaks a rule.
+    Refuses another privacy mode once there are responses, other scoring while active, premium fields on the
+    basic tier, and broken rules.
     """
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
@@ -191,6 +195,9 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     violations += _settle_scoring(project, was, fields, stored=stored, at=at)
     if project.response_channel != was.response_channel:
         violations += chat_faults(project, scripts.load(project_id=project.pk, revision=was.revision))
+    if project.is_anonymous and not was.is_anonymous:
+        stored_script = scripts.load(project_id=project.pk, revision=was.revision)
+        violations += script_rules.check_anonymous(stored_script)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
@@ -226,7 +233,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
 
 
 def _differs(updated: Project, was: Project) -> bool:
-    """Whether a change of a project is one that readers see; buckets and the outro raise the revision."""
+    """Whether readers see a change of a project; buckets and the outro raise the revision."""
     return any(
         getattr(updated, field.attname) != getattr(was, field.attname)
         for field in Project._meta.concrete_fields
@@ -235,7 +242,7 @@ def _differs(updated: Project, was: Project) -> bool:
 
 
 def _update_outro(project: Project, was: Project) -> None:
-    """Make the outro give what the rewards say, also while the project is active."""
+    """Update the outro to the project's rewards, also while the project is active."""
     outro.number_achievement(project, was=was)
     if project.rewards == was.rewards and project.name == was.name:
         return
@@ -255,13 +262,13 @@ def chat_faults(project: Project, script: Script) -> list[Violation]:
 def server_faults(
     project: Project, script: Script, *, at: datetime, was: Project | None = None
 ) -> list[Violation]:
-    """Roles and the channel that are not the community's to use, by what its server was last seen to have.
+    """Roles and a channel that the community may not use, by the state in which its server was last read.
 
-    Reward roles must be harmless and below the bot's own. Empty while the community is not connected. With
-    `was`, values that were there before are left alone, so that what was read can be sent back. An id that
-    the server did not have when it was last seen may be new: if that was long ago, or a channel was not
-    looked up, as the platform could not be asked (`server_rules.look`), it is accepted in a change, and to
-    open by chat is Unavailable.
+    Reward roles must be harmless and below the bot's own role. Empty while the community is not connected.
+    With `was`, values that were there before are accepted, so that clients may send back the values that they
+    read. An id that the server did not have when it was last read may be new. Such an id is accepted in a
+    change, if that was long ago, or if a channel was not looked up because the platform could not be asked
+    (`server_rules.look`). Opening by chat then raises Unavailable.
     """
     everyone = list(server_rules.check_everyone(project, was=was))
     guild = guilds.stored(community_id=project.community_id)
@@ -280,7 +287,7 @@ def server_faults(
 
 
 def require_post_channel(project: Project) -> None:
-    """Refuse delivery by chat without a channel for the invitation."""
+    """Refuse delivery by chat without a channel for the invitation (rule 2.6)."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     invitation = (project.delivery or {}).get("invitation") or {}
@@ -291,7 +298,7 @@ def require_post_channel(project: Project) -> None:
 
 
 def require_chat_platform(project: Project) -> None:
-    """Refuse delivery by chat while the community is not connected with the platform (rule 2.5)."""
+    """Refuse delivery by chat while the community is not connected to the platform (rule 2.5)."""
     if project.response_channel != Project.ResponseChannel.CHAT:
         return
     if not installations.is_configured():
@@ -304,27 +311,30 @@ def require_chat_platform(project: Project) -> None:
 
 
 def _change_privacy(project: Project, *, at: datetime) -> None:
-    """Delete conversations without answers: they began under other rules. Refuses if there are responses."""
+    """Delete conversations without answers, because they began in another privacy mode (rule 1.43).
+
+    Refuses if there are responses.
+    """
     conversations = Conversation.objects.filter(project=project)
     if conversations.filter(is_listed=True).exists():
         raise Conflict("`privacy_mode` cannot change once there are responses.")
     _refund_running_analyses(project)
-    Analysis.objects.filter(project=project).delete()  # of responses that have been deleted
+    Analysis.objects.filter(project=project).delete()  # these cover responses that have been deleted
     with connection.cursor() as cursor:  # Django's cascade would load every row; these have no answers yet
         cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
         cursor.execute("DELETE FROM surveys_conversation WHERE project_id = %s", [project.pk])
     links = PersonalLink.objects.filter(project=project)
     links.filter(used_at__isnull=False).update(used_at=None)
-    if project.is_anonymous:  # there links carry nothing (`links/fields`)
+    if project.is_anonymous:  # links of anonymous projects have no metadata (`links/fields`)
         links.filter(sealed_metadata__isnull=False).update(sealed_metadata=None)
 
 
 def _settle_scoring(
     project: Project, was: Project, fields: Mapping[str, Any], *, stored: list[str], at: datetime
 ) -> list[Violation]:
-    """Save the submitted buckets, and check the stored script against them. `stored` are the present ones.
+    """Save the submitted buckets, and check the stored script against them. `stored` are the current buckets.
 
-    With scoring off, reads show no buckets, so an empty list sent back changes nothing.
+    While scoring is off, reads show no buckets, so an empty list sent back changes nothing.
     """
     names = project_fields.bucket_names(fields)
     if names is None or (not names and not project.scoring_enabled and fields.get("scoring") is not None):
@@ -360,7 +370,7 @@ def _settle_scoring(
 
 @in_transaction
 def delete_project(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Delete a project with its script, conversations and answers. Refuses an active one."""
+    """Delete a project with its script, conversations and answers (rule 2.18). Refuses an active project."""
     project = lookup.lock(actor=actor, project_id=project_id)
     schedule.settle(project, at=at)
     require_inactive(project, at=at)
@@ -401,11 +411,12 @@ _NOTE_DELETIONS = f"""
 
 
 def _delete_rows(project: Project, *, at: datetime) -> None:
-    """Delete what may be millions of rows, each table in one statement; the cascade takes the rest.
+    """Delete tables that may contain millions of rows, each in one statement; the cascade deletes the rest.
 
-    The feed tells each response as deleted.
+    The feed reports each response as deleted.
 
-    Django's cascade would load every row first. Constraints are checked at the commit, so the order is free.
+    Django's cascade would load every row first. Constraints are checked at the commit, so any order of
+    deletions works.
     """
     of_project = "(SELECT id FROM surveys_block WHERE project_id = %s)"
     statements = (
@@ -420,9 +431,7 @@ def _delete_rows(project: Project, *, at: datetime) -> None:
         "DELETE FROM surveys_block WHERE project_id = %s",
     )
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SET LOCAL statement_timeout = 0"
-        )  # or a project that is large enough would stay for ever
+        cursor.execute("SET LOCAL statement_timeout = 0")  # otherwise a large project could never be deleted
         cursor.execute(_NOTE_DELETIONS, [project.community_id, at, project.pk])
         for statement in statements:
             cursor.execute(statement, [project.pk])

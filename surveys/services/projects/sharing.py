@@ -29,7 +29,7 @@ def renew_results_address(*, actor: Actor, project_id: int, at: datetime) -> Pro
 
 @in_transaction
 def post_again(*, actor: Actor, project_id: int, at: datetime) -> None:
-    """Have a post made again that was deleted in the chat. It notifies nobody. Raises Forbidden."""
+    """Post a message again that was deleted in the chat. The new post notifies nobody. Raises Forbidden."""
     project = lookup.lock(actor=actor, project_id=project_id)
     if not project.is_live_at(at):
         raise Conflict("The project is not open, so there is nothing to post.")

@@ -56,7 +56,7 @@ def as_json(analysis: Analysis) -> AnalysisJson:
 
 
 def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> AnalysisJson | None:
-    """The newest analysis of a project, of those that match `covers` and `with_ai`; None matches any."""
+    """The newest analysis of a project that matches `covers` and `with_ai`; None matches any value."""
     with prepared() as cursor:
         cursor.execute(_NEWEST, [project_id, covers, covers, with_ai, with_ai])
         row = cursor.fetchone()
@@ -71,9 +71,9 @@ def rendered(*, project_id: int, covers: str | None, with_ai: bool | None) -> An
 def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
     """The analysis for a reader who may not read single responses: without quotes and texts about themes.
 
-    `least` is from `anonymity.least_answers`. Where it is set, figures over fewer answers, summaries and the
-    lowest and highest number are null, and so are scores. Calculated results that are texts may be somebody's
-    words: what they are is left out.
+    `least` is from `anonymity.least_answers`. If `least` is a number, figures over fewer answers, summaries
+    and the lowest and highest number are null, and so are scores. Texts in calculated results may be a
+    respondent's words, so the texts are left out.
     """
     variables = [] if least else orjson.loads(orjson.dumps(analysis["variables"]))
     scores = None if least else analysis["scores"]
@@ -88,12 +88,12 @@ def in_aggregate(analysis: AnalysisJson, *, least: int | None) -> AnalysisJson:
 
 
 def without_solutions(analysis: AnalysisJson) -> AnalysisJson:
-    """The analysis without scores and calculated results, which reveal what is right (rule 1.35)."""
+    """The analysis without scores and calculated results, which reveal the correct answers (rule 1.35)."""
     return {**analysis, "scores": None, "variables": []}
 
 
 def without_texts(variable: Mapping[str, Any]) -> dict[str, Any]:
-    """A calculated block's figures without its texts, which are then all counted as others."""
+    """A calculated block's figures without its texts; all texts are then counted as others."""
     if not variable["is_text"]:
         return dict(variable)
     return {
@@ -105,7 +105,7 @@ def without_texts(variable: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_words(block: Mapping[str, Any]) -> dict[str, Any]:
-    """A block without quotes and without what an AI wrote about its texts."""
+    """A block without quotes and without AI's words about its texts."""
     if not (text := block["open_text"]):
         return dict(block)
     themes = [{**theme, "description": "", "quotes": []} for theme in text["themes"]]

@@ -12,9 +12,9 @@ from surveys.services.ground import field_groups
 
 
 def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
-    """Every field, with the status at this moment.
+    """Every field of a project, with the status at this moment.
 
-    `project` comes from `Project.objects.with_details()`, which loads its author, buckets and counts.
+    `project` is loaded by `Project.objects.with_details()`, which loads its author, buckets and counts.
     """
     is_live = project.is_live_at(at)
     return {
@@ -67,5 +67,5 @@ def web_url(project: Project) -> str:
 
 
 def results_url(project: Project) -> str:
-    """The address of the public results page, which works while the results are shared."""
+    """The address of the public results page, which is available while the results are shared."""
     return f"{settings.BASE_URL}/r/{project.results_token}"

@@ -33,13 +33,13 @@ def response_serializer(
 ) -> Callable[[Sequence[Any]], ResponseJson]:
     """A function that serializes rows of one project's responses.
 
-    A row holds id, session number, `completed_at`, user id, platform id, provider, `started_at`,
+    A row contains id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
-    read from it), three parallel arrays with the answers (block ids, option ids, texts), and what was read
-    in texts: by block id, the sentiment and the ids of the themes, as JSON.
+    parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
+    block id, the sentiment and the ids of the themes, as JSON, and the further questions, by block id.
 
-    With `solutions` it includes scores and calculated results, which reveal the right answers. `catalogue` is
-    that of the project, if the caller has read it already.
+    With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
+    is the project's catalogue, if the caller has read it already.
     """
     catalogue = catalogue or scripts.catalogue(project_id=project.pk, revision=project.revision)
     project_id, is_anonymous = str(project.pk), project.is_anonymous
@@ -51,7 +51,11 @@ def response_serializer(
     titles: dict[int, str] = {}
 
     def answer(
-        read: Mapping[str, Any], block_id: int, option_id: int | None, value: str
+        read: Mapping[str, Any],
+        asked: Mapping[str, Any],
+        block_id: int,
+        option_id: int | None,
+        value: str,
     ) -> dict[str, object]:
         told = {
             "block_id": block_id,
@@ -63,6 +67,8 @@ def response_serializer(
         if str(block_id) in read:
             sentiment, themes = read[str(block_id)]
             told |= {"themes": [titles[key] for key in themes if key in titles], "sentiment": sentiment}
+        if str(block_id) in asked:
+            told["follow_ups"] = asked[str(block_id)]
         return told
 
     def serialize(row: Sequence[Any]) -> ResponseJson:
@@ -82,9 +88,10 @@ def response_serializer(
             options,
             texts,
             readings,
+            follow_ups,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
-        read = read_part(readings) or {}
+        read, asked = read_part(readings) or {}, read_part(follow_ups) or {}
         if any(key not in titles for _, themes in read.values() for key in themes):
             titles.update(theme_titles(project.pk))
         return {
@@ -102,7 +109,8 @@ def response_serializer(
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [
-                answer(read, *one) for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
+                answer(read, asked, *one)
+                for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
             ],
         }
 
@@ -115,12 +123,12 @@ def theme_titles(project_id: int) -> dict[int, str]:
 
 
 def calculated_blocks(script: Script) -> dict[str, str]:
-    """The ids of the blocks that calculate, as they stand in a state, with their names."""
+    """The names of the calculated blocks, by their ids in a state."""
     return {str(block.id): block.name or "" for block in script.blocks if block.type == CALCULATED}
 
 
 def result_value(result: Mapping[str, Any] | None) -> int | float | str | None:
-    """What a calculated block has given: a number, a text, or nothing where it was not reached."""
+    """The result of a calculated block: a number, a text, or None if the block was not reached."""
     if result is None:
         return None
     if "number" not in result:
@@ -130,7 +138,7 @@ def result_value(result: Mapping[str, Any] | None) -> int | float | str | None:
 
 
 def read_part(stored: Any) -> Any:
-    """A part of a state, which SQL gives as JSON and a conversation as what was read from it."""
+    """A part of a state: SQL returns it as JSON, a conversation contains it parsed."""
     return orjson.loads(stored) if isinstance(stored, str) else stored
 
 

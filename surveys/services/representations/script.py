@@ -33,7 +33,7 @@ def serialize(project: Project, script: Script) -> dict[str, object]:
 
 
 def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
-    """What has no effect in this script, which need not be the stored one."""
+    """The warnings about parts of this script that have no effect; it need not be the stored script."""
     return warnings(
         script,
         uses_xp=project.uses_xp,
@@ -44,14 +44,16 @@ def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
 
 
 def _declared_fields(project: Project) -> frozenset[str] | None:
-    """The fields that the page takes from its address; None where responses come by chat."""
+    """The fields that the page takes from its address; None if responses are given in the chat."""
     if project.response_channel == Project.ResponseChannel.CHAT:
         return None
     return frozenset(project.hidden_fields)
 
 
 def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
-    """The blocks of the script and of its outro, as a read with `expand=outro` tells them to its authors."""
+    """The blocks of the script and of its outro, as a read with `expand=outro` returns them to its
+    authors.
+    """
     if outro_blocks.gives_xp(project):
         script = _with_amounts(project, script)
     return script_as_json(script, outro=True)
@@ -60,11 +62,11 @@ def all_blocks(project: Project, script: Script) -> list[dict[str, object]]:
 def rendered(project: Project, *, outro: bool, solutions: bool) -> tuple[int, dict[str, object]]:
     """The revision and the Script object, with its outro blocks if `outro` is set.
 
-    Without `solutions` it tells no more than a respondent could know (rule 1.35). Warnings are left out
-    then, because they are for authors and may quote a formula.
+    Without `solutions` the result contains no more than a respondent could know (rule 1.35). Then warnings
+    are left out too, because they are for authors and may quote a formula.
 
-    Takes one statement if the script is not in memory. Few scripts take two more: for the achievements that
-    the script grants, and for the community's settings if the outro gives XP.
+    Runs one statement if the script is not in memory. For some scripts it runs two more statements: for the
+    achievements that the script grants, and for the community's settings if the outro gives XP.
     """
     cached = script_cache.get(project.pk, project.revision)
     blocks: object

@@ -1,10 +1,10 @@
-"""The feed: every response once for each state that a reader has not seen, and deletions (rule 6.51).
+"""The feed: every response once for each state that a reader has not read, and deletions (rule 6.51).
 
-Readers keep a copy. They ask for what comes after their cursor, as often as they like, and whatever happens
-meanwhile reaches them at the next reading. `feed_order` says why nothing is skipped.
+Readers keep a copy of the responses. They request the changes after their cursor as often as they like;
+changes that happen meanwhile appear at the next reading. `feed_order` explains why no change is skipped.
 
-A response that changes again before it is read is told once, as it stands then. All of a page is read by one
-statement, so what it tells belongs to the positions that it tells it at.
+A response that changes again before it is read appears once, in its latest state. One statement reads a whole
+page, so the states match the positions of the page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from surveys.services.responses.service import (
     size_of_a_row,
 )
 
-# In each project the next few by its index, then the first of all. A page costs the same at any depth.
+# The next few changes of each project by its index, then the first of all these. A page costs the same at any
+# depth.
 _NEXT_FEW = f"""
     WITH changed AS (
         SELECT own.* FROM unnest(%(projects)s::bigint[]) AS read(project_id), LATERAL (
@@ -53,7 +54,7 @@ _NEXT_FEW = f"""
     )
 """
 _COUNT = f"{_NEXT_FEW} SELECT count(*) FROM page"
-# As many as have MAX_BATCH_BYTES together, at least one.
+# As many responses as fit into MAX_BATCH_BYTES, at least one.
 _PAGE = f"""
     {_NEXT_FEW}
     SELECT * FROM (
@@ -67,7 +68,8 @@ _PAGE = f"""
     ORDER BY position, response_id
 """
 _OF_PROJECT = "project_id = %(project)s"
-# Nobody knows any more who could read a project that is gone. What is told of it are numbers and random ids.
+# Once a project is deleted, nobody can check who could read it. The feed contains only numbers and random ids
+# of it.
 _OF_COMMUNITY = """
     community_id = %(community)s AND (
         project_id = ANY(%(projects)s)
@@ -82,21 +84,22 @@ _AHEAD = """
     WHERE latest.position >= {number}
 """
 _DELETIONS_AHEAD = f"SELECT FROM surveys_deletedresponse WHERE {{whose}} AND changed_in >= {OPEN} LIMIT 1"
-# In a database that was restored from a dump the numbers of transactions begin anew, and rows from before lie
-# ahead of all numbers. They are told as changed now.
+# In a database that was restored from a dump, transaction numbers begin again, so older rows have positions
+# above all new numbers. The feed reports these rows as changed now.
 _TAKE_OVER = f"""
     UPDATE surveys_conversation SET changed_in = {NOW} WHERE changed_in >= {NEXT} AND id = ANY(ARRAY(
         SELECT id FROM surveys_conversation WHERE project_id = ANY(%s) AND changed_in >= {NEXT} LIMIT %s
     ))
 """
-TAKEN_OVER_AT_ONCE = 10_000  # in one transaction, so that a reader who gives up has come further all the same
-# Most transactions end within milliseconds. So readers find what they have just written themselves.
+TAKEN_OVER_AT_ONCE = 10_000  # in one transaction, so that a reader who gives up has still made progress
+# Most transactions end within milliseconds. So readers find the changes that they have just written
+# themselves.
 WAIT, MOST_WAITS = 0.02, 25  # seconds, times
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesPage:
-    """What has changed, in order, with the cursor after it. `has_more`: there is more to read already."""
+    """Changes in order, and the cursor after them. `has_more`: more changes can be read at once."""
 
     data: Sequence[Mapping[str, object]]
     cursor: str
@@ -117,15 +120,15 @@ def of_project(
 def of_community(*, actor: Actor, cursor: str | None, per_page: int, at: datetime) -> ChangesPage:
     """What has changed in all projects whose responses the actor may read. Raises as `of_project` does.
 
-    A project that can still be restored goes on to be told, or a restored one would have lost what changed
-    before it was deleted.
+    The feed still contains a project that can be restored; otherwise the changes from before its deletion
+    would be missing after a restore.
     """
     whose = {"projects": _readable(actor, at), "community": actor.community_id}
     return _read(f"community:{actor.community_id}", actor, whose, _OF_COMMUNITY, cursor, per_page, at)
 
 
 def forget_deletions(*, at: datetime) -> int:
-    """Forget deletions that are older than every cursor. Returns how many."""
+    """Forget deletions that are older than every cursor. Returns the number of deletions."""
     count, _ = DeletedResponse.objects.filter(due_at__lt=at - cursors.LIFETIME).delete()
     return count
 
@@ -168,7 +171,9 @@ def _read(
 
 
 def _are_waiting(whose: Mapping[str, Any], deletions: str) -> bool:
-    """Whether a change has been written that a transaction which is still open keeps from being told."""
+    """Whether a change has been written that the feed cannot return yet because an older transaction is
+    open.
+    """
     ahead = fetch_rows(_AHEAD.format(number=OPEN), [list(whose["projects"])])
     return bool(ahead or fetch_rows(_DELETIONS_AHEAD.format(whose=deletions), whose))
 
@@ -182,12 +187,15 @@ def _serialized(rows: Sequence[Sequence[Any]], actor: Actor) -> list[Mapping[str
         if is_listed
         else {"id": str(response_id), "project_id": str(project_id), "deleted": True}
         for project_id, _, response_id, is_listed, *stored in rows
-        if not is_listed or project_id in serialize  # else its deletion follows
+        if not is_listed or project_id in serialize  # otherwise its deletion follows in the feed
     ]
 
 
 def _take_over(project_ids: Sequence[int]) -> None:
-    """Give changes from another database a place in this one. No cursor from there is good here."""
+    """Give changes from another database new positions in this one.
+
+    Cursors from the other database are invalid here.
+    """
     foreign = [key for (key,) in fetch_rows(_AHEAD.format(number=NEXT), [list(project_ids)])]
     while foreign:
         with connection.cursor() as cursor:

@@ -1,4 +1,7 @@
-"""The cursor of the feed of changes: how far a reader has come. Signed, so that nobody makes one up."""
+"""The cursor of the feed of changes: the position up to which a reader has read.
+
+Cursors are signed, so that nobody can forge one.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ _NO_ID = uuid.UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in one feed.
+    """A position in one feed.
 
-    `feed` is what is read: a project, or a community. `position` and `response_id` are of the last change
-    that was told. Deletions from `begun_at` on are told; earlier ones are of responses that this reader has
-    never seen. `database` is where these numbers have a meaning.
+    `feed` is the project or the community whose changes are read. `position` and `response_id` are those of
+    the last change that was returned. The feed returns deletions from `begun_at` on; this reader has never
+    seen the responses of earlier deletions. `database` is the database in which these numbers are valid.
     """
 
     feed: str
@@ -46,7 +49,7 @@ class Cursor:
 
 
 def read(text: str, *, feed: str, order: feed_order.Order, at: datetime) -> Cursor:
-    """The cursor in a text. Refuses one that is not ours, of another feed or database, or too old."""
+    """The cursor in a text. Refuses a cursor that is forged, of another feed or database, or too old."""
     try:
         stored_feed, database, begun_at, position, response_id, issued = _SIGNER.unsign_object(text)
     except (signing.BadSignature, ValueError, TypeError):

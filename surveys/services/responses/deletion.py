@@ -1,11 +1,12 @@
-"""Deleting a response in the admin: marked first, deleted for good after ten minutes, undone until then.
+"""Deleting a response in the admin: the response is marked first, and deleted for good after ten minutes
+unless the mark is removed.
 
 A marked response leaves the admin's list at once. Everything else still counts it, the interface included,
-because nothing of the response has changed: what is undone leaves no trace in counts, and on anonymous
-projects no figure moves twice. The interface deletes at once (`service.delete`), as its contract says.
+because the response has not changed. Removing the mark changes no counts, and on anonymous projects no figure
+changes twice. The interface deletes at once (`service.delete`), as its contract says.
 
-On anonymous projects every time stored beside a response is rounded to the hour, so the end of the ten
-minutes is the next full hour.
+On anonymous projects every time stored with a response is rounded to the hour, so the ten minutes end at the
+next full hour.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ log = structlog.get_logger("colloquy.responses")
 
 @in_transaction
 def mark(*, response_id: uuid.UUID, project: Project, actor: Actor, at: datetime) -> ResponseDeletion:
-    """Mark a response to be deleted. Marked again, it keeps its time. Refuses as `service.delete` does."""
+    """Mark a response to be deleted.
+
+    A response that is marked again keeps its time. Refuses as `service.delete` does.
+    """
     access.require_editor(actor=actor, project=project, missing=NO_RESPONSE)
     is_there = Conversation.objects.filter(pk=response_id, project_id=project.pk, is_listed=True).exists()
     if not is_there:
@@ -78,9 +82,10 @@ def marked(*, project: Project) -> Sequence[ResponseDeletion]:
 
 
 def delete_due(*, at: datetime) -> int:
-    """Delete the responses whose time has come. Returns how many. One that fails does not stop the others.
+    """Delete the marked responses whose waiting time is over.
 
-    Those of a deleted project wait: they go with it, or as soon as it is restored.
+    Returns the number of deleted responses. An error at one response does not stop the others. Responses of a
+    deleted project wait: they are deleted with the project, or as soon as it is restored.
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
     due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
@@ -100,9 +105,9 @@ def delete_due(*, at: datetime) -> int:
 @again_after_deadlock
 @in_transaction
 def _delete(response_id: uuid.UUID, at: datetime) -> bool:
-    """Delete one response, unless it was unmarked, deleted, or emptied by its respondent since.
+    """Delete one response, unless it was unmarked, deleted, or emptied by its respondent meanwhile.
 
-    The conversation is locked before its mark, as those who delete a whole project do.
+    The conversation is locked before its mark, in the same order as when a whole project is deleted.
     """
     conversation = repository.lock(conversation_id=response_id)
     marks = ResponseDeletion.objects.filter(pk=response_id)
@@ -113,9 +118,9 @@ def _delete(response_id: uuid.UUID, at: datetime) -> bool:
     if conversation is None or not conversation.is_listed:
         return False
     community = mark.project.community
-    # Deleted as an admin: whoever marked it was allowed to then, even if they have lost the role since.
-    # Of an erased person the audit trail shows the pseudonym. It names nobody who was a superuser then and
-    # is neither that nor a member now.
+    # The response is deleted in the name of an admin: the person who marked it was allowed to, even if they
+    # have lost the role since. For an erased person the audit trail shows the pseudonym. It names nobody who
+    # was a superuser at that time and is neither a superuser nor a member now.
     actor = Actor(mark.requested_by_id or 0, "admin", community.pk, community.tier)
     if not presence.hold(actor=actor):
         actor = replace(actor, user_id=0, pseudonym=mark.requested_under)

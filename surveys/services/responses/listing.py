@@ -1,7 +1,8 @@
-"""The list of a project's responses for people: which rows, found by whom, and what each shows.
+"""The list of a project's responses for people: the rows, the search for a person, and the values in each
+row.
 
-The interface's own listing is in `service`. On anonymous projects no row holds anything about a person, and
-nobody can be searched for.
+The interface's own listing is in `service`. On anonymous projects no row contains anything about a person,
+and the search for a person finds nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _SCORES = "SELECT id, state->'scores' FROM surveys_conversation WHERE id = ANY(%
 
 @dataclass(frozen=True, slots=True)
 class ListedScore:
-    """The points of one response as people read numbers: of all buckets, and of each if there are several."""
+    """The points of one response as text: of all buckets, and of each bucket if there are several."""
 
     points: str
     most: str
@@ -49,7 +50,9 @@ class ListedScore:
 
 
 def rows(*, project: Project) -> QuerySet[Conversation]:
-    """The responses of a project without those that are about to be deleted, with what a list shows."""
+    """The responses of a project without those that are about to be deleted, with the values that a list
+    shows.
+    """
     leaving = ResponseDeletion.objects.filter(project_id=project.pk).values("response_id")
     listed = Conversation.objects.filter(project_id=project.pk, is_listed=True).exclude(pk__in=leaving)
     return listed.only(*(_SHOWN if project.is_anonymous else _NAMED))
@@ -58,10 +61,10 @@ def rows(*, project: Project) -> QuerySet[Conversation]:
 def of_person(
     responses: QuerySet[Conversation], *, actor: Actor, project: Project, term: str
 ) -> QuerySet[Conversation]:
-    """Those of the people whom a term finds: by a name, a platform's id for them, or their user's id.
+    """Responses of the people whom a term matches: by a name, by an id on a platform, or by their user id.
 
-    Only admins learn who has an account outside the chat. Others find its id in responses that show it.
-    None on anonymous projects.
+    Only admins learn who has an account outside the chat. For other readers the term matches such an id only
+    in responses that show it. Returns no responses on anonymous projects.
     """
     if project.is_anonymous:
         return responses.none()
@@ -79,7 +82,7 @@ def answered_blocks(*, ids: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
 
 
 def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, Sequence[str]]:
-    """What these responses answer to the first FIRST questions, in the order of the script, in words."""
+    """The first FIRST answers of these responses in words, in the order of the script."""
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     asked = [block.id or 0 for block in catalogue.script.blocks if block.asks][:FIRST]
     found: dict[uuid.UUID, dict[int, list[str]]] = {}
@@ -94,9 +97,9 @@ def first_answers(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uu
 
 
 def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID, ListedScore]:
-    """The scores of these responses as they were stored, without walking a script (rules 5.12 and 5.13).
+    """The stored scores of these responses; no script is walked (rules 5.12 and 5.13).
 
-    Responses from before scoring was enabled have none. The caller has checked that scores may be read.
+    Responses from before scoring was enabled have no score. The caller has checked that scores may be read.
     """
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     buckets = {bucket.key: bucket.name for bucket in catalogue.script.buckets}
@@ -108,7 +111,10 @@ def scores(*, ids: Collection[uuid.UUID], project: Project) -> Mapping[uuid.UUID
 
 
 def _score(stored: Mapping[str, Sequence[Any]], buckets: Mapping[str, str]) -> ListedScore:
-    """One response's score. Each bucket has its points and the most that was possible, then those graded."""
+    """One response's score.
+
+    Each bucket contains its points and its highest possible points, then the graded buckets follow.
+    """
     in_order = [*(key for key in buckets if key in stored), *(key for key in stored if key not in buckets)]
     points = {key: Decimal(str(stored[key][0])) for key in in_order}
     most = sum((Decimal(str(numbers[1])) for numbers in stored.values()), Decimal(0))
@@ -125,7 +131,9 @@ def _accounts(community_id: int, term: str) -> list[tuple[int, str]]:
 
 
 def _people(actor: Actor, term: str) -> set[int]:
-    """The user with this id, and those whom a term names in the actor's community, at most MAX_FOUND."""
+    """The user with this id, and the users whose name matches the term in the actor's community, at most
+    MAX_FOUND.
+    """
     members = find_members(community_id=actor.community_id, term=term, by_all_accounts=actor.is_admin)
     people = set(Member.objects.filter(pk__in=members).values_list("user_id", flat=True))
     if (user_id := id_of(term)) is not None:

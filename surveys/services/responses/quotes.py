@@ -1,4 +1,4 @@
-"""Quotes in finished analyses, removed when the response that they are from is deleted (rule 6.50)."""
+"""Quotes in finished analyses: they are removed when their response is deleted (rule 6.50)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def remove(*, project_id: int, conversation_id: uuid.UUID) -> None:
 
 
 def _remove_from(block: dict[str, Any], texts: list[str]) -> int:
-    """Remove quotes of these texts from a block. Returns how many there were."""
+    """Remove quotes of these texts from a block. Returns the number of removed quotes."""
     removed = 0
     for theme in (block.get("open_text") or {}).get("themes", ()):
         others = [quote for quote in theme["quotes"] if not any(quote in text for text in texts)]

@@ -1,7 +1,7 @@
-"""One response as it was answered: the way through the script, the answers in words, scores, what it gave.
+"""One response for readers: the steps through the script, the answers in words, scores, and effects.
 
-Nothing here tells more than the interface tells those who may read the response. On anonymous projects the
-respondent of a running conversation stays sealed, and what a response gave is not stored beside it.
+This module returns no more than the interface returns to readers of the response. On anonymous projects the
+respondent of a running conversation stays sealed, and the effects of a response are not stored with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from communities.ground.errors import NotFound
 from surveys.engine.flow.wording import heading
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, follow_ups, runner
 from surveys.models import Conversation, Project, Reading
 from surveys.services.conversations import repository
 from surveys.services.conversations.loaded import LoadedConversation
@@ -37,9 +37,9 @@ MAX_CHARACTERS = 100_000  # of a part, so that its page stays below 1 MB (rule 6
 
 @dataclass(frozen=True, slots=True)
 class AnswerReading:
-    """What was read in an answer: titles of themes by id, and the sentiment, None if it was not judged.
+    """The reading of an answer: titles of themes by id, and the sentiment, None if it was not judged.
 
-    Staff have put it right if `is_corrected`.
+    `is_corrected` if staff have corrected the reading.
     """
 
     themes: Mapping[int, str]
@@ -51,9 +51,10 @@ class AnswerReading:
 class Step:
     """One block of the script in this response.
 
-    `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (passed over by its condition),
-    `calculated` or `waiting` (where a response that goes on stands). `answers` are in words, those of a
-    ranking best first. `is_right` is None for blocks that are not graded.
+    `kind` is `answered`, `skipped`, `shown` (asks nothing), `hidden` (its condition skipped it), `calculated`
+    or `waiting` (the current block of an unfinished response). `answers` are in words; those of a ranking
+    start with the best. `is_right` is None for blocks that are not graded. `follow_ups` are the further
+    questions about the answer, each with its answer, or None if it was skipped.
     """
 
     kind: str
@@ -62,21 +63,25 @@ class Step:
     answers: Sequence[str] = ()
     is_right: bool | None = None
     reading: AnswerReading | None = None
+    follow_ups: Sequence[Mapping[str, str | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LooseAnswer:
-    """An answer that stands outside the way: to a removed question, or to one passed before a step back."""
+    """An answer that belongs to no step: the answer to a removed question, or to a question that a step back
+    has passed over.
+    """
 
     prompt: str
     answers: Sequence[str]
     is_removed: bool
     reading: AnswerReading | None = None
+    follow_ups: Sequence[Mapping[str, str | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The points in one bucket, or in all of them, and the most that was possible, as people read numbers."""
+    """The points in one bucket, or in all buckets, and the highest possible points, as text."""
 
     name: str
     points: str
@@ -85,7 +90,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a response. `next` is where the following part starts; None for the last one."""
+    """A part of a response. `next` is the start of the following part; None for the last part."""
 
     steps: Sequence[Step]
     loose: Sequence[LooseAnswer]
@@ -94,9 +99,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """A response for people. `fields` are its metadata; `gifts` is None where what it gave is not told.
+    """A response for people. `fields` are its metadata; `gifts` is None if the effects may not be shown.
 
-    `answered` is the number of questions with an answer in all parts.
+    `answered` is the number of answered questions in all parts.
     """
 
     conversation: Conversation
@@ -118,7 +123,7 @@ def read(
     if conversation is None or not conversation.is_listed or conversation.project_id != project.pk:
         raise NotFound(NO_RESPONSE)
     access.require_responses_reader(actor=actor, project=project, at=at, missing=NO_RESPONSE)
-    conversation.sealed_respondent = None  # so that nothing below unseals who it is
+    conversation.sealed_respondent = None  # so that no code below unseals the respondent
     view = of_conversation(LoadedConversation.of(conversation), at)
     knows_solutions = access.may_read_solutions(actor=actor)
     answered = _answered(view)
@@ -146,7 +151,7 @@ def read(
 def answer_readings(
     *, project: Project, response_ids: Sequence[uuid.UUID]
 ) -> Mapping[tuple[uuid.UUID, int], AnswerReading]:
-    """What was read in the answers of some responses, by response and block."""
+    """The readings of answers in some responses, by response and block."""
     rows = list(Reading.objects.filter(conversation_id__in=response_ids))
     titles = theme_titles(project.pk) if rows else {}
     return {
@@ -158,14 +163,14 @@ def answer_readings(
 
 
 def part_for_respondent(view: ConversationView, *, start: int) -> Part:
-    """The way through a response, as its respondent knows it: without what is right or hidden."""
+    """The steps of a response as its respondent may see them: without solutions and hidden blocks."""
     steps = _steps(view, start, knows_solutions=False)
     known = ((n, step) for n, step in steps if step.kind in ("answered", "skipped", "shown"))
     return _part(view, start, known, ())
 
 
 def place_in(text: str) -> int:
-    """The start of a part as an address writes it; 0 for anything else."""
+    """The start of a part from the text in an address; 0 for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
 
 
@@ -179,7 +184,7 @@ def neighbours(
 
 
 def _fields(view: ConversationView) -> Mapping[str, str]:
-    """What was sent along: declared fields in their order, then others by name."""
+    """The metadata of a response: declared fields in their order, then others by name."""
     sent, declared = view.state.fields, list(view.project.hidden_fields)
     names = [name for name in declared if name in sent] + sorted(sent.keys() - set(declared))
     return {name: sent[name] for name in names}
@@ -188,29 +193,36 @@ def _fields(view: ConversationView) -> Mapping[str, str]:
 def _part(
     view: ConversationView, start: int, steps: Iterable[tuple[int, Step]], loose: Sequence[LooseAnswer]
 ) -> Part:
-    """The part that starts at `start`, of at most MAX_CHARACTERS or a single step: first steps, then `loose`.
+    """The part that starts at `start`, with at most MAX_CHARACTERS or a single step: first steps, then
+    `loose`.
 
-    Places of `loose` answers follow those of the steps. Steps behind the part are not filled in.
+    The positions of `loose` answers follow those of the steps. Steps after the part are not filled in.
     """
     shown: list[Step] = []
     shown_loose: list[LooseAnswer] = []
     length, first_loose = 0, len(view.script.blocks) + 1
     for n, step in steps:
-        length += len(step.prompt) + sum(map(len, step.answers))
+        length += len(step.prompt) + sum(map(len, step.answers)) + _size_of(step.follow_ups)
         if shown and length > MAX_CHARACTERS:
             return Part(shown, (), n)
         shown.append(step)
     begin = max(0, start - first_loose)
     for n, answer in enumerate(loose[begin:], start=first_loose + begin):
-        length += len(answer.prompt) + sum(map(len, answer.answers))
+        length += len(answer.prompt) + sum(map(len, answer.answers)) + _size_of(answer.follow_ups)
         if (shown or shown_loose) and length > MAX_CHARACTERS:
             return Part(shown, shown_loose, n)
         shown_loose.append(answer)
     return Part(shown, shown_loose, None)
 
 
+def _size_of(exchanges: Sequence[Mapping[str, str | None]]) -> int:
+    return sum(len(text or "") for each in exchanges for text in each.values())
+
+
 def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterator[tuple[int, Step]]:
-    """The blocks of the script from a place on, as far as the response has come, with their places."""
+    """The blocks of the script from a position up to the current block of the response, with their
+    positions.
+    """
     script, state = view.script, view.state
     seen = {block_id: step for step, block_id in enumerate(state.path)}
     for n, block in enumerate(script.blocks[start : state.at], start=start):
@@ -242,7 +254,8 @@ def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:
     if not answers.is_answer(exchange.reply) or exchange.reply is None:
         return Step("skipped", block, exchange.block.prompt)
     is_right = answers.is_correct(block, exchange.reply) if knows_solutions else None
-    return Step("answered", block, exchange.block.prompt, _in_words(block, exchange.reply), is_right)
+    words = _in_words(block, exchange.reply)
+    return Step("answered", block, exchange.block.prompt, words, is_right, follow_ups=exchange.follow_ups)
 
 
 def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
@@ -284,6 +297,7 @@ def _loose(
             texts,
             block_id not in walked,
             readings.get(block_id),
+            follow_ups.of(view.state.replies.get(block_id)),
         )
         for block_id, texts in sorted(texts_by_id.items(), key=lambda each: catalogue.rank.get(each[0], 0))
         if block_id in catalogue.blocks
@@ -309,7 +323,7 @@ def _scores(view: ConversationView) -> list[Score]:
 
 
 def _gifts(view: ConversationView) -> list[str] | None:
-    """What the response set off, in words; None on anonymous projects, which do not store it."""
+    """The effects of the response, in words; None on anonymous projects, which do not store them."""
     if view.project.is_anonymous:
         return None
     fired = view.state.fired
@@ -334,7 +348,7 @@ def _achievements(view: ConversationView, blocks: Sequence[Block]) -> Mapping[in
 
 
 def _gift(block: Block | None, amount: int, xp_name: str, described: Mapping[int, Any]) -> str:
-    """One gift; empty for what gave nothing."""
+    """The text for one effect; empty if the effect gave nothing."""
     if block is None:
         return f"{amount:+,} {xp_name}, by a block that was removed since" if amount else ""
     config = block.action_config

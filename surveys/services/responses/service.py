@@ -1,4 +1,4 @@
-"""Responses: listed, read, deleted, and streamed in batches (rules 6.32, 6.33, 6.47 and 6.48)."""
+"""Responses: listing, reading, deleting, and streaming in batches (rules 6.32, 6.33, 6.47 and 6.48)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ MAX_BATCH = 1_000
 MAX_BATCH_BYTES = 4_000_000
 BYTES_PER_THEME = 320  # at most: a title has 80 characters
 BYTES_PER_ANSWER = 100  # beside its value, label and the block's name
-MOST_WORDS = 1_000  # bytes of a label and a name, where several projects are read together
-# As far as pages by number reach: the rows before a page are read too. `after` has no such limit.
+MOST_WORDS = 1_000  # bytes of a label and a name, if several projects are read together
+# Pages by number end here, because the rows before a page are read too. `after` has no such limit.
 MAX_PAGED_ROWS = 10_000
-_LIMIT = 10_001  # of what is counted to learn whether a filter matches few responses, or all but a few
-# Hand-written SQL: one statement reads a page with its answers as arrays. 100 responses of 10 answers take
-# 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL 2.7 ms.
+# Rows are counted at most, to find out whether a filter matches few responses or all but a few
+_LIMIT = 10_001
+# Hand-written SQL: one statement reads a page with its answers as arrays. For 100 responses of 10 answers
+# this takes 2.0 ms of CPU on both sides, JSON included; two statements take 4.7 ms, JSON made by PostgreSQL
+# 2.7 ms.
 _HAS_READINGS = "EXISTS (SELECT FROM surveys_codebook k WHERE k.project_id = c.project_id)"
 COLUMNS = f"""
     c.id, c.session_number, c.completed_at, c.user_id::text, c.platform_id, c.provider, c.started_at,
@@ -47,7 +49,7 @@ COLUMNS = f"""
     a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
-    ) END AS readings
+    ) END AS readings, c.state -> 'follow_ups'
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -65,7 +67,7 @@ ANSWERS = """
         FROM surveys_answer WHERE conversation_id = c.id
     ) a ON TRUE
 """
-# Times are shown without microseconds, so a response that shows 09:30:00 is not before 09:30:00.
+# Responses show times without microseconds, so a response that shows 09:30:00 is not before 09:30:00.
 _FILTERS = {
     "submitted_after": "completed_at >= %s",
     "submitted_before": "completed_at < %s",
@@ -76,7 +78,7 @@ _FILTERS = {
     "platform_id": "platform_id = %s",
     "session_number": "session_number = %s",
 }
-# Filters whose opposite can be counted too; none of them is ever null.
+# Filters whose opposite can be counted too; none of their columns is ever null.
 _OPPOSITES = {
     "updated_after": "updated_at < %s",
     "provider": "(provider < %s OR provider > %s)",  # two ranges of the index, unlike <>
@@ -107,12 +109,12 @@ def list_page(
 ) -> ResponsePage:
     """A page of a project's responses, oldest first, or newest first if `descending`.
 
-    `filters` may hold `status` (`completed`, `partial`; anything else means all), `member_id`, the keys of
-    `_FILTERS`, and `fields` of metadata with their values, which are looked for in all responses. With
+    `filters` may contain `status` (`completed`, `partial`; any other value means all), `member_id`, the keys
+    of `_FILTERS`, and `fields` of metadata with their values, which are searched in all responses. With
     `after`, the page starts after that response and costs the same at any depth; it ends early at
-    MAX_PAGE_BYTES. The total comes from the project's tally, and is counted only if filters other than
-    `status` are given. Raises InvalidRequest for a page beyond MAX_PAGED_ROWS, if there are responses, and
-    for a page by number of more than MAX_PAGE_BYTES.
+    MAX_PAGE_BYTES. The total is read from the project's tally, and is counted only if there are filters other
+    than `status`. Raises InvalidRequest for a page beyond MAX_PAGED_ROWS if there are responses, and for a
+    page by number of more than MAX_PAGE_BYTES.
     """
     filters = _by_user(project, filters)
     where, values = _where(project, filters)
@@ -126,8 +128,8 @@ def list_page(
         return ResponsePage([], page, per_page, total, has_more=False)
     ids = f"SELECT id FROM surveys_conversation WHERE {where}{keyset}"
     if filters.get("updated_after") is not None and not matches_most:
-        # The matches may be anywhere in the order of ids. OFFSET 0 has PostgreSQL find all of them by the
-        # index first, instead of looking for matches in that order.
+        # Matching rows may be anywhere in the order of ids. OFFSET 0 makes PostgreSQL find all of them by the
+        # index first, instead of searching for matches in that order.
         ids = f"SELECT id FROM ({ids} OFFSET 0) matching"
     ids = f"{ids} ORDER BY id {direction} LIMIT %s OFFSET %s"
     if offset + per_page > MAX_PAGED_ROWS and after is None:
@@ -157,7 +159,7 @@ def list_page(
 
 
 def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
-    """One response that the actor may read. Raises NotFound for a conversation without any answer yet."""
+    """One response that the actor may read. Raises NotFound for a conversation without any answer."""
     conversation = repository.find(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
@@ -175,7 +177,7 @@ def get(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> ResponseJson:
 
 @in_transaction
 def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
-    """Delete a response, and take it out of counts, limits and quotes. On a poll this retracts the vote."""
+    """Delete a response, and remove it from counts, limits and quotes. On a poll this retracts the vote."""
     conversation = repository.lock(conversation_id=response_id)
     if conversation is None or not conversation.is_listed:
         raise NotFound(NO_RESPONSE)
@@ -188,9 +190,11 @@ def delete(*, response_id: uuid.UUID, actor: Actor, at: datetime) -> None:
 
 
 def given_by(*, project: Project, user_id: int) -> Iterator[ResponseJson]:
-    """All conversations of this person in a project, also those without an answer yet, oldest first.
+    """All conversations of this person in a project, oldest first; conversations without an answer are
+    included.
 
-    Rows are read in batches while the caller iterates, so a long history never takes more memory than one.
+    Rows are read in batches while the caller iterates, so a long history never takes more memory than one
+    batch.
     """
     serialize, last = response_serializer(project), uuid.UUID(int=0)
     sql = _up_to_a_size(
@@ -207,11 +211,11 @@ def batches(
 ) -> Iterator[Sequence[Sequence[Any]]]:
     """All responses in the order of the listing, as batches of rows for `response_serializer`.
 
-    `with_course` adds, at the end of each row, the script's revision at the last move, the index of the
-    current block, and the ids of the blocks that were shown before it.
-    `filters` are as in `list_page`. Each batch is one statement that runs when the caller asks for it, so
-    memory holds one batch, and no transaction stays open while the rows are sent. The size of a batch follows
-    from how many rows fitted into the one before.
+    `with_course` adds three columns at the end of each row: the script's revision at the last move, the index
+    of the current block, and the ids of the blocks that were shown before it. `filters` are as in
+    `list_page`. Each batch is one statement that runs when the caller asks for it. So memory contains one
+    batch, and no transaction is open while the rows are sent. The number of rows in the previous batch
+    decides the size of a batch.
     """
     where, values = _where(project, filters)
     sql = _up_to_a_size(
@@ -227,15 +231,18 @@ def batches(
 
 
 def size_of_a_row(words: int) -> str:
-    """SQL for about how many bytes of JSON a response has; `words` are those of a label and a block's name.
+    """SQL for the approximate size of a response in bytes of JSON; `words` are those of a label and a block's
+    name.
 
-    Of a state only a large one is looked at: it has long results of calculated blocks, or many fields.
+    Only a large state is read for this: it contains long results of calculated blocks, many fields, or many
+    further questions.
     """
     return f"""(
         coalesce(a.size + a.number * {BYTES_PER_ANSWER + words}, 0)
         + CASE WHEN pg_column_size(c.state) > 2000
             THEN coalesce(octet_length((c.state -> 'results')::text), 0)
                 + coalesce(octet_length((c.state -> 'fields')::text), 0)
+                + coalesce(octet_length((c.state -> 'follow_ups')::text), 0)
             ELSE 0 END
         + CASE WHEN {_HAS_READINGS} THEN (
             SELECT coalesce(sum(50 + {BYTES_PER_THEME} * cardinality(r.themes)), 0)
@@ -245,10 +252,11 @@ def size_of_a_row(words: int) -> str:
 
 
 def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "", words: int = 0) -> str:
-    """The statement that reads these conversations with their answers until they exceed a number of bytes.
+    """A statement that reads these conversations with their answers up to a number of bytes.
 
-    That number is its last parameter. The first row is always read. `more` are columns after COLUMNS. Each
-    row ends with its size and the sum up to it. For `words` see `size_of_a_row`.
+    The number of bytes is the last parameter of the statement. The first row is always read. `more` are
+    columns after COLUMNS. Each row ends with its size and the sum of sizes up to it. For `words` see
+    `size_of_a_row`.
     """
     size = size_of_a_row(words)
     return f"""
@@ -263,7 +271,9 @@ def _up_to_a_size(conversations: str, *, direction: str = "ASC", more: str = "",
 
 
 def _refuse_size(fitting: int) -> NoReturn:
-    """Refuse a page by number whose answers are too large: the pages after it would leave responses out."""
+    """Refuse a page by number with too large answers, because the pages after it would leave out
+    responses.
+    """
     refuse(
         "per_page",
         "invalid",
@@ -273,7 +283,9 @@ def _refuse_size(fitting: int) -> NoReturn:
 
 
 def _by_user(project: Project, filters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The filters with the users whom `member_id` and `platform_id` mean: an index finds their responses."""
+    """The filters, with the users for `member_id` and `platform_id`, because an index finds the responses of
+    users.
+    """
     users: list[set[int]] = []
     if (member_id := filters.get("member_id")) is not None:
         member = Member.objects.filter(community_id=project.community_id, pk=member_id)
@@ -302,7 +314,7 @@ def _where(project: Project, filters: Mapping[str, object]) -> tuple[str, list[A
 
 
 def _refuse_depth(per_page: int, ids: str, values: list[Any]) -> NoReturn:
-    """Refuse a page that is too deep, with the id after which the list goes on."""
+    """Refuse a page that is too deep, with the id after which the list continues."""
     last_page = MAX_PAGED_ROWS // per_page
     with connection.cursor() as cursor:
         cursor.execute(ids, [*values, 1, last_page * per_page - 1])
@@ -317,9 +329,9 @@ def _refuse_depth(per_page: int, ids: str, values: list[Any]) -> NoReturn:
 def _total(
     project: Project, filters: Mapping[str, object], where: str, values: list[Any]
 ) -> tuple[int, bool]:
-    """How many responses match, and whether they are known to be all but a few.
+    """The number of matching responses, and whether the filter is known to match all but a few.
 
-    A filter that matches few responses, or all but a few, is counted by those few.
+    If a filter matches few responses, or all but a few, those few are counted.
     """
     narrowing = [name for name in (*_FILTERS, "fields") if filters.get(name) not in (None, ())]
     if not narrowing:
@@ -340,7 +352,7 @@ def _total(
 
 
 def _kept_total(project: Project, filters: Mapping[str, object]) -> int:
-    """All responses, or those with the status of the filter."""
+    """The stored number of all responses, or of those with the status of the filter."""
     sums = Tally.objects.filter(project=project).aggregate(listed=Sum("listed"), completed=Sum("completed"))
     listed, completed = sums["listed"] or 0, sums["completed"] or 0
     return {"completed": completed, "partial": listed - completed}.get(str(filters.get("status")), listed)

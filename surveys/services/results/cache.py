@@ -1,7 +1,7 @@
 """Figures for people who may not read single responses, cached in the process.
 
-Counting takes longer with every response, and a page with many visitors must not count for each of them. The
-figures of a project are reused while its answers have not changed, and large ones also for some seconds after
+Counting takes longer with every response, and a page with many visitors must not count for each visitor. The
+figures of a project are reused while its answers do not change, and large figures also for some seconds after
 a change.
 """
 
@@ -35,7 +35,7 @@ Sentiments = Mapping[int, Mapping[str, int]]  # by block id: how many answers ha
 
 @dataclass(frozen=True, slots=True)
 class CachedFigures:
-    """Figures, and the state of the project that they were counted in. `cached_at` is not told to anybody."""
+    """Figures, and the state of the project in which they were counted. `cached_at` is never shown."""
 
     figures: Figures
     counted_at: datetime
@@ -46,7 +46,7 @@ class CachedFigures:
     size: int
 
     def is_of(self, project: Project) -> bool:
-        """Whether they are of this script, and as much as the project's privacy allows."""
+        """Whether the figures belong to this script, and show no more than the project's privacy allows."""
         return (self.revision, self.is_anonymous) == (project.revision, project.is_anonymous)
 
     def is_fresh(self, *, changes: int, at: datetime) -> bool:
@@ -76,15 +76,16 @@ def _size_of(value: object) -> int:
 
 
 _cached: LRUCache[tuple[str, int], CachedFigures | _CachedSentiments] = LRUCache(MAX_BYTES, getsizeof=_size)
-_counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)  # by project id; who counts holds it
+_counting: LRUCache[int, Lock] = LRUCache(MAX_LOCKS)  # by project id; the thread that counts owns the lock
 _lock = Lock()
 
 
 def counted(*, project: Project, at: datetime) -> CachedFigures:
-    """The project's figures. The first thread that finds them stale counts; others get the stale ones.
+    """The project's figures.
 
-    Figures of an older script are never returned: threads that have no others wait for the count. Raises
-    Unavailable if the process is counting others and there are no stale ones to show.
+    The first thread that finds stale figures counts again; the other threads return the stale figures.
+    Figures of an older script are never returned: a thread without other figures waits for the count. Raises
+    Unavailable if the process is counting other projects and has no stale figures to return.
     """
     changes = figures.changes(project.pk)
 
@@ -127,7 +128,7 @@ def counted(*, project: Project, at: datetime) -> CachedFigures:
 def sentiments(*, project: Project) -> Sentiments:
     """Counts of sentiments from the latest analysis of all responses, without any text.
 
-    Of anonymous projects they change in steps, with the analysis that is shown.
+    On anonymous projects these counts change in steps, together with the analysis that is shown.
     """
     completed = Analysis.objects.filter(
         project=project, with_ai=True, covers=Analysis.Covers.ALL, status=Analysis.Status.COMPLETED

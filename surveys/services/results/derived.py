@@ -1,9 +1,10 @@
-"""Figures of what is computed from answers, as JSON: of each bucket, and of each calculated block.
+"""Figures of values that are computed from answers, as JSON: of each bucket, and of each calculated block.
 
     scores(script, counted, segments)        figures of each bucket, then of all together
     variables(script, counted, segments)     figures of each calculated block
 
-`counted` is what `derived_counting` counts. With `segments`, each has the figures once more for each segment.
+`counted` contains the counts of `derived_counting`. With `segments`, each figure is repeated for each
+segment.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from surveys.services.counting.derived import (
 )
 
 TOTAL = "Total"
-NO_RANGE = (0, "0", None, None, None)  # the figures of nobody
+NO_RANGE = (0, "0", None, None, None)  # the figures of an empty set of responses
 
 
 class _Rows:
-    """What was counted, found by kind, segment and key."""
+    """The counts, by kind, segment and key."""
 
     def __init__(self, counted: Counted) -> None:
         self.ranges = {tuple(row[:3]): row[3:] for row in counted.get("ranges") or ()}
@@ -46,7 +47,7 @@ class _Rows:
 def scores(
     script: Script, counted: Counted, segments: Sequence[DistributionEntry] | None
 ) -> list[dict[str, Any]] | None:
-    """Figures of each bucket, then of all together if there are several; None if scoring is off."""
+    """Figures of each bucket, then of all buckets together if there are several; None if scoring is off."""
     if not script.scoring_enabled:
         return None
     _check_listed(counted, segments or ())
@@ -87,9 +88,9 @@ def variables(
 
 
 def _check_listed(counted: Counted, segments: Sequence[DistributionEntry]) -> None:
-    """Check that the values of a field are all listed: figures and scores are counted in two statements.
+    """Check that all values of a field are listed: figures and scores are counted in two statements.
 
-    Left out on purpose are answers to a question that are none of its options and points any more.
+    Answers that are no longer options or points of the question are left out on purpose.
     """
     listed = {name_of(entry) for entry in segments}
     if not all(is_of_field(entry) for entry in segments):
@@ -124,7 +125,7 @@ def _score(
 
 
 def _correct(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
-    """The points of right answers alone, and the most of them that was reachable for anybody."""
+    """The points of correct answers only, and the highest possible sum of them."""
     *_, most = rows.ranges.get((f"{kind}_correct", segment, key), NO_RANGE)
     stats = _stats(rows, f"{kind}_correct", segment, key)
     del stats["count"]
@@ -142,7 +143,7 @@ def _stats(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, A
 
 
 def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str, Any]:
-    """The figures of numbers. Every segment has the entries of the whole."""
+    """The figures of numbers. Every segment has the same entries as the whole."""
     stats = _stats(rows, kind, segment, key)
     step, lows = _lows(rows, kind, key)
     own = {Decimal(low): people for low, (_, people) in rows.entries.get((kind, segment, key), {}).items()}
@@ -160,7 +161,9 @@ def _numbers(rows: _Rows, kind: str, segment: str | None, key: str) -> dict[str,
 
 
 def _lows(rows: _Rows, kind: str, key: str) -> tuple[Decimal | None, list[Decimal]]:
-    """The width of the ranges, None for single numbers, and where each begins, also those without anybody."""
+    """The width of the ranges (None for single numbers), and the start of each range, empty ranges
+    included.
+    """
     entries = rows.entries.get((kind, None, key), {})
     lows = [Decimal(low) for low in entries]
     widths = [width for width, _ in entries.values()]

@@ -1,4 +1,4 @@
-"""Numbers over a project's responses, counted in the database over every answer, never over a sample.
+"""Figures over a project's responses, counted in the database over every answer, never over a sample.
 
     count(project=…)                        every block's figures: distributions, means, ranks, drop-off
     count(project=…, selection=…)           the same of some responses
@@ -7,7 +7,7 @@
     shown(project=…, at=…)                  the same for people who may not read single responses
     changes(project_id)                     a number that grows with every change of the answers
 
-All figures are of the same moment.
+All figures are counted at the same moment.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
     "totals",
 ]
 
-# Every segment repeats every number of every block, score and calculated result: 60 choices of 100 options,
+# Every segment repeats every number of every block, score and calculated result. 60 choices of 100 options,
 # segmented by one of them, make 600,000 numbers and took 16 s. This limit takes about one second.
 MAX_SEGMENT_NUMBERS = 50_000
 MAX_FIELD_SEGMENTS = 100
@@ -95,12 +95,12 @@ class ShownFigures:
 
 
 def changes(project_id: int) -> int:
-    """How often the answers have changed so far. Two equal numbers mean that nothing changed in between."""
+    """How often the answers have changed. Two equal numbers mean that no answer changed in between."""
     return totals(project_id)["changes"]
 
 
 def totals(project_id: int) -> dict[str, int]:
-    """Sums that are stored: `changes`, `completion_count`, and answered blocks as `response_count`."""
+    """The stored sums: `changes`, `completion_count`, and answered blocks as `response_count`."""
     sums = Tally.objects.filter(project_id=project_id).aggregate(
         changes=Sum("changes"), completion_count=Sum("completed"), response_count=Sum("answered")
     )
@@ -120,9 +120,10 @@ def refuse_unless_countable(
     derives: bool,
     counts_fields: bool,
 ) -> None:
-    """Refuse before a long count what `count` refuses, as far as the script and the latest responses tell.
+    """Refuse, before a long count, what `count` would refuse, as far as the script and the latest responses
+    show.
 
-    Unknown fields are told by the count alone: looking for them reads all responses.
+    Only the count itself refuses unknown fields, because finding them needs all responses.
     """
     stored = script_cache.get(project.pk, project.revision).stored
     _refuse_many_fields(selection)
@@ -143,7 +144,7 @@ def _refuse_many_fields(selection: Selection) -> None:
 
 
 def field_names(selection: Selection, segment_by: int | str | None) -> dict[str, str]:
-    """The names of the fields that filter and divide, by parameter."""
+    """The names of the fields that filter and segment, by parameter."""
     names = {f"field.{name}": name for name, _ in selection.fields}
     if isinstance(segment_by, str):
         names["segment_by"] = segment_by.removeprefix("field.")
@@ -161,14 +162,15 @@ def count(
     counts_fields: bool = False,
     most_derived: int | None = None,
 ) -> Figures:
-    """The figures of every question and content block, then of removed ones with answers.
+    """The figures of every question and content block, then of removed blocks with answers.
 
-    Refuses fields that are neither declared nor known from any response, a `segment_by` that is no choice,
-    scale or field of this project, and one that makes too many segments or numbers. Raises Unavailable if
+    Refuses fields that are neither declared nor known from any response. Refuses a `segment_by` that is no
+    choice, scale or field of this project, or that has too many segments or numbers. Raises Unavailable if
     there are many responses and the process is counting others for longer than `max_wait` seconds; None waits
-    as long as it takes. `note` is told now and then how many responses were looked at. Scores and results of
-    calculated blocks are left out unless it `derives` them, declared fields unless it `counts_fields`. Raises
-    TooManyToDerive if there are `most_derived` responses or more with any of these.
+    without a limit. `note` is called from time to time with the number of responses that were read. Scores
+    and results of calculated blocks are left out unless it `derives` them, declared fields unless it
+    `counts_fields`. Raises TooManyToDerive if it derives or counts fields over `most_derived` responses or
+    more.
 
     `drop_off.left` counts the unfinished conversations at a block; its percentage is of all conversations
     begun, those without an answer included.
@@ -199,10 +201,10 @@ def count(
 def shown(
     *, project: Project, at: datetime, max_wait: float | None = large.SECONDS_FOR_SHOWN
 ) -> ShownFigures:
-    """The figures for people who may not read single responses: in steps on anonymous projects.
+    """The figures for people who may not read single responses; on anonymous projects they change in steps.
 
-    They are without scores and calculated results. Those are of completed responses, and questions have
-    answers of partial ones too: on anonymous projects, the difference would be the answers of few people.
+    Scores and calculated results are left out. They count completed responses only, while questions count
+    partial responses too: on anonymous projects, the difference would be the answers of few people.
 
     Raises Unavailable as `count` does.
     """
@@ -261,11 +263,10 @@ def _dividing(
     segment_by: int | str | None,
     computed_entries: int,
 ) -> Dividing:
-    """What divides the figures. Refuses what makes too many numbers, as far as the script tells.
+    """The block or field that segments the figures.
 
-    `computed_entries` are those beside the entries of the blocks.
-
-    So one request cannot keep a process busy for long.
+    Refuses one that makes too many numbers, as far as the script shows, so one request cannot keep a process
+    busy for long. `computed_entries` are added to the entries of the blocks.
     """
     if segment_by is None:
         return None
@@ -280,7 +281,7 @@ def _dividing(
 
 
 def _computed_entries(project: Project, script: Script, derives: bool, counts_fields: bool) -> int:
-    """How many entries scores, calculated results and declared fields have, at most."""
+    """The highest possible number of entries in scores, calculated results and declared fields."""
     of_fields = field_counting.ENTRIES * len(project.hidden_fields) if counts_fields else 0
     return of_fields + (derived_counting.max_entries(script) if derives else 0)
 
@@ -319,7 +320,9 @@ def _segments(dividing: ReportedBlock, counts: AnswerCounts) -> dict[statistics.
 def _segments_of_field(
     dividing: SegmentField, counts: AnswerCounts
 ) -> dict[statistics.DistributionEntry, int]:
-    """The declared values of a field, then the others by how many have them, and at the end those without."""
+    """The declared values of a field, then the other values by frequency, and last the responses without a
+    value.
+    """
     declared = [value for value in dividing.values if value]
     others = sorted(
         (value for value in counts.values if value not in dividing.values),

@@ -1,4 +1,4 @@
-"""What a poll's visitors chose, counted from the stored answers, and who may see it."""
+"""The votes in a poll, counted from the stored answers, and who may see them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from surveys.services.ground import anonymity
 from surveys.services.results import cache
 from surveys.services.scripts import cache as script_cache
 
-# Counting takes longer with every vote, and every view and vote needs a count. From this many voters on,
-# each process counts once in a while and shows its last count until then.
+# Counting takes longer with every vote, and every page view and vote needs a count. From this many voters on,
+# each process counts at intervals and shows its last count in between.
 MANY_VOTERS = 5_000
 MAX_AGE = timedelta(seconds=2)
 MAX_CACHED_COUNTS = 1_000
@@ -28,8 +28,8 @@ MAX_CACHED_COUNTS = 1_000
 class PollResults:
     """`by_option` holds votes by option id (choices), `by_number` by point (scales); `voters` are people.
 
-    Where `least_answers` is a number there are no votes until there are so many. `removed` are the options
-    that the question does not have any more; their votes are in `by_option` too.
+    If `least_answers` is a number, there are no votes until that many people have voted. `removed` are the
+    options that the question no longer has; their votes are in `by_option` too.
     """
 
     by_option: Mapping[int, int]
@@ -40,18 +40,20 @@ class PollResults:
 
     @property
     def for_removed(self) -> list[tuple[Option, int]]:
-        """The removed options that somebody chose, with their votes."""
+        """The removed options with votes, and their votes."""
         votes = ((option, self.by_option.get(option.id or 0, 0)) for option in self.removed)
         return [(option, count) for option, count in votes if count]
 
     @property
     def is_withheld(self) -> bool:
-        """Whether votes may be there that are not shown yet."""
+        """Whether there may be votes that are not shown yet."""
         return bool(self.least_answers) and not self.voters
 
 
 def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
-    """Whether somebody sees the results: `public` always, `voters_only` who voted, else once it is closed."""
+    """Whether a visitor sees the results: `public` always, `voters_only` after voting, otherwise after the
+    poll has closed.
+    """
     match project.poll_results_mode:
         case Project.PollResultsMode.PUBLIC:
             return True
@@ -61,9 +63,10 @@ def may_be_seen(*, project: Project, has_voted: bool, at: datetime) -> bool:
 
 
 def when_seen(project: Project) -> str:
-    """A sentence for somebody who has not voted yet: when they see the results, as `may_be_seen` decides.
+    """A sentence for visitors who have not voted yet: when they will see the results, as `may_be_seen`
+    decides.
 
-    It names the fewest votes that an anonymous poll shows.
+    On an anonymous poll the sentence gives the smallest number of votes that is shown.
     """
     least = anonymity.least_answers(project)
     enough = f"there are at least {plural(least, 'vote')}" if least else ""
@@ -86,10 +89,10 @@ _lock = Lock()
 
 
 def count(*, project: Project, block: Block, at: datetime) -> PollResults:
-    """The votes on one question. If there are many, the count may be up to two seconds old.
+    """The votes on one question. If there are many votes, the count may be up to two seconds old.
 
-    When a cached count is too old, the first caller counts again; the others get the old count until then.
-    On an anonymous project it is what everybody sees, which changes in steps.
+    When a cached count is too old, the first caller counts again; the others get the old count until then. On
+    an anonymous project the count is the one that everybody sees, which changes in steps.
     """
     assert block.id is not None
     if project.is_anonymous:
@@ -123,7 +126,7 @@ def _shown(project: Project, block: Block, at: datetime) -> PollResults:
 
 
 def _removed(project: Project, block: Block, votes: Mapping[int, int]) -> Sequence[Option]:
-    """The options that the block does not have any more, if any of them has votes."""
+    """The options that the block no longer has, if any of them has votes."""
     if votes.keys() <= block.option_by_id.keys():
         return ()
     stored = script_cache.get(project.pk, project.revision).stored
@@ -131,7 +134,10 @@ def _removed(project: Project, block: Block, votes: Mapping[int, int]) -> Sequen
 
 
 def _count(block: Block) -> PollResults:
-    """One statement, over an index alone. Who chose several options is one voter, by the first of them."""
+    """One statement, which reads only an index.
+
+    A voter who chose several options is counted once, by their first option.
+    """
     if block.type in SCALES:
         points = fetch_rows(
             "SELECT number, count(*) FROM surveys_answer"

@@ -31,14 +31,15 @@ def read(
     segment_by: int | str | None = None,
     at: datetime,
 ) -> Figures | ResultsCount | SharedResults:
-    """Results for a reader. Whoever may not read single responses gets aggregates over the whole project.
+    """The results that a reader may see (rule 6.57).
 
-    On anonymous projects these are the shared results; on others they are without texts. Scores and
-    calculated results are counted only for readers who may know what is right, declared fields for those who
-    may read single responses.
+    Readers who may not read single responses get aggregates over the whole project. On anonymous projects
+    these are the shared results; on others they contain no texts. Scores and calculated results are counted
+    only for readers who may know the correct answers, and declared fields only for readers who may read
+    single responses.
 
-    Raises NotFound and Forbidden for those who may not read results, or not a part of them, and what
-    `very_large.count` raises.
+    Raises NotFound and Forbidden for readers who may not read the results or this part of them, and the
+    errors of `very_large.count`.
     """
     access.require_results_reader(actor=actor, project=project, at=at)
     reads_people = access.may_read_people(actor=actor, project=project)

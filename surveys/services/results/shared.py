@@ -1,4 +1,4 @@
-"""Results shared with everybody who has their address: aggregates only (rule 6.58)."""
+"""Results shared with everybody who has the address: aggregates only (rule 6.58)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _COUNTED = ("response_count", "distribution", "stats", "ranking", "nps")
 class SharedResults:
     """Figures that anybody may see. `blocks` are AnalysisBlocks of questions, without drop-off.
 
-    If `least_answers` is a number, questions with fewer answers are withheld: `is_withheld` is true and
-    everything counted is null. `response_count` is then null too, because it would reveal the withheld count.
+    If `least_answers` is a number, questions with fewer answers are withheld: `is_withheld` is true and every
+    count is null. `response_count` is then null too, because it would reveal the withheld count.
     """
 
     counted_at: datetime
@@ -39,7 +39,7 @@ class SharedResults:
 
 
 def find(*, token: uuid.UUID) -> Destination:
-    """The project that shares its results under this token. Raises NotFound if none does (any more)."""
+    """The project that shares its results under this token. Raises NotFound if no project does (any more)."""
     project = (
         Project.objects.select_related("community").filter(results_token=token, share_results=True).first()
     )
@@ -60,7 +60,7 @@ def waits_for_closing(*, project: Project, at: datetime) -> bool:
 
 
 def read(*, project: Project, at: datetime) -> SharedResults:
-    """The results of a project, without anything that points to single people."""
+    """The results of a project, without anything that identifies single people."""
     least = anonymity.least_answers(project)
     cached = cache.counted(project=project, at=at)
     figures = cached.figures
@@ -101,7 +101,7 @@ def as_json(project: Project, results: SharedResults, *, at: datetime) -> dict[s
 def _block_as_json(
     block: BlockJson, sentiment: Mapping[str, int] | None, *, least: int | None
 ) -> dict[str, object]:
-    """A block that was protected by `anonymity`, with counts in place of the texts of an open question."""
+    """A block that `anonymity` has protected, with counts instead of the texts of an open question."""
     is_withheld = block["response_count"] is None
     text = None
     if block["block_type"] == "open_text" and not is_withheld:

@@ -1,16 +1,16 @@
-"""Figures of anonymous projects for people who may not read single responses: they change in steps.
+"""Figures of anonymous projects for people who may not read single responses; these figures change in steps.
 
     counts(project=…, now=…, types=…, at=…)             the counts to show, and since when
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
     totals(projects=…)                                  the counts to show beside each project
 
 Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
-differ (rule 7.12, `anonymity.may_replace`); a block's also from the few states before. What was last
-shown is stored, so that every process shows the same, after a restart too. Nobody sees a selection or
-segments: `surveys.services.ground.access`.
+differ (rule 7.12, `anonymity.may_replace`). A block's figures must also differ from the few states before.
+The shown figures are stored, so that every process shows the same figures, also after a restart. These
+readers never get a selection or segments: `surveys.services.ground.access`.
 
-There is one state of counts for everything that shows them. An analysis with counts of its own could differ
-from the shared page by one answer; so only what it read in texts is taken from it.
+Everything that shows counts uses one stored state. An analysis with counts of its own could differ from the
+shared page by one answer, so only its readings of texts are used.
 """
 
 from __future__ import annotations
@@ -33,19 +33,22 @@ from surveys.services.representations import analysis as analysis_json
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
 EarlierJson = Sequence[Any]  # the type of a block, and its groups
-# When responses are deleted or changed, figures may come back to near what was shown before the last step.
+# When responses are deleted or changed, figures may return close to the figures before the last step.
 EARLIER_STATES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What was last shown. `changes` and `analysis_id` tell how new it is, so that it never goes back."""
+    """The figures that were last shown.
+
+    `changes` and `analysis_id` show how new the state is, so that an older state never replaces it.
+    """
 
     changes: int = -1
     counted_at: str = ""
     listed: int = 0
     completed: int = 0
-    answered: int = 0  # blocks in all of them
+    answered: int = 0  # answered blocks in all responses
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
     types: Mapping[str, str] = field(default_factory=dict)  # of the blocks when they were counted
     earlier: Mapping[str, Sequence[EarlierJson]] = field(default_factory=dict)  # latest first, by block id
@@ -56,9 +59,9 @@ class _Shown:
 def counts(
     *, project: Project, now: AnswerCounts, types: Mapping[int, str], at: datetime
 ) -> tuple[AnswerCounts, datetime]:
-    """The counts to show instead of the present ones, and when they were counted.
+    """The counts to show instead of the current ones, and when they were counted.
 
-    `types` are those of the blocks by which they are counted now.
+    `types` are the types of the blocks in the current counts.
     """
     shown = _moved_on(project, _row(project), lambda shown: _with_counts(shown, now, types, at))
     stepped = replace(
@@ -77,8 +80,8 @@ def counts(
 def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) -> dict[int, Any]:
     """The `open_text` of each block to show instead of those of a finished analysis.
 
-    Texts of fewer than five people are left out, whatever the page counts by now. Nobody's words are kept:
-    they must go when their response goes.
+    Texts of fewer than five people are left out, whatever number the page shows now. No words of respondents
+    are stored, because they must be deleted with their response.
     """
     now = {
         str(block["block_id"]): analysis_json.without_words(block) for block in blocks if block["open_text"]
@@ -93,7 +96,7 @@ def texts(*, project: Project, analysis_id: int, blocks: Iterable[BlockJson]) ->
 
 
 def totals(*, projects: Sequence[Project]) -> dict[int, dict[str, int]]:
-    """By project: `completion_count` and `response_count` to show instead of those it was loaded with."""
+    """By project: the `completion_count` and `response_count` to show instead of the loaded ones."""
     rows = ShownFigures.objects.in_bulk([project.pk for project in projects])
     return {project.pk: _totals(project, rows.get(project.pk)) for project in projects}
 
@@ -106,7 +109,7 @@ def _totals(project: Project, row: ShownFigures | None) -> dict[str, int]:
 
 
 def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _Shown:
-    """The counts of responses, which move on together."""
+    """The shown state with new counts of responses; the two counts change together."""
     was = {"listed": shown.listed, "completed": shown.completed}
     if not anonymity.may_replace(was, {"listed": listed, "completed": completed}):
         return shown
@@ -114,7 +117,7 @@ def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _
 
 
 def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
-    if now.changes <= shown.changes:  # counted before another process counted what is shown
+    if now.changes <= shown.changes:  # counted before the state that another process has stored
         return shown
     groups, types_shown, earlier = dict(shown.groups), dict(shown.types), dict(shown.earlier)
     for block_id in {*groups, *map(str, now.groups)}:
@@ -152,7 +155,7 @@ def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -
 
 
 def _differ(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
-    """Whether at least five responses differ between what was shown earlier and these groups."""
+    """Whether at least five responses differ between the earlier groups and these groups."""
     type_earlier, groups_earlier = earlier
     by_point = type_earlier == type
     return anonymity.may_replace(_rows(groups_earlier, by_point=by_point), _rows(groups, by_point=by_point))
@@ -163,9 +166,10 @@ def _same(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
 
 
 def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
-    """Counts to which one response adds at most one: its rows with one option and point, and itself.
+    """Counts to which one response adds at most one: rows with the same option and point, and the responses
+    themselves.
 
-    Points are compared only within one type: the others count the same answers without them.
+    Points are compared only within one type: other types count the same answers without points.
     """
     rows: dict[object, int] = {"people": 0}
     for option_id, point, row_count, people, *_ in groups:
@@ -176,7 +180,7 @@ def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
 
 
 def _people(block: BlockJson) -> dict[object, int]:
-    """Those who answered. Themes do not count: they may change without any new answer."""
+    """The counts of people who answered. Themes are left out: they may change without any new answer."""
     return {"people": block["response_count"]}
 
 
@@ -185,7 +189,7 @@ def _row(project: Project) -> ShownFigures | None:
 
 
 def _moved_on(project: Project, row: ShownFigures | None, move: Callable[[_Shown], _Shown]) -> _Shown:
-    """What is shown after a step, if there is one. Two processes that take it store one state."""
+    """The state after a step, if `move` makes one. Two processes that make the same step store one state."""
     shown = _read(row)
     return shown if move(shown) == shown else _stored(project, move)
 

@@ -1,4 +1,4 @@
-"""Parts of very many responses are counted by a worker: a request would take longer than anybody waits.
+"""A worker counts parts of very many responses, because a request would take too long.
 
     count(project=…, selection=…, …)    figures, or the job that counts them
     run(count_id=…)                     for the worker
@@ -34,9 +34,9 @@ RUN = "surveys.count_results"
 VERY_LARGE = 10_000_000  # responses; 10 s of CPU
 CURRENT = timedelta(minutes=10)  # how long the figures of a finished count are returned
 KEPT = timedelta(hours=1)
-# How long a count that failed or was refused is told of as it is; then a request begins a new count.
+# For this time a failed or refused count is reported as it is; then a request begins a new count.
 FAILED_FOR = timedelta(seconds=10)
-MOST_AT_ONCE = 2  # of one project: every other filter is a count of its own, and workers have other jobs
+MOST_AT_ONCE = 2  # of one project: every filter needs a separate count, and workers have other jobs
 SECONDS_BETWEEN_NOTES = 5.0
 SECONDS_TO_RETRY = 10
 BUSY = "Other parts of these results are being counted. Please retry shortly."
@@ -52,11 +52,12 @@ def count(
     counts_fields: bool = False,
     at: datetime,
 ) -> Figures | ResultsCount:
-    """The figures. Of very many responses, a worker counts those that are filtered or segmented, or have
-    scores or declared fields.
+    """The figures, or the job that counts them.
 
-    Refuses what `figures.count` refuses, some of it once the worker has counted. Raises Unavailable if the
-    worker's count has failed, or if enough other parts of the project are being counted.
+    Of very many responses, a worker counts the figures that are filtered or segmented, or contain scores or
+    declared fields. Refuses what `figures.count` refuses; some refusals are known only after the worker has
+    counted. Raises Unavailable if the worker's count has failed, or if enough other parts of the project are
+    being counted.
     """
     if (selection, segment_by) == (ALL, None):
         try:
@@ -85,7 +86,9 @@ def count(
 
 
 def _figures_of(job: ResultsCount) -> Figures | None:
-    """The figures of a finished count; None before the end, and if the server's secret has changed since."""
+    """The figures of a finished count; None before the end, and None if the server's secret has changed
+    since.
+    """
     if job.sealed is None:
         return None
     plain = anonymity.unseal_figures(project_id=job.project_id, sealed=bytes(job.sealed))
@@ -93,7 +96,7 @@ def _figures_of(job: ResultsCount) -> Figures | None:
 
 
 def run(*, count_id: int, now: Clock = timezone.now) -> None:
-    """Count what waits, or what a dead worker left. A second worker changes nothing."""
+    """Count a waiting job, or a job that a dead worker left. A second worker changes nothing."""
     jobs.carry_out(
         ResultsCount,
         count_id,
@@ -105,7 +108,9 @@ def run(*, count_id: int, now: Clock = timezone.now) -> None:
 
 
 def take_up(*, at: datetime) -> None:
-    """Wake workers for counts that wait or that a dead worker left; end those attempted too often."""
+    """Wake workers for waiting counts and counts that a dead worker left; end counts that were attempted too
+    often.
+    """
     jobs.give_up(ResultsCount, fail=_fail, at=at)
     for count_id in jobs.waiting(ResultsCount, at=at):
         wake(RUN, count_id=count_id)
@@ -114,9 +119,9 @@ def take_up(*, at: datetime) -> None:
 
 @in_transaction
 def _job(project: Project, part: str, at: datetime) -> ResultsCount:
-    """The count that goes on, one that is finished and current, or a new one.
+    """The running count, a finished count that is current, or a new one.
 
-    Refuses what the worker has refused: as long as no answer changes, and at least for FAILED_FOR.
+    Repeats a refusal of the worker as long as no answer changes, and at least for FAILED_FOR.
     """
     changes = figures.changes(project.pk)
     alike = ResultsCount.objects.filter(project=project, part=part, revision=project.revision)
@@ -134,7 +139,8 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
     if ResultsCount.objects.filter(ResultsCount.UNFINISHED, project=project).count() >= MOST_AT_ONCE:
         raise Unavailable(BUSY, retry_after=SECONDS_TO_RETRY)
     job = ResultsCount(project=project, part=part, revision=project.revision, changes=changes, created_at=at)
-    ResultsCount.objects.bulk_create([job], ignore_conflicts=True)  # another request may have begun it
+    # Another request may have begun the same count
+    ResultsCount.objects.bulk_create([job], ignore_conflicts=True)
     begun = alike.filter(ResultsCount.UNFINISHED).first()
     if begun is None:
         raise Unavailable(COUNT_FAILED, retry_after=1)
@@ -145,7 +151,9 @@ def _job(project: Project, part: str, at: datetime) -> ResultsCount:
 def _part(
     project: Project, selection: Selection, segment_by: int | str | None, derives: bool, counts_fields: bool
 ) -> str:
-    """What is counted, with all that the outcome depends on but answers and the script."""
+    """A key for the part to count, made of everything that the result depends on except the answers and the
+    script.
+    """
     names = figures.field_names(selection, segment_by).values()
     declared = sent_fields.declared(project=project, names=names)
     part = {**asdict(selection), "segment_by": segment_by, "derives": derives, "declared": declared}
@@ -171,7 +179,7 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
         or project.revision != job.revision
         or sent_fields.declared(project=project, names=names) != declared
         or counted not in (None, sent_fields.declared(project=project, names=project.hidden_fields))
-    ):  # nobody will ask for it any more
+    ):  # the result would never be requested again
         job.delete()
         raise jobs.TakenOver
     jobs.renew(job, at=now(), changes=figures.changes(project.pk))
@@ -187,9 +195,10 @@ def _count(job: ResultsCount, now: Clock) -> Figures:
 
 
 def _notes(job: ResultsCount, total: int, now: Clock) -> Callable[[int], None]:
-    """A function that writes the progress now and then, and extends the lease. It raises TakenOver.
+    """A function that saves the progress from time to time, and extends the lease.
 
-    In a thread, because a connection that counts has a transaction in which nothing is written.
+    The function raises TakenOver. It runs in a thread with its own connection, because the transaction of the
+    count writes nothing.
     """
     last = time.monotonic()
 
@@ -220,7 +229,7 @@ def _complete(job: ResultsCount, counted: Figures, *, at: datetime) -> None:
 
 def _fail(job: ResultsCount, failure: Exception | None, at: datetime) -> None:
     error, violations = COUNT_FAILED, None
-    if isinstance(failure, InvalidRequest):  # what only the count could find out
+    if isinstance(failure, InvalidRequest):  # refusals that only the count could find
         error, violations = failure.message, failure.violations
     _end(job, Job.Status.FAILED, at=at, error=error, violations=violations)
 

@@ -1,10 +1,11 @@
-"""What people wrote, for those who may read single responses: all answers to a question, and the newest.
+"""Texts that respondents wrote, for readers of single responses: all answers to a question, and the newest.
 
-Neither has responses that are about to be deleted. Ids of anonymous projects are random, and their order
-takes the place of the newest first.
+Responses that are about to be deleted are left out. The ids of anonymous projects are random; there the order
+of ids replaces the order by time.
 
-No index has the answers to a question in the order of their responses. So responses are walked in an order
-that has an index, and the answer of each is looked up; how many are walked is bounded, whatever is found.
+No index has the answers to a question in the order of their responses. So the query reads responses in an
+order that has an index, and looks up the answer of each. The number of responses that it reads is limited,
+whatever it finds.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from surveys.services.responses import listing
 from surveys.services.results.figures import ALL, Selection
 
 NEWEST = 5  # of each question
-MOST_QUESTIONS = 20  # that have their newest answers read: each is a part of one statement
-WALKED = 1_000  # responses, for the newest answers
-FEW = 2_000  # answers that are found without a walk
+MOST_QUESTIONS = 20  # whose newest answers are read: each question is a part of one statement
+WALKED = 1_000  # responses that are read to find the newest answers
+FEW = 2_000  # answers that are found without reading responses in order
 _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_at__isnull": True}}
 
 
@@ -34,7 +35,7 @@ _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_
 class WrittenAnswers:
     """The responses that answer a question, each with its `text`, and the fields to order them by.
 
-    `walked` are the responses to look for them among, in the same order; None if they are found without.
+    `walked` are the responses to search, in the same order; None if no search is needed.
     """
 
     rows: QuerySet[Conversation]
@@ -45,7 +46,7 @@ class WrittenAnswers:
 def answers(*, project: Project, block_id: int, selection: Selection) -> WrittenAnswers:
     """The answers to an open question in selected responses."""
     rows = _answering(project, block_id, selection)
-    # In the order of the index, because PostgreSQL may otherwise read the table in search of the first.
+    # In the order of the index; otherwise PostgreSQL may read the table to find the first rows.
     given = Answer.objects.filter(block_id=block_id).order_by("option", "ordinal")
     ids = list(given.values_list("conversation_id", flat=True)[: FEW + 1])
     if len(ids) <= FEW:
@@ -55,7 +56,7 @@ def answers(*, project: Project, block_id: int, selection: Selection) -> Written
 
 
 def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> QuerySet[Conversation]:
-    """Those whose answer to a question contains each word of a term, in upper or lower case."""
+    """Responses whose answer to a question contains each word of a term, in upper or lower case."""
     answer = _answer_to(block_id)
     for word in dict.fromkeys(term.split()):
         answer = answer.filter(value__icontains=word)
@@ -63,14 +64,14 @@ def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> Que
 
 
 def with_theme(rows: QuerySet[Conversation], *, block_id: int, theme: int | None) -> QuerySet[Conversation]:
-    """Those whose answer to a question was read to have a theme; with None, to have no theme."""
+    """Responses whose answer to a question has a theme; with None, responses whose answer has no theme."""
     wanted = {"themes": []} if theme is None else {"themes__contains": [theme]}
     read = _reading_of(block_id).filter(**wanted).values("version")
     return rows.alias(theme=Subquery(read[:1])).filter(theme__isnull=False)
 
 
 def with_sentiment(rows: QuerySet[Conversation], *, block_id: int, sentiment: str) -> QuerySet[Conversation]:
-    """Those whose answer to a question was read to have a sentiment."""
+    """Responses whose answer to a question has a sentiment."""
     return rows.alias(mood=Subquery(_reading_of(block_id).values("sentiment")[:1])).filter(mood=sentiment)
 
 
@@ -82,7 +83,7 @@ def answer(*, project: Project, block_id: int, response_id: uuid.UUID) -> Any:
 def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) -> Mapping[int, list[Any]]:
     """The newest answers to open questions, at most NEWEST of each: responses with their `text`, by block.
 
-    A question that none of the newest responses answers is left out.
+    A question without an answer in the newest responses is left out.
     """
     if not block_ids:
         return {}
@@ -105,7 +106,9 @@ def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) 
 
 
 def _answering(project: Project, block_id: int, selection: Selection) -> QuerySet[Any]:
-    """Selected responses with their answer as `text`: a subquery, as a join may read all answers first."""
+    """Selected responses with their answer as `text`: a subquery, because a join may read all answers
+    first.
+    """
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
@@ -124,7 +127,9 @@ def _reading_of(block_id: int) -> QuerySet[Any]:
 
 
 def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation], Sequence[str]]:
-    """A project's responses in an order that has an index, with as much of the selection as the index has."""
+    """A project's responses in an order that has an index, filtered by the part of the selection that the
+    index contains.
+    """
     rows = Conversation.objects.filter(project_id=project.pk)
     completed = _completed(selection)
     if completed and not project.is_anonymous:

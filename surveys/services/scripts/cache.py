@@ -1,7 +1,8 @@
-"""A cache of scripts in each process, by project and revision. The least recently used script goes first.
+"""A cache of scripts in each process, by project and revision.
 
-A script that was read inside a transaction is cached only after that has committed. So a revision that is
-rolled back and then written with other words is never confused with the first.
+The least recently used script is removed first. A script that was read inside a transaction is cached only
+after the commit. So a revision that is rolled back and then written with other content is never confused with
+the first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MAX_SIZE = 30_000_000  # bytes of JSON of all cached scripts; in memory they tak
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A script, and by id every block and option that an answer may point to, removed ones too."""
+    """A script, and every block and option that an answer may refer to, by id; removed ones are included."""
 
     script: Script
     blocks: Mapping[int, Block]
@@ -46,7 +47,7 @@ class Catalogue:
 
     @cached_property
     def longest_words(self) -> int:
-        """How many bytes of JSON the longest label and the longest name have together."""
+        """The bytes of JSON of the longest label and the longest name together."""
         labels, names = [*self.labels.values(), *self.points.values()], self.names.values()
         return sum(max((len(wire.render(text)) for text in texts), default=0) for texts in (labels, names))
 
@@ -67,7 +68,7 @@ class Catalogue:
         }
 
     def words(self, block_id: int, option_id: int | None, value: str) -> str:
-        """A stored answer as people read it: the label of its option or point, else its value."""
+        """A stored answer as readable text: the label of its option or point, else its value."""
         label = self.points.get((block_id, value)) if option_id is None else self.labels.get(option_id)
         return label or value
 
@@ -100,7 +101,7 @@ class CachedScript:
         known = self._rendered.get((outro, solutions))
         if known is None:
             script = self.script if solutions else without_solutions(self.script)
-            self._rendered.clear()  # one copy is counted in MAX_SIZE's factor
+            self._rendered.clear()  # MAX_SIZE allows for one copy
             known = self._rendered[outro, solutions] = orjson.dumps(script_as_json(script, outro=outro))
         return known
 
@@ -123,7 +124,7 @@ class CachedScript:
                 known_achievements=known_achievements,
                 declared_fields=declared_fields,
             )
-            self._warned.clear()  # earlier arguments hardly come again
+            self._warned.clear()  # earlier arguments are rarely used again
             known = self._warned[key] = orjson.dumps(found)
         return known
 
@@ -139,7 +140,7 @@ _lock = Lock()
 def get(project_id: int, revision: int) -> CachedScript:
     """The script of a project at this revision or a newer one.
 
-    Runs one statement if it is not in memory. Raises NotFound if the project was deleted.
+    Runs one statement if the script is not in memory. Raises NotFound if the project was deleted.
     """
     key = (project_id, revision)
     with _lock:

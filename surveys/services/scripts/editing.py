@@ -3,9 +3,9 @@
     load(project_id=…, revision=…)       the engine's Script
     catalogue(project_id=…, revision=…)  what every block and option is called, removed ones too
 
-Writes leave the project's revision one higher, except where nothing changed. The first one while scoring is
-on makes the scores count (rule 5.1), which is a change too. `planning` decides what a write
-saves, and what it is refused for.
+Writes leave the project's revision one higher, except where nothing changed. The first write while scoring is
+on makes the scores count (rule 5.1), which is a change too. `planning` decides what a write saves, and why it
+is refused.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _EMPTY = Script(blocks=())
 
 @dataclass(frozen=True)
 class Written:
-    """A script as it stands after a write, and whether the write changed anything.
+    """A script after a write, and whether the write changed it.
 
-    `ignored` are paths of fields that nobody knows.
+    `ignored` are paths of unknown fields.
     """
 
     project: Project
@@ -64,17 +64,17 @@ class Written:
 
 
 def load(*, project_id: int, revision: int) -> Script:
-    """The script, from the cache if it is there. Raises NotFound if the project has been deleted."""
+    """The script, from the cache if possible. Raises NotFound if the project has been deleted."""
     return script_cache.get(project_id, revision).script
 
 
 def catalogue(*, project_id: int, revision: int) -> Catalogue:
-    """Names and labels of all blocks and options that answers may point to, removed ones too."""
+    """Names and labels of all blocks and options that answers may refer to, removed ones too."""
     return script_cache.get(project_id, revision).catalogue
 
 
 def archived(*, project_id: int, revision: int) -> Sequence[Block]:
-    """The blocks that were taken out of the script, and that are kept for their answers."""
+    """The blocks that were removed from the script, and that are stored for their answers."""
     return script_cache.get(project_id, revision).stored.archived
 
 
@@ -82,7 +82,9 @@ def archived(*, project_id: int, revision: int) -> Sequence[Block]:
 
 
 def add(project_id: int, blocks: Iterable[Block], *, outro: Iterable[Block], like: Script) -> Script:
-    """Write the script of a project that was just created; `like` gives the script's settings."""
+    """Write the script of a project that was just created; the settings of the script are copied from
+    `like`.
+    """
     blocks, outro = tuple(blocks), tuple(outro)
     numbered = storage.numbered((*blocks, *outro), before=_EMPTY)
     script = _placed(replace(like, blocks=numbered[: len(blocks)], outro=numbered[len(blocks) :]))
@@ -99,7 +101,7 @@ def replace_script(
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
-    """Replace the script by the blocks sent; a block sent with its id keeps its identity.
+    """Replace the script by the submitted blocks; a block that is sent with its id keeps its identity.
 
     Refuses a revision that is not allowed, blocks that break a rule, and structural changes while the
     project is active.
@@ -136,7 +138,7 @@ def patch_block(
     revisions_allowed: Collection[int] | None,
     at: datetime,
 ) -> Written:
-    """Change the fields sent of one block. Refuses as `replace_script` does."""
+    """Change the submitted fields of one block. Refuses as `replace_script` does."""
     project = lookup.lock(actor=actor, project_id=project_id)
     require_revision(project, revisions_allowed)
     limit = access.xp_limit(actor=actor)
@@ -153,7 +155,7 @@ def require_revision(project: Project, revisions_allowed: Collection[int] | None
 
 
 def save_plan(*, actor: Actor | None, project: Project, plan: Plan, at: datetime) -> Written:
-    """Save what was planned for a project that the caller has locked since. Raises the plan's refusal."""
+    """Save a plan for a project that the caller has locked since. Raises the plan's refusal."""
     plan.require_valid()
     revision = project.revision
     script = _save(project, plan.before, plan.script, plan.new_buckets)
@@ -183,13 +185,13 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
 
 
 def reserve_achievements(community_id: int, script: Script) -> None:
-    """Keep the numbers that a script grants from being given to a project."""
+    """Reserve the achievement numbers that a script grants, so that no project gets them."""
     if script.achievements:
         achievements.reserve(community_id=community_id, numbers=script.achievements)
 
 
 def save_outro(project: Project, before: Script, outro: Iterable[Block]) -> bool:
-    """Save another outro for an unchanged script. Returns whether anything changed."""
+    """Save a new outro for an unchanged script. Returns whether anything changed."""
     numbered = storage.numbered(outro, before=before)
     script = _placed(replace(before, outro=numbered))
     if script.outro == before.outro:
@@ -207,7 +209,7 @@ def add_buckets(project_id: int, names: Collection[str]) -> None:
 
 
 def _placed(script: Script) -> Script:
-    """Outro blocks are counted after the others, wherever those end."""
+    """Number the outro blocks after the others, wherever those end."""
     count = len(script.blocks)
     outro = tuple(replace(block, position=count + n) for n, block in enumerate(script.outro))
     return replace(script, outro=outro)

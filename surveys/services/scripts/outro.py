@@ -1,11 +1,11 @@
-"""The outro of a script, which the service creates (rule 3.27): thanks, and what the project gives.
+"""The outro of a script, which the service creates (rule 3.27): thanks, and the project's rewards.
 
     initial(project, settings)         the outro of a new project
     updated(outro, project, was=…)     the outro after a change; existing blocks keep their ids and texts
     with_amounts(script, …)            with the XP that it gives now
 
-The thanks are chosen when the project is created and do not change. The other blocks come and go with the
-project's rewards; their names identify them.
+The thanks are chosen when the project is created and do not change. The other blocks are added and removed
+with the project's rewards; their names identify them.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def initial(project: Project, settings: CommunitySettings) -> tuple[Block, ...]:
 def updated(outro: Sequence[Block], project: Project, *, was: Project | None = None) -> tuple[Block, ...]:
     """The outro that fits the project's rewards, based on the current one.
 
-    Blocks that stay keep their ids and what was edited. `was` is the project before the change: texts and
-    pictures that nobody has edited since change with the project.
+    Remaining blocks keep their ids and their edits. `was` is the project before the change: texts and
+    pictures that nobody has edited change with the project.
     """
     described = _described(project, was)
     stored = {block.name: block for block in outro}
@@ -92,7 +92,7 @@ def _thank_you(project: Project, settings: CommunitySettings) -> Block:
 
 
 def _giving(project: Project, described: Described) -> list[Block]:
-    """The blocks that give what the project's rewards say."""
+    """The blocks that give the project's rewards."""
     rewards = project.rewards or field_groups.empty("rewards")
     blocks = []
     if gives_xp(project):
@@ -132,10 +132,9 @@ def gives_xp(project: Project) -> bool:
 
 
 def with_amounts(script: Script, *, project: Project, settings: CommunitySettings) -> Script:
-    """The script with what its outro gives at this moment: so much for each question (rules 8.15 and 8.16).
+    """The script with the XP that its outro gives now: an amount for each question (rules 8.15 and 8.16).
 
-    The amount is not stored, so that it follows the community's settings; it is 0 where they say that no XP
-    is given.
+    The amount is not stored, so that it follows the community's settings; it is 0 if they give no XP.
     """
     if not gives_xp(project):
         return script
@@ -154,9 +153,9 @@ def with_amounts(script: Script, *, project: Project, settings: CommunitySetting
 
 
 def number_achievement(project: Project, *, was: Project | None = None) -> None:
-    """See to it that the achievement which a project grants has its number, and is described.
+    """Ensure that the achievement which a project grants has a number and a description.
 
-    Where no number is named it keeps the one that it had, else the community's next one is made for it.
+    Without a named number it keeps its earlier number, else the community's next number is created for it.
     """
     rewards = project.rewards
     if not rewards or not rewards["achievement_enabled"]:
@@ -177,7 +176,7 @@ def number_achievement(project: Project, *, was: Project | None = None) -> None:
 
 
 def _description(project: Project) -> dict[str, Any]:
-    """The achievement as the project describes it: name, picture and role."""
+    """The description of the achievement from the project: name, picture and role."""
     rewards = project.rewards or {}
     return {
         "name": rewards.get("achievement_name") or achievement_name(project),
@@ -187,7 +186,7 @@ def _description(project: Project) -> dict[str, Any]:
 
 
 def achievement_number(project: Project) -> int | None:
-    """The number of the achievement that the end of a project grants; None if it grants none."""
+    """The number of the achievement that a project grants at its end; None if it grants none."""
     rewards = project.rewards or {}
     number = rewards.get("achievement_id") or ""
     is_number = number.isascii() and number.isdigit()
@@ -208,7 +207,7 @@ def _described(project: Project, was: Project | None) -> Described:
 
 
 def _without_tokens(name: str) -> str:
-    """Brackets in a name shall not be read as a token's."""
+    """The name with brackets that cannot be read as a token."""
     return name.replace("[", "(").replace("]", ")")
 
 

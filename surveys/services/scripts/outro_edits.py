@@ -1,4 +1,4 @@
-"""Changes of the outro by script writes: the presentation of blocks resubmitted by id (rule 3.27)."""
+"""Changes of the outro by script writes: the presentation of blocks that are sent back by id (rule 3.27)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def known_by_id(blocks: tuple[Block, ...], before: Script) -> tuple[Block, ...]:
 
 
 def paths_of(script: Script, ordered: OrderedBlocks) -> list[BlockPath]:
-    """The path of each outro block as submitted, or as a read would show it."""
+    """The path of each outro block in the request, or in a read."""
     sent = {
         block.id: block_path for block, block_path in zip(ordered.outro, ordered.outro_paths, strict=True)
     }
@@ -37,7 +37,7 @@ def resubmitted(
     sent = zip(ordered.outro, ordered.outro_paths, ordered.outro_sent_keys, strict=True)
     for block, block_path, sent_keys in sent:
         if block.id is None:
-            continue  # the intake has reported it
+            continue  # the intake has reported this block
         if block.id not in outro:
             message = f"`id` {block.id} is no outro block of this script."
             violations.append(Violation(block_path.field("id"), "not_found", message))

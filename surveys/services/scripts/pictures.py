@@ -1,4 +1,4 @@
-"""Pictures in scripts: which hosts they may be at, and asking for our copies of new ones."""
+"""Pictures in scripts: their allowed hosts, and requests for copies of new pictures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def addresses(script: Script) -> set[str]:
 def faults(
     placed: Iterable[tuple[Block, BlockPath]], before: Script, *, invalid_fields: Set[str]
 ) -> Iterator[Violation]:
-    """Violations of addresses on hosts that pictures may not be at. Those of the stored script stay."""
+    """Violations for addresses on hosts that are not allowed for pictures.
+
+    Addresses of the stored script are accepted.
+    """
     known = addresses(before)
     for block, path in placed:
         for key in KEYS:
@@ -44,7 +47,7 @@ def faults(
 
 
 def want_new(project_id: int, *, before: Script, after: Script) -> None:
-    """Ask for copies of the pictures that a script has and did not have before."""
+    """Request copies of the pictures that a script has now and did not have before."""
     if new := addresses(after) - addresses(before):
         community_id = Project.objects.values_list("community_id", flat=True).get(pk=project_id)
         copies.want(community_id=community_id, addresses=new)

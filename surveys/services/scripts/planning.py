@@ -1,11 +1,11 @@
-"""What a write of a script would save, and everything that it would be refused for. Nothing here writes.
+"""What a write of a script would save, and all reasons to refuse it. Nothing here writes.
 
     plan = plan_script(project=…, body=…, at=…)      a whole script was sent
     plan = plan_patch(project=…, block_id=…, …)      fields of one block were sent
     plan.require_valid()                             raises the refusal that the write would be answered with
     plan.violations                                  all of them, for a check while somebody edits
 
-`editing` writes what was planned, so a check and a write cannot come to different results.
+`editing` writes the plan, so a check and a write always have the same result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from surveys.services.scripts import outro as outro_blocks
 from surveys.services.scripts import outro_edits, pictures
 
 _EMPTY = Script(blocks=())
-_SCRIPT_FIELDS = ("blocks", "project_id", "revision", "warnings")  # what was read can be sent back
+# Reads return these fields, and clients may send them back
+_SCRIPT_FIELDS = ("blocks", "project_id", "revision", "warnings")
 
 
 # --- The script of a new project --------------------------------------------------------------------
@@ -37,7 +38,7 @@ _SCRIPT_FIELDS = ("blocks", "project_id", "revision", "warnings")  # what was re
 
 @dataclass(frozen=True)
 class NewScript:
-    """A script that was read and found right, for a project that does not exist yet."""
+    """A script that was read and checked, for a project that does not exist yet."""
 
     script: Script
     bucket_names: tuple[str, ...]
@@ -52,8 +53,9 @@ def read_new(
     bucket_names: Collection[str],
     chat: bool,
     xp_limit: int | None,
+    is_anonymous: bool = False,
 ) -> tuple[NewScript, list[Violation]]:
-    """Read the `script` of a project to be created. No blocks at all make an empty script.
+    """Read the `script` of a project to be created. A script without blocks is valid and empty.
 
     `xp_limit` is the most XP that its blocks may give in a completion; None for no limit.
     """
@@ -81,11 +83,13 @@ def read_new(
     if ordered.blocks or parsed.violations:
         violations += _check(script, ordered, parsed, chat=chat, path="script.blocks")
         violations += _readable(xp.violations(script, ordered.block_paths, limit=xp_limit), parsed)
+        if is_anonymous:
+            violations += _readable(script_rules.check_anonymous(script, ordered.block_paths), parsed)
     return NewScript(script, names, (*ignored, *parsed.ignored)), violations
 
 
 def faults_of_new(raw: object, *, is_poll: bool) -> list[Violation]:
-    """What is wrong with the script of a project whose other fields are wrong already."""
+    """The violations in the script of a project whose other fields are already invalid."""
     _, violations = read_new(
         raw, is_poll=is_poll, scoring_enabled=False, bucket_names=(), chat=False, xp_limit=None
     )
@@ -103,8 +107,9 @@ def _unreadable(field: str, code: str, message: str) -> tuple[NewScript, list[Vi
 class Plan:
     """A script as a write would save it.
 
-    `ordered` are its blocks with their paths in the request. `new_buckets` are made with it. `ignored` are
-    paths of fields that nobody knows. `refusals` are empty if it may be saved; the write raises the first.
+    `ordered` are its blocks with their paths in the request. `new_buckets` are created with it. `ignored` are
+    paths of unknown fields. `refusals` are empty if the script may be saved; a write raises the first
+    refusal.
     """
 
     before: Script
@@ -115,13 +120,16 @@ class Plan:
     refusals: tuple[Refusal, ...]
 
     def require_valid(self) -> None:
-        """Raise what the write is refused with, if it is: InvalidRequest or Conflict."""
+        """Raise the refusal of the write, if there is one: InvalidRequest or Conflict."""
         if self.refusals:
             raise self.refusals[0]
 
     @cached_property
     def violations(self) -> list[ViolationJson]:
-        """All violations of all refusals. A refusal without any is one of the whole script."""
+        """All violations of all refusals.
+
+        A refusal without violations becomes one violation of the whole script.
+        """
         violations: list[ViolationJson] = []
         for refusal in self.refusals:
             whole = {"field": "blocks", "code": "not_allowed", "message": refusal.message}
@@ -130,7 +138,7 @@ class Plan:
 
 
 def plan_script(*, project: Project, body: Mapping[str, object], xp_limit: int | None, at: datetime) -> Plan:
-    """Plan to replace the script by the blocks sent. Raises InvalidRequest if there is no `blocks`.
+    """Plan to replace the script by the submitted blocks. Raises InvalidRequest if there is no `blocks`.
 
     `xp_limit` is the most XP that its blocks may give in a completion; None for no limit.
     """
@@ -158,9 +166,10 @@ def plan_script(*, project: Project, body: Mapping[str, object], xp_limit: int |
 def plan_patch(
     *, project: Project, block_id: int, body: Mapping[str, object], xp_limit: int | None, at: datetime
 ) -> Plan:
-    """Plan to change the fields sent of one block. `xp_limit` is as for `plan_script`.
+    """Plan to change the submitted fields of one block. `xp_limit` is as for `plan_script`.
 
-    Raises NotFound if the script has no such block, InvalidRequest if it shall become one of the outro.
+    Raises NotFound if the script has no such block, and InvalidRequest if the block would become an outro
+    block.
     """
     before = _stored(project)
     stored = {block.id: block for block in (*before.blocks, *before.outro)}.get(block_id)
@@ -236,7 +245,7 @@ def _plan(
     violations = _once([*unreadable, *broken, *excess])
     frozen = _frozen_changes(before, script, ordered, parsed) if is_live else None
     refusals: list[Refusal | None] = []
-    if frozen and not unreadable:  # what else a change of structure would break does not matter then
+    if frozen and not unreadable:  # other effects of a structural change do not matter then
         refusals.append(frozen)
     if violations:
         refusals.append(InvalidRequest(violations[0].message, violations=violations))
@@ -258,7 +267,9 @@ def _plan(
 def _merged(
     project: Project, before: Script, ordered: OrderedBlocks, outro: tuple[Block, ...], *, is_live: bool
 ) -> tuple[Script, tuple[str, ...]]:
-    """The blocks sent, with what is carried over from the stored ones; and names of buckets to be made."""
+    """The submitted blocks, with the values that are copied from the stored blocks; and names of buckets to
+    create.
+    """
     blocks = ordered.blocks
     if not is_live:
         carried = carrying.carry(before, (*blocks, *outro))
@@ -270,7 +281,7 @@ def _merged(
         before,
         blocks=blocks,
         outro=outro_blocks.updated(outro, project),
-        # What scores is structure, so it cannot begin to count while the project is active.
+        # Scoring is structure, so it cannot begin to count while the project is active.
         is_scored=before.is_scored or (project.scoring_enabled and any(ordered.sent_keys) and not is_live),
     )
     return _with_buckets(merged, [bucket.name for bucket in before.buckets])
@@ -290,15 +301,22 @@ def _broken_rules(
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
-    return [*renamed, *hosts, *in_use, *revisions.without_reported(broken, in_use)]
+    anonymous = script_rules.check_anonymous(script, ordered.block_paths) if project.is_anonymous else []
+    return [
+        *renamed,
+        *hosts,
+        *_readable(anonymous, parsed),
+        *in_use,
+        *revisions.without_reported(broken, in_use),
+    ]
 
 
 def _excess_xp(
     before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks, *, limit: int | None
 ) -> list[Violation]:
-    """More XP than the author of this write may have given (rule 3.39).
+    """Violations for more XP than the author of this write may give (rule 3.39).
 
-    Where an admin has written more, a creator may still change wording and pictures.
+    If an admin has written more, a creator may still change wording and pictures.
     """
     excess = _readable(xp.violations(script, ordered.block_paths, limit=limit), parsed)
     if excess and revisions.frozen_changes(before, script, block_paths=ordered.block_paths):
@@ -307,12 +325,12 @@ def _excess_xp(
 
 
 def _readable(violations: Iterable[Violation], parsed: ParsedBlocks) -> list[Violation]:
-    """Those of fields that could be read, as the others have violations already."""
+    """The violations of readable fields, because the other fields have violations already."""
     return [each for each in violations if not is_invalid(each.field, parsed.invalid_fields)]
 
 
 def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
-    """The paths of formulas that a copy lacks, in blocks that a write of another block leaves as they are.
+    """The paths of formulas that a copy lacks, in blocks that are not changed by a write of another block.
 
     So the formulas of a copy can be written one block at a time (rule 2.17).
     """
@@ -334,7 +352,7 @@ def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
 def _frozen_changes(
     before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks
 ) -> Conflict | None:
-    """Refuse structural changes while the project is active. Unreadable fields are reported already."""
+    """Refuse structural changes while the project is active. Unreadable fields have violations already."""
     changes = revisions.frozen_changes(before, script, block_paths=ordered.block_paths)
     frozen = _once(each for each in changes if not is_invalid(each.field, parsed.invalid_fields))
     if not frozen:
@@ -352,7 +370,9 @@ def _empty_before_opening(project: Project, script: Script, *, at: datetime) -> 
 
 
 def _new_types(before: Script, script: Script, ordered: OrderedBlocks) -> Conflict | None:
-    """Refuse another type for a block that has answers: they would mean nothing there (rule 2.14)."""
+    """Refuse another type for a block that has answers, because the answers would be meaningless there (rule
+    2.14).
+    """
     stored = {block.id: block.type for block in before.blocks}
     retyped = [
         (block, number, block_path)
@@ -393,7 +413,7 @@ def _check(
 
 
 def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tuple[str, ...]]:
-    """The script with its buckets, and the names of buckets that are to be made (rules 5.2 to 5.4)."""
+    """The script with its buckets, and the names of buckets to create (rules 5.2 to 5.4)."""
     names = () if declared else first_buckets(script)
     return replace(script, buckets=tuple(map(Bucket, declared or names))), names
 
@@ -401,7 +421,7 @@ def _with_buckets(script: Script, declared: Collection[str]) -> tuple[Script, tu
 def first_buckets(script: Script) -> tuple[str, ...]:
     """Names of the buckets that a script creates if none are declared.
 
-    A script from before scoring was on makes none: they are made when it is written again (rule 5.2).
+    A script from before scoring was on creates none: its buckets are created at the next write (rule 5.2).
     """
     if not script.scoring_enabled or not script.is_scored or not script.blocks:
         return ()

@@ -1,8 +1,8 @@
-"""A script between the engine's vocabulary and its rows: few statements, written out by hand.
+"""Converts a script between the engine's objects and its rows: few statements, written by hand.
 
-Rows travel as one JSON parameter that PostgreSQL unfolds. Measured for 20 blocks of 4 options, CPU of both
-sides: 2.7 ms to write them so, 5.4 ms by `bulk_create`; and a read is one snapshot, so that blocks and
-options of two revisions are never mixed.
+Rows are sent as one JSON parameter that PostgreSQL unpacks. Measured for 20 blocks of 4 options, CPU of both
+sides: 2.7 ms to write them this way, 5.4 ms by `bulk_create`. A read is one snapshot, so blocks and options
+of two revisions are never mixed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from surveys.services.scripts import pictures
 
 Row = dict[str, Any]
 
-# Fields that are called and kept alike in the engine and in the row.
+# Fields with the same name and value in the engine and in the row.
 _PLAIN = (
     "name",
     "section",
@@ -47,6 +47,7 @@ _PLAIN = (
     "when_incorrect",
     "randomize_options",
     "rank_top_n",
+    "follow_ups",
     "calculated_formula",
     "scores_ignored",
     "last_code",
@@ -76,8 +77,11 @@ _REMOVED_SIZE = """
 
 @dataclass(frozen=True)
 class StoredScript:
-    """A script as it is stored. `archived` holds the removed blocks that have answers; each block's
-    removed options are in `archived_options`, by block id. `size` is in bytes of its rows as JSON."""
+    """A script in its stored form.
+
+    `archived` contains the removed blocks that have answers; each block's removed options are in
+    `archived_options`, by block id. `size` is the number of bytes of its rows as JSON.
+    """
 
     revision: int
     script: Script
@@ -86,13 +90,13 @@ class StoredScript:
     size: int = 0
 
     def with_removed_options(self, block: Block) -> Block:
-        """The block with the options that it no longer has, but that were chosen, at the end."""
+        """The block with its removed options that were chosen, at the end."""
         removed = (self.archived_options or {}).get(block.id or 0, ())
         return replace(block, options=(*block.options, *removed)) if removed else block
 
     @property
     def complete_blocks(self) -> dict[int, Block]:
-        """All blocks that may have answers, by id: removed ones too, each with its removed options."""
+        """All blocks that may have answers, by id: removed blocks too, each with its removed options."""
         return {
             block.id: self.with_removed_options(block)
             for block in (*self.script.blocks, *self.archived)
@@ -199,10 +203,10 @@ def _option_row(option: Option, block_id: int) -> Row:
 
 
 def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
-    """The blocks as they will be stored: new blocks and options take ids, and correct answers follow.
+    """The blocks in their stored form: new blocks and options get ids, and correct answers refer to these.
 
-    Options have their codes (rules 3.17 and 6.63). An option keeps its code, from `before` or, in a clone,
-    from where it comes. New ones get the next codes in order.
+    Options get their codes (rules 3.17 and 6.63). An option keeps its code from `before`, or in a clone from
+    its original. New options get the next codes in order.
     """
     blocks = tuple(blocks)
     old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
@@ -231,7 +235,7 @@ def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
 def _numbered_options(
     block: Block, before: Block | None, option_ids: Iterator[int]
 ) -> tuple[tuple[Option, ...], int]:
-    """The options of a block with their ids and codes, and the highest code that one has had."""
+    """The options of a block with their ids and codes, and the highest code that any option has had."""
     old = {option.id: option.code for option in before.options} if before else {}
     last = max(block.last_code, before.last_code if before else 0)
     options = []
@@ -256,9 +260,10 @@ def _reserve(blocks: int, options: int) -> tuple[Any, Any]:
 
 
 def save(project_id: int, *, before: Script, after: Script) -> None:
-    """Write the difference between two scripts: new, changed and removed rows. Asks for new pictures.
+    """Write the difference between two scripts: new, changed and removed rows.
 
-    Every block and option of `after` has its id. Removed ones that have answers are archived, not deleted.
+    Requests copies of new pictures. Every block and option of `after` has its id. Removed blocks and options
+    that have answers are archived, not deleted.
     """
     old_blocks = {block.id: block for block in (*before.blocks, *before.outro)}
     old_options = {option.id: option for block in old_blocks.values() for option in block.options}
@@ -292,7 +297,7 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
 
 
 def _differs(was: Block, block: Block) -> bool:
-    """Whether the row of a block changes, whatever its options do."""
+    """Whether the row of a block changes, apart from its options."""
     is_same = replace(was, options=block.options, correct_answer_index=None) == block
     return not is_same or was.last_code != block.last_code
 
@@ -323,7 +328,8 @@ def _update(model: type[models.Model], rows: list[Row]) -> None:
 
 
 def _remove(project_id: int, *, blocks: Collection[int], options: Collection[int]) -> None:
-    """Archive the rows that have answers, and delete the rest. Options are treated like their block.
+    """Archive the rows that have answers, and delete the rest (rule 2.13). Options are treated like their
+    block.
 
     Raises Conflict if the removed rows of the project would take more than MAX_REMOVED.
     """
@@ -352,7 +358,9 @@ def _remove(project_id: int, *, blocks: Collection[int], options: Collection[int
 
 
 def _require_room(project_id: int) -> None:
-    """Every reader of the script reads the removed rows too, so that they must not grow without end."""
+    """Refuse too many removed rows: every reader of the script reads them too, so their number must be
+    limited.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_REMOVED_SIZE, {"project": project_id})
         (size,) = cursor.fetchone()
@@ -364,7 +372,7 @@ def _require_room(project_id: int) -> None:
 
 
 def _delete(model: type[models.Model], ids: Collection[int]) -> None:
-    """Delete rows that nothing points to. Constraints hold it to that; a cascade would take answers along."""
+    """Delete rows that no other row refers to. Constraints enforce that; a cascade would delete answers."""
     if not ids:
         return
     with connection.cursor() as cursor:

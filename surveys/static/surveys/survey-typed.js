@@ -100,7 +100,8 @@ const typedText = (() => {
       name = "";
       return;
     }
-    name = nameOf(ownerOf(form), form.elements.block.value);
+    const further = Number(form.elements.follow_up?.value); // a further question about the answer to the same block
+    name = nameOf(ownerOf(form), form.elements.block.value + (further ? `/${further}` : ""));
     allNames().filter((key) => personOf(key) !== personOf(name)).forEach(remove);
     const wasTouched = isTouched();
     const now = values();

@@ -62,6 +62,7 @@ def test_somebody_without_factors_is_offered_them(client: Client) -> None:
 
 
 def test_people_land_in_their_account_and_staff_in_the_admin(ada: User, browser: Client) -> None:
+    """Rule 12.10."""
     person = sign_in(browser)
     User.objects.filter(pk=ada.pk).update(is_staff=True)
     staff = sign_in(Client(REMOTE_ADDR=new_address()))
@@ -139,6 +140,7 @@ def test_the_owner_hears_of_a_new_browser_and_not_of_a_known_one(ada: User, brow
 
 
 def test_the_admins_own_pages_lead_to_the_account_area(ada: User, browser: Client) -> None:
+    """Rule 12.10."""
     asked = browser.get("/admin/login/", {"next": "/admin/surveys/"})
     sign_in(browser)
     refused = browser.get("/admin/login/")

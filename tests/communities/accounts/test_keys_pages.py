@@ -67,14 +67,15 @@ def status_with(person: Person, secret: str) -> int:
 def test_a_new_key_works_at_once_and_belongs_to_its_maker(club: Community) -> None:
     grace = Person("admin", club)
 
-    answer = make(grace, description="The club's site")
+    answer = make(grace, description="The club's site", scope="conversations")
 
     key, secret = ApiKey.objects.get(), secret_in(answer)
+    assert key.scope == "conversations"
     assert (key.name, key.description, key.restricted_to) == ("Website", "The club's site", "creator")
     assert (key.user_id, key.community_id) == (grace.user.pk, club.pk)
     assert key.expires_at is not None
     assert abs(key.expires_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
-    assert status_with(grace, secret) == 200
+    assert status_with(grace, secret) == 403  # not a request of conversations
 
 
 def test_the_page_with_the_secret_has_a_first_request_that_works(club: Community, settings: Any) -> None:
@@ -323,7 +324,9 @@ def test_the_list_tells_what_each_key_is_and_how_it_stands(club: Community) -> N
     page = text_of(grace.client.get(address(club, "account_keys")))
 
     assert re.search(
-        r"Website In use .* Role Creator Last used Never Works until No end Made .* Grace Hopper", page
+        r"Website In use .* Role Creator May send All requests that its role may send "
+        r"Last used Never Works until No end Made .* Grace Hopper",
+        page,
     )
     assert re.search(r"Turned In use .* Rotated .* by Grace Hopper", page)
     for words in ("Old Revoked", "Past Expired", "Orphan Refused: its maker has left"):

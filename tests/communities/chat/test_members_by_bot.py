@@ -72,6 +72,7 @@ def test_somebody_who_is_gone_has_left_and_comes_back(chat: Any, identity: Ident
 def test_somebody_who_comes_back_has_the_access_that_staff_set_meanwhile(
     chat: Any, identity: Identity, marit: Person
 ) -> None:
+    """Rule 1.47."""
     member = _refresh(chat, identity)
     assert member is not None
     Member.objects.filter(pk=member.pk).update(access="admin")
@@ -93,6 +94,7 @@ def test_somebody_who_comes_back_has_the_access_that_staff_set_meanwhile(
 
 
 def test_a_membership_that_staff_have_ended_has_no_access_to_change(chat: Any, identity: Identity) -> None:
+    """Rule 1.47."""
     member = _refresh(chat, identity)
     assert member is not None
     Member.objects.filter(pk=member.pk).update(access="creator", left_at=NOON)

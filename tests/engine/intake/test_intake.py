@@ -144,6 +144,7 @@ def test_the_least_of_every_type_is_taken(type_: str) -> None:
     ],
 )
 def test_required_fields_are_missed(raw: Raw, expected: list[tuple[str, str]]) -> None:
+    """Rule 3.2."""
     assert block_faults(raw) == expected
 
 
@@ -264,6 +265,7 @@ def test_text_that_the_database_cannot_store_is_refused(text: str) -> None:
 
 
 def test_options_come_in_display_order_ties_by_the_array() -> None:
+    """Rule 3.16."""
     sent = [
         {"value": "a", "display_order": 2},
         {"value": "b"},
@@ -332,6 +334,7 @@ LEAF = {"block": "Q0", "op": "eq", "value": "a"}
     ],
 )
 def test_of_the_three_ways_to_write_logic_one_is_sent(logic: Raw, expected: list[tuple[str, str]]) -> None:
+    """Rule 4.16."""
     pairs = faults([{**CHOICE, "name": "Q0"}, {**TEXT, **logic}])
 
     assert pairs == [(f"blocks[1].{field}", code) for field, code in expected]

@@ -198,6 +198,7 @@ def holds(text: str) -> bool:
     ],
 )
 def test_an_expression_is_true_or_false(text: str, expected: bool) -> None:
+    """Rules 4.12 and 4.13."""
     assert holds(text) is expected
 
 
@@ -284,6 +285,7 @@ def test_an_error_says_what_to_write_instead_and_where(text: str, column: int, m
 
 
 def test_an_expression_has_at_most_2000_characters() -> None:
+    """Rule 4.4."""
     longest = "a = " + "1" * 1996
 
     assert parse(longest).source == longest
@@ -294,6 +296,7 @@ def test_an_expression_has_at_most_2000_characters() -> None:
 
 @pytest.mark.parametrize(("opening", "closing"), [("(", ")"), ("NOT ", ""), ("NOT(", ")")])
 def test_an_expression_nests_at_most_50_deep(opening: str, closing: str) -> None:
+    """Rule 4.4."""
     times = 25 if opening == "NOT(" else 50
 
     deepest = parse(opening * times + "a" + closing * times)
@@ -379,6 +382,7 @@ def test_a_rename_to_a_reserved_name_is_an_error() -> None:
     ],
 )
 def test_a_number_is_written_as_people_read_it(value: str, expected: str) -> None:
+    """Rule 4.26."""
     assert values.number_text(Decimal(value)) == expected
 
 

@@ -297,6 +297,7 @@ def test_only_the_value_that_is_chosen_is_asked_for() -> None:
 
 
 def test_a_digitsis_rounded_to_40_digits_without_trailing_zeros() -> None:
+    """Rule 4.26."""
     assert str(result("2 / 3")) == "0." + 39 * "6" + "7"
     assert str(result("[a] / 3 * 3")) == "1"
     assert str(result("2.50 * 1")) == "2.5"

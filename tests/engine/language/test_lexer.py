@@ -47,6 +47,7 @@ def test_tokens_know_their_place() -> None:
     ],
 )
 def test_one_token(text: str, expected: list[tuple[str, str]]) -> None:
+    """Rule 4.5."""
     assert kinds_and_texts(text) == expected
 
 

@@ -64,6 +64,7 @@ SCORED = replace(SCRIPT, scoring_enabled=True, buckets=(Bucket("Mage"), Bucket("
     ],
 )
 def test_the_meaning_of_a_name(name: str, expected: int | str | None) -> None:
+    """Rules 3.9, 4.6 and 4.19."""
     assert resolve(name, SCRIPT) == expected
 
 
@@ -82,10 +83,12 @@ def test_the_meaning_of_a_name(name: str, expected: int | str | None) -> None:
     ],
 )
 def test_the_meaning_of_a_name_if_scoring_is_on(name: str, expected: int | str | None) -> None:
+    """Rule 4.19."""
     assert resolve(name, SCORED) == expected
 
 
 def test_the_variables_of_a_script() -> None:
+    """Rule 4.18."""
     assert variables(SCRIPT) == {"answer"}
     assert variables(replace(SCRIPT, scoring_enabled=True)) == VARIABLES
     assert variables(SCORED) - VARIABLES == {

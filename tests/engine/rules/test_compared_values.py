@@ -161,6 +161,7 @@ def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str 
 def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
     precondition: str, is_never_true: bool
 ) -> None:
+    """Rule 3.35."""
     assert code_of(precondition) == ("never_true" if is_never_true else None)
 
 

@@ -68,6 +68,7 @@ def test_a_rename_carries_through_texts_expressions_conditions_and_formulas() ->
 
 
 def test_a_text_that_the_same_write_changed_is_left_as_it_was_sent() -> None:
+    """Rule 3.30."""
     sent = (
         replace(GAME, name="best"),
         replace(WHY, prompt="And [favGame]?"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surveys.engine.script import BLOCK_TYPES
+from surveys.engine.script import BLOCK_TYPES, QUESTIONS
 from tests.support.engine.script_builder import PICTURE
 from tests.support.engine.violations import (
     ACTION,
@@ -52,6 +52,14 @@ HARMLESS = {
 }
 
 
+def test_a_block_has_one_of_eleven_types() -> None:
+    """Rule 3.1."""
+    assert len(BLOCK_TYPES) == 11
+    assert {*BLOCK_TYPES} - QUESTIONS == {"content_block", "action_block", "calculated_block"}
+    assert [type_ for type_ in BLOCK_TYPES if block_faults(ONE_OF_EACH[type_])] == []
+    assert block_faults({**TEXT, "type": "slider"}) == [("type", "invalid_choice")]
+
+
 @pytest.mark.parametrize("type_", BLOCK_TYPES)
 @pytest.mark.parametrize("key", sorted(BELONGS))
 def test_a_field_of_another_type_is_not_allowed(key: str, type_: str) -> None:
@@ -90,6 +98,7 @@ def test_common_fields_are_allowed_on_every_type(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", sorted(BLOCK_TYPES))
 def test_only_a_calculated_block_may_have_an_empty_prompt(type_: str) -> None:
+    """Rule 3.2."""
     pairs = block_faults({**ONE_OF_EACH[type_], "prompt": ""})
 
     assert pairs == ([] if type_ == "calculated_block" else [("prompt", "blank")])
@@ -112,6 +121,7 @@ def test_a_calculated_block_has_a_formula(raw: Raw, expected: list[tuple[str, st
 @pytest.mark.parametrize("type_", ["single_punch", "multi_punch", "ranking"])
 @pytest.mark.parametrize("sent", [{"options": None}, {"options": []}, {}])
 def test_choices_and_rankings_have_options(type_: str, sent: Raw) -> None:
+    """Rule 3.12."""
     raw = {"type": type_, "prompt": "Which?", **sent}
 
     assert block_faults(raw) == [("options", "required")]
@@ -119,6 +129,7 @@ def test_choices_and_rankings_have_options(type_: str, sent: Raw) -> None:
 
 @pytest.mark.parametrize(("count", "expected"), [(1, ["too_few"]), (2, []), (20, []), (21, ["too_many"])])
 def test_a_ranking_takes_2_to_20_items(count: int, expected: list[str]) -> None:
+    """Rule 3.12."""
     assert [code for _, code in block_faults({**RANKING, "options": options(count)})] == expected
 
 
@@ -141,6 +152,7 @@ def test_a_choice_takes_a_single_option() -> None:
     ],
 )
 def test_answer_styles_suit_the_type(type_: str, allowed: set[str]) -> None:
+    """Rules 3.18 and 3.19."""
     for style in ("full_text", "emoji_only", "select_menu", "buttons"):
         pairs = block_faults({**ONE_OF_EACH[type_], "answer_style": style})
         assert pairs == ([] if style in allowed else [("answer_style", "not_allowed")])
@@ -216,11 +228,13 @@ def test_rank_top_n_is_one_to_the_number_of_items(top: int | None, expected: lis
 def test_scales_have_their_range(
     raw: Raw, low: object, high: object, expected: list[tuple[str, str]]
 ) -> None:
+    """Rule 3.21."""
     assert block_faults({**raw, "min": low, "max": high}) == expected
 
 
 @pytest.mark.parametrize("key", ["label_left", "label_center", "label_right"])
 def test_anchors_are_for_scales_other_than_nps(key: str) -> None:
+    """Rule 3.22."""
     assert block_faults({**RATING, "scale": {key: "Bad"}}) == []
     assert block_faults({**OPINION, "scale": {key: "Bad"}}) == []
     assert block_faults({**NPS, "scale": {key: "Bad"}}) == [(f"scale.{key}", "not_allowed")]
@@ -232,6 +246,7 @@ def test_anchors_are_for_scales_other_than_nps(key: str) -> None:
     [("label_left", ["conflicting"]), ("label_right", ["conflicting"]), ("label_center", [])],
 )
 def test_anchors_do_not_stand_beside_labels_on_the_points(key: str, expected: list[str]) -> None:
+    """Rule 3.22."""
     labelled = {**RATING, "options": points(1, 5, label="so"), "scale": {key: "Bad"}}
     pictured = {**RATING, "options": points(1, 5, emoji="👍"), "scale": {key: "Bad"}}
 

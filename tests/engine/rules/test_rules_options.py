@@ -62,6 +62,7 @@ def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Ra
     ids=lambda value: str(value)[-20:],
 )
 def test_all_options_together_fit_a_step_and_a_page(sent: list[Raw], expected: list[tuple[str, str]]) -> None:
+    """Rule 3.38."""
     assert block_faults({**CHOICE, "options": sent}) == expected
 
 
@@ -76,6 +77,7 @@ def one_option(raw: Raw, text: str, style: str | None, **more: object) -> Raw:
 def test_options_of_choices_fit_the_width_of_their_style_in_chat(
     raw: Raw, style: str | None, widest: int
 ) -> None:
+    """Rule 3.18."""
     assert block_faults(one_option(raw, "é" * widest, style), chat=True) == []
     assert block_faults(one_option(raw, "é" * (widest + 1), style), chat=True) == [
         ("options[0].value", "too_long")

@@ -66,6 +66,7 @@ def test_automatic_names_take_the_next_free_number(given: list[str | None], expe
 
 
 def test_automatic_names_count_intro_blocks_and_positions() -> None:
+    """Rule 3.9."""
     raw = [{**TEXT, "prompt": "b"}, {**CONTENT, "section": "intro"}, {**TEXT, "prompt": "a", "position": 0}]
 
     arranged = order_blocks(reader.read_blocks(raw, path="blocks"))
@@ -96,6 +97,7 @@ def test_a_block_sent_by_id_without_a_name_keeps_its_own() -> None:
     ],
 )
 def test_positions_sort_and_ties_are_as_in_the_array(positions: list[int | None], expected: str) -> None:
+    """Rule 3.16."""
     raw = [{**TEXT, "name": name, "position": at} for name, at in zip("abc", positions, strict=True)]
 
     assert "".join(names(raw)) == expected  # type: ignore[arg-type]

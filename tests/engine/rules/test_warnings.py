@@ -411,6 +411,7 @@ POSITION = {"variable": "q3", "op": "eq", "value": "x"}
 def test_a_position_that_is_the_name_of_another_block_is_ambiguous(
     fields: dict[str, Any], places: list[str]
 ) -> None:
+    """Rule 3.10."""
     asked = Block(**{"type": "open_text", "id": 22, "name": "last", **fields})
 
     found = [field for field, _ in ambiguous(NAMED, OTHER, SUM, asked)]
@@ -482,6 +483,7 @@ USER = replace(OTHER, name="userName")
 def test_a_variable_that_is_the_name_of_a_block_is_ambiguous(
     fields: dict[str, Any], places: list[str]
 ) -> None:
+    """Rule 4.20."""
     asked = Block(**{"type": "open_text", "id": 22, "name": "last", **fields})
 
     found = [field for field, _ in ambiguous(SCORE, USER, asked, scoring_enabled=True)]

@@ -73,6 +73,7 @@ def refusal(block: Block, raw) -> tuple[str, str]:
     ],
 )
 def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
+    """Rule 6.24."""
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
@@ -133,6 +134,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_by_field_and_code(type, fields, raw, expected):
+    """Rule 3.23."""
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
@@ -162,6 +164,7 @@ def test_a_number_of_many_digits_is_stored_as_sent():
     ],
 )
 def test_a_reply_is_stored_as_rows(type, reply, expected):
+    """Rule 6.49."""
     rows = list(answers.rows(block_of(type, options=COLOURS), reply))
 
     assert rows == expected
@@ -175,12 +178,14 @@ def test_a_reply_is_stored_as_rows(type, reply, expected):
         ("ranking", {"option_ids": [RED, GREEN]}, ("red", "green"), "red, Leaf green"),
         ("open_text", {"text": "Hi"}, "Hi", "Hi"),
         ("open_numeric", {"number": "4.50"}, Decimal("4.50"), "4.50"),
+        ("rating", {"number": "4"}, Decimal(4), "4"),
         ("open_text", {"skipped": True}, None, ""),
         ("open_text", None, None, ""),
         ("single_punch", {"option_ids": [99]}, None, ""),
     ],
 )
 def test_logic_sees_values_and_readers_see_labels(type, reply, value, shown):
+    """Rule 4.9."""
     block = block_of(type, options=COLOURS)
 
     assert (answers.value(block, reply), answers.display_text(block, reply)) == (value, shown)

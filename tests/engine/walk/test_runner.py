@@ -86,6 +86,7 @@ def test_a_recorded_talk_goes_as_it_went(file):
 
 
 def test_a_hidden_block_is_passed_over():
+    """Rule 4.1."""
     script = script_builder.script(COLOUR, {**TEXT, "precondition": 'Q0 = "red"'}, TEXT)
 
     assert runner.answer(script, State(), {"option_ids": [10]}).show is script.blocks[2]
@@ -213,6 +214,7 @@ def test_tokens_are_filled_and_unknown_ones_stay(token):
     ],
 )
 def test_a_graded_answer_earns_its_words(scored, reply, expected):
+    """Rule 5.14."""
     graded = {
         **COLOUR,
         "correct_answer_ids": [10],

@@ -107,6 +107,7 @@ def test_no_answer_earns_more_than_the_best_and_one_earns_as_much(
 
 
 def test_the_variables_of_a_walk() -> None:
+    """Rule 4.18."""
     script = script_builder.script(
         {
             "type": "single_punch",

@@ -41,6 +41,7 @@ def test_two_questions_of_one_conversation_are_shuffled_apart():
 
 
 def test_pinned_options_follow_in_stored_order():
+    """Rule 3.13."""
     options = [
         {"value": "x", "anchor_position": "last"},
         "a",

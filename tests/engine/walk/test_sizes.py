@@ -132,6 +132,7 @@ def step_bytes(block: Any, reply: answers.Reply | None) -> int:
         "skip_label": defaults.SKIP,
         "answer": reply and answers.as_sent(block, reply),
         "is_locked": False,
+        "follow_up": 0,
         "progress": 0.3333,
         "can_go_back": False,
     }
@@ -177,6 +178,7 @@ def test_many_copies_of_a_long_answer_are_cut_together():
 
 
 def test_the_prompts_and_options_of_a_script_have_a_limit_together():
+    """Rule 3.38."""
     raw = [{"type": "content_block", "name": f"B{n}", "prompt": "." * 5} for n in range(2)]
     parsed = reader.read_blocks(raw, path="blocks")
     ordered = ordering.order_blocks(parsed)

@@ -79,6 +79,8 @@ TABLE: dict[str, Row] = {
     "project.clone": Row(CREATORS, 201),
     "script.retrieve": Row(EVERYBODY, 200),
     "script.update": Row(OWN_OR_ANY_DRAFT, 200, {"blocks": []}, DRAFT),
+    # No model is connected there.
+    "script.revise": Row(OWN_OR_ANY, 409, {"instruction": "Shorter"}),
     "script.patch_block": Row(OWN_OR_ANY, 200, {"prompt": "Which?"}),
     "script.put_block": Row(OWN_OR_ANY, 200, {"prompt": "Which?"}),
     "conversation.create": Row(OWN_OR_ANY, 201, {}),
@@ -100,6 +102,7 @@ TABLE: dict[str, Row] = {
     "response.create": Row(OWN_OR_ANY, 201, {"data": [PAST]}),
     "response.destroy": Row(OWN_OR_ANY, 204),
     "analysis.create": Row(OWN_OR_ANY, 202),
+    "analysis.ask": Row(EVERYBODY, 503, {"question": "How many answered?"}),  # no worker is there
     "analysis.retrieve": Row(EVERYBODY, 200),
     "codebook.retrieve": Row(EVERYBODY, 200, None, QUESTION),
     "codebook.partial_update": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),

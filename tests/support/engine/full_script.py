@@ -103,6 +103,7 @@ EVERYTHING = Script(
         ),
         Block(type="calculated_block", id=8, name="q7", calculated_formula="1 + [q5]", position=7),
         Block(type="nps", prompt="Tell?", id=9, name="q8", min=0, max=10, scale=Scale(), position=8),
+        Block(type="open_text", prompt="Why?", id=10, name="q9", follow_ups=2, position=9),
     ),
     scoring_enabled=True,
     buckets=(Bucket("Score"),),

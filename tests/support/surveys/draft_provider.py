@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.ai.provider import (
+    Claim,
+    Correction,
+    ProposedScript,
+    ProviderError,
+    ResultsQuestion,
+    RevisionRequest,
+    ScriptRequest,
+)
 from surveys.services.ai_work import generation
+from surveys.services.ground import jobs
 
 INTENT = {"name": "Club evening", "type": "convo", "intent": "Ask how the club evening was, in 2 questions"}
 GOOD = ProposedScript(
@@ -37,8 +46,15 @@ POLL = ProposedScript(
 Answer = ProposedScript | Exception | Callable[[], ProposedScript]
 
 
+def _unchanged(request: RevisionRequest) -> ProposedScript:
+    return ProposedScript(request.blocks)
+
+
 class Drafts:
-    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked."""
+    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked.
+
+    It leaves scripts as they are, unless `revise` is another function, and no data can tell it anything.
+    """
 
     name = "anthropic"
     max_batch_size = 100
@@ -46,6 +62,7 @@ class Drafts:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers) or [GOOD]
         self.asked: list[tuple[ScriptRequest, Correction | None]] = []
+        self.revise: Callable[[RevisionRequest], ProposedScript] = _unchanged
 
     def draft_script(self, request: ScriptRequest, correction: Correction | None = None) -> ProposedScript:
         self.asked.append((request, correction))
@@ -53,6 +70,12 @@ class Drafts:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, ProposedScript) else answer()
+
+    def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
+        return self.revise(request)
+
+    def answer_question(self, question: ResultsQuestion) -> list[Claim]:
+        return []
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} is not asked for here.")
@@ -75,3 +98,12 @@ def work_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         generation, "wait", lambda *, generation_id: generation.run(generation_id=generation_id)
     )
+
+
+def free_model(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """A model that costs nothing, and a worker that works while a request waits, also in a transaction."""
+    monkeypatch.setattr(jobs, "close_connection", lambda: None)
+    provide(monkeypatch, settings, POLL)
+    settings.CREDITS_FOR_A_SCRIPT = settings.CREDITS_FOR_A_QUESTION = settings.CREDITS_FOR_100_TEXTS = 0
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 1_000_000
+    work_while_waiting(monkeypatch)

@@ -10,7 +10,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.test import Client
 
 from surveys.models import Project
-from surveys.pages.respondent import visitors
+from surveys.pages.respondent import browsers
 
 
 class Visitor:
@@ -54,4 +54,4 @@ class Visitor:
 
 
 def conversation_cookie(visitor: Visitor) -> str:
-    return visitor.client.cookies[visitors.CONVERSATION].value
+    return visitor.client.cookies[browsers.CONVERSATION].value

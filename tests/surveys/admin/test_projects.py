@@ -98,6 +98,19 @@ def test_a_project_says_everywhere_when_it_opens_and_closes(fields: dict[str, An
         assert shown[0] in page
 
 
+def test_a_project_has_eight_tabs() -> None:
+    """Rule 12.15."""
+    staff = project_staff()
+    made = scenario.project(CHOICE)
+
+    tabs = staff.client.get(tab(made.pk, "delivery")).context["tabs"]
+
+    assert [each["label"] for each in tabs] == [
+        *("Script", "Delivery", "Look", "Rewards", "Results", "Responses", "Share", "History")
+    ]
+    assert {staff.client.get(each["address"]).status_code for each in tabs} == {200}
+
+
 def test_no_page_counts_the_answers_to_a_draft() -> None:
     staff = project_staff()
     draft, opened = project(type="poll"), project(type="poll", status="active")

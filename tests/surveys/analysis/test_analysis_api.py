@@ -62,6 +62,7 @@ def test_a_new_analysis_is_pending_and_tells_the_projects_counts() -> None:
 
 
 def test_a_finished_one_tells_everything(connect: Any) -> None:
+    """Rule 10.11."""
     connect(Reads())
     caller = Caller()
     give(caller.community, 5)
@@ -106,6 +107,7 @@ def test_a_finished_one_tells_everything(connect: Any) -> None:
 
 
 def test_without_ai_everything_is_told_but_texts_and_summary(connect: Any) -> None:
+    """Rule 10.12."""
     provider = connect(Reads())
     caller = Caller()
     project = survey(caller, TEXT, CHOICE)
@@ -200,6 +202,7 @@ def test_what_comes_while_it_is_made_makes_it_anew(connect: Any) -> None:
     [("all", (2, 2)), ("completed", (1, 1)), ("partial", (1, 1))],
 )
 def test_it_covers_what_was_asked_for(status: str, expected: tuple[int, int], connect: Any) -> None:
+    """Rule 6.59."""
     provider = connect(Reads())
     caller = Caller()
     give(caller.community, 5)

@@ -124,6 +124,7 @@ def test_only_texts_that_it_covers_are_paid(connect: Any) -> None:
 
 
 def test_no_more_texts_are_read_than_were_paid(connect: Any) -> None:
+    """Rule 10.18."""
     provider, caller = connect(Reads()), Caller()
     give(caller.community, 5)
     project = survey(caller)
@@ -154,6 +155,7 @@ def test_texts_that_came_after_a_price_of_nothing_are_not_read(connect: Any) -> 
 
 
 def test_of_a_long_text_the_beginning_is_read(connect: Any) -> None:
+    """Rule 10.19."""
     provider, caller = connect(Reads()), Caller()
     give(caller.community, 1)
     project = survey(caller)
@@ -252,6 +254,7 @@ def stopped_after_100_of_150_texts(caller: Caller, connect: Any) -> tuple[Projec
 
 
 def test_a_project_deleted_during_its_analysis_gets_back_credits_for_unread_texts(connect: Any) -> None:
+    """Rule 10.20."""
     caller = Caller()
     project, _ = stopped_after_100_of_150_texts(caller, connect)
 
@@ -264,6 +267,7 @@ def test_a_project_deleted_during_its_analysis_gets_back_credits_for_unread_text
 def test_an_analysis_whose_texts_were_deleted_meanwhile_returns_credits_for_unread_texts(
     connect: Any,
 ) -> None:
+    """Rule 10.20."""
     caller = Caller()
     project, made = stopped_after_100_of_150_texts(caller, connect)
     actor = superuser_actor(community_id=caller.community.pk)
@@ -285,8 +289,17 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     callers = {path for path in callers if not path.startswith("surveys/ai/")}  # the providers themselves
 
     assert len(of_providers) == 9
-    assert callers == in_modules("ai.get_provider(") == {"generation.py", "analysis/text_analysis.py"}
+    assert (
+        callers
+        == in_modules("ai.get_provider(")
+        == {
+            "generation.py",
+            "analysis/text_analysis.py",
+            "follow_ups.py",
+        }
+    )
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
+    assert in_modules("paying.pay_for_follow_up(") == {"follow_ups.py"}
     assert in_modules("spend_credits(") == {"communities/services/tenants/credits.py", "paying.py"}
 
 

@@ -75,6 +75,7 @@ def test_elsewhere_a_single_answer_may_be_quoted(connect: Any) -> None:
 
 
 def test_a_response_that_was_deleted_is_quoted_no_more(connect: Any) -> None:
+    """Rule 6.50."""
     connect(Reads())
     caller = Caller()
     give(caller.community, 5)

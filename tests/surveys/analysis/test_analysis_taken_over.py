@@ -42,6 +42,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_worker_that_takes_over_goes_on_where_the_other_stopped(connect: Any) -> None:
+    """Rule 10.9."""
     first = connect(Failing(None, None, Killed()))
     caller = Caller()
     job = asked_for(caller, *several("#slow", 7))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from threading import Barrier
 from typing import Any
 
 import pytest
 
+from surveys.ai.local import LocalProvider, embeddings
+from surveys.ai.local.texts.seeds import LANGUAGES, all_seeds
 from surveys.ai.provider import TextBatch, TextReading, TextTheme
 from surveys.models import Theme
 from surveys.services.ai_work import codebook
@@ -229,6 +232,7 @@ def test_the_local_provider_reads_for_nothing() -> None:
 
 
 def test_themes_are_counted_by_us_and_told_by_their_number(said: Any) -> None:
+    """Rule 10.16."""
     told = said(None, by_marks, "#a #b +", "#b -", "#b -", "nothing", "#a +")
 
     assert [
@@ -301,6 +305,7 @@ def test_a_wrong_number_of_readings_leaves_all_unread(count: int, said: Any) -> 
 
 
 def test_what_was_not_read_is_not_analysed_and_an_unknown_mood_is_none(said: Any) -> None:
+    """Rule 10.16."""
     moody = TextReading((0,), "furious")  # type: ignore[arg-type]
 
     told = said([TextTheme("Slow")], [None, moody, TextReading((0,))], "a", "b", "c")
@@ -447,3 +452,118 @@ def test_answers_reach_the_provider_letter_by_letter(connect: Any) -> None:
     analysed(caller, project)
 
     assert list(provider.batches[0].answers) == [INJECTION, "</answer>\n# Heading\n```"]
+
+
+# --- The local provider ---------------------------------------------------------------------------
+
+
+def test_answers_in_several_languages_share_a_theme_that_the_local_provider_knows() -> None:
+    """Rule 10.36."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, "The queue was long", "Die Schlange war lang", "La cola era muy larga")
+    wrote(project, "La file d'attente était trop longue", "A fila era muito longa")
+
+    assert themes(analysed(caller, project)) == {"Waiting time": 5}
+
+
+def test_the_local_provider_titles_what_it_does_not_know_by_phrases_of_several_answers() -> None:
+    """Rule 10.36."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, "the board games were missing pieces", "more board games", "newer board games please")
+    wrote(project, "colour roles", "more roles", "better roles for helpers", "the price", "too expensive")
+
+    assert themes(analysed(caller, project)) == {"Board games": 3, "Roles": 3, "Price": 2}
+
+
+def test_titles_of_the_local_provider_are_in_the_language_of_most_answers() -> None:
+    """Rule 10.36."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, "Die Schlange war lang", "Wir haben lange gewartet, die Schlange!", "The queue was long")
+
+    assert themes(analysed(caller, project)) == {"Wartezeit": 3}
+
+
+def test_the_local_provider_knows_about_ninety_themes_in_five_languages() -> None:
+    """Rule 10.36."""
+    assert LANGUAGES == ("en", "de", "fr", "es", "pt")
+    assert 85 <= len(all_seeds()) <= 95
+    for seed in all_seeds().values():
+        assert {cue.language for cue in seed.cues} == set(seed.titles) == set(LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentiment"),
+    [
+        ("The evening was very good, thank you", "positive"),
+        ("Der Abend war sehr gut, vielen Dank", "positive"),
+        ("La soirée était très bien, merci beaucoup", "positive"),
+        ("La noche fue muy buena, muchas gracias", "positive"),
+        ("A noite foi muito boa, muito obrigado", "positive"),
+        ("È stato davvero bellissimo, grazie a tutti voi", None),
+        ("n/a", None),
+        ("-", None),
+        ("no idea", None),
+    ],
+)
+def test_the_local_provider_judges_five_languages_and_no_answer_without_an_opinion(
+    answer: str, sentiment: str | None
+) -> None:
+    """Rule 10.38."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, answer, answer)
+
+    told = texts_of(analysed(caller, project))
+
+    rows = caller.get(f"/projects/{project.pk}/responses").json()["data"]
+    assert [row["answers"][0]["sentiment"] for row in rows] == [sentiment] * 2
+    if answer in ("n/a", "-", "no idea"):
+        assert told["themes"] == []
+
+
+@pytest.mark.parametrize(
+    ("private", "words"),
+    [
+        ("Jennifer", ["Jennifer"]),
+        ("Mrs Zorblax", ["Zorblax"]),
+        ("my name is Zorblax", ["Zorblax"]),
+        ("call 0170 1234567", ["0170", "1234567"]),
+        ("ada@example.org", ["example.org"]),
+        ("@ada_lovelace", ["ada_lovelace"]),
+        ("idiots", ["idiots"]),
+    ],
+)
+def test_titles_and_quotes_of_the_local_provider_name_and_insult_nobody(
+    private: str, words: list[str]
+) -> None:
+    """Rule 10.39."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, *[f"The queue was long, {private}"] * 3, *[private] * 4)
+
+    told = texts_of(analysed(caller, project))
+
+    shown = [(theme["title"], theme["quotes"]) for theme in told["themes"]]
+    assert "Waiting time" in str(shown)
+    insults = {"idiots"}  # which may be quoted
+    titles = [title for title, _ in shown]
+    assert [word for word in words if word in str(titles if word in insults else shown)] == []
+
+
+@pytest.mark.parametrize(("is_installed", "found"), [(True, (0,)), (False, ())])
+def test_the_local_provider_opens_no_connection_and_finds_fewer_without_the_extra(
+    is_installed: bool, found: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 10.40."""
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("It connects."))
+    if not is_installed:
+        monkeypatch.setattr(embeddings, "are_available", lambda: False)
+    batch = TextBatch("What could be better?", ["fixing my bike"], [TextTheme("Bicycle repair")])
+
+    (reading,) = LocalProvider().assign_themes(batch)
+
+    assert reading is not None
+    assert reading.themes == found

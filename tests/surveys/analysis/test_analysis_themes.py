@@ -128,6 +128,7 @@ def test_a_theme_that_nobody_had_for_a_while_comes_back_under_its_title(connect:
 
 
 def test_a_better_provider_names_themes_anew_and_keeps_what_staff_pinned(connect: Any) -> None:
+    """Rule 10.27."""
     caller = rich()
     project = survey(caller)
     other = Reads()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from surveys.ai.provider import TextExample, TextReading
+from surveys.ai.provider import TextExample, TextReading, TextTheme
 from surveys.models import Answer, Conversation, Project, Reading, Theme
 from surveys.services.ai_work import codebook, readings
 from surveys.services.ground import anonymity
@@ -20,6 +20,7 @@ from tests.support.surveys.analyses import (
     Reads,
     analysed,
     connecting,  # noqa: F401
+    give,
     rich,
     several,
     survey,
@@ -435,3 +436,76 @@ def test_an_answer_has_few_themes_after_many_changes(read_project: Any, connect:
     most = max(len(row.themes) for row in Reading.objects.all())
     assert most == readings.MAX_THEMES_OF_ANSWER
     assert len(codebook.live(block_id=block_id)) == 11
+
+
+# --- The local provider ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def read_locally() -> tuple[Caller, Project, str]:
+    """A project with answers about queues that the local provider has read, and the path of its codebook."""
+    caller = Caller()
+    project = survey(caller)
+    wrote(project, "The queue was long", "a long queue")
+    analysed(caller, project)
+    return caller, project, path_of(project)
+
+
+def test_the_local_provider_recognises_a_theme_by_its_phrases_under_any_title(read_locally: Any) -> None:
+    """Rule 10.37."""
+    caller, project, path = read_locally
+    (theme,) = caller.get(path).json()["themes"]
+    assert theme["title"] == "Waiting time"
+    caller.patch(path, {"themes": [theme | {"title": "Door"}]})
+
+    wrote(project, "we waited an hour")
+
+    assert themes(analysed(caller, project)) == {"Door": 3}
+
+
+def test_the_local_provider_recognises_a_theme_of_staff_by_the_phrases_of_one_it_knows(
+    read_locally: Any,
+) -> None:
+    """Rule 10.37."""
+    caller, project, path = read_locally
+    sent = caller.get(path).json()["themes"]
+    caller.patch(path, {"themes": [*sent, {"title": "Preise"}, {"title": "Zorblax"}]})
+
+    wrote(project, "far too expensive", "the Zorblax broke")
+
+    assert themes(analysed(caller, project)) == {"Waiting time": 2, "Preise": 1, "Zorblax": 1}
+
+
+def test_the_local_provider_reads_an_answer_like_one_that_staff_put_right(read_locally: Any) -> None:
+    """Rule 10.37."""
+    caller, project, path = read_locally
+    rows = caller.get(f"/projects/{project.pk}/responses").json()["data"]
+    address = f"/responses/{rows[0]['id']}/blocks/{path.split('/')[4]}/reading"
+    assert caller.put(address, {"themes": [], "sentiment": "positive"}).status_code == 200
+
+    wrote(project, "the queue was long!")
+    analysed(caller, project)
+
+    assert told(caller, project) == [
+        ("The queue was long", [], "positive"),
+        ("a long queue", ["Waiting time"], "neutral"),
+        ("the queue was long!", [], "positive"),
+    ]
+
+
+def test_what_staff_put_right_stays_when_a_model_takes_over(read_locally: Any, connect: Any) -> None:
+    """Rule 10.27."""
+    caller, project, path = read_locally
+    rows = caller.get(f"/projects/{project.pk}/responses").json()["data"]
+    address = f"/responses/{rows[0]['id']}/blocks/{path.split('/')[4]}/reading"
+    right = ids(caller, path)["Waiting time"]
+    caller.put(address, {"themes": [right], "sentiment": "positive"})
+    give(caller.community, 5)
+
+    connect(Reads(name_by=lambda _sample: [TextTheme("Door")]))
+    analysed(caller, project)
+
+    assert told(caller, project) == [
+        ("The queue was long", ["Waiting time"], "positive"),
+        ("a long queue", [], "neutral"),
+    ]

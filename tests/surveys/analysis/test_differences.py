@@ -140,6 +140,7 @@ def test_a_summary_tells_which_groups_differ(connect: Any) -> None:
 
 @pytest.mark.django_db
 def test_a_summary_with_a_number_that_no_figure_holds_is_written_again_or_by_us(connect: Any) -> None:
+    """Rule 10.29."""
     provider = connect(Reads())
     said = iter(["Of 77 people, all wrote.", "1 answer was read."])
     provider.summarize_texts = lambda _figures: next(said)
@@ -156,6 +157,7 @@ def test_a_summary_with_a_number_that_no_figure_holds_is_written_again_or_by_us(
 
 
 def test_a_text_is_tried_twice_and_then_ours() -> None:
+    """Rule 10.29."""
     tries: list[str] = []
 
     def write() -> str:

@@ -108,6 +108,7 @@ def test_all_is_done_after_the_next_check_that_succeeds_also_without_an_event(ch
 
 
 def test_an_event_helps_also_if_nobody_had_noticed_that_the_bot_was_away(chat: Any) -> None:
+    """Rule 12.14."""
     _come_back(chat)
 
     _tell(chat)

@@ -111,6 +111,7 @@ def test_graded_answers_get_their_feedback_above_the_next_question(chat):
 
 
 def test_what_others_wrote_is_no_markup(chat):
+    """Rule 6.45."""
     text = {"name": "t", "type": "open_text", "prompt": "Say.", "required": True}
     marit = begun(chat, text, {**QUESTION, "prompt": "You said [t]."})
 
@@ -180,6 +181,7 @@ ROOK = "<:rook:123456789012345678>"
 
 
 def test_server_emoji_of_an_author_are_drawn_and_those_of_a_respondent_are_text(chat):
+    """Rule 6.45."""
     options = [{"value": f"*Tower* {ROOK}"}, {"value": "Bishop"}]
     piped = {"name": "t", "type": "open_text", "prompt": "You chose [a].", "required": True}
     ranking = {"name": "r", "type": "ranking", "prompt": "You wrote [t].", "options": options}

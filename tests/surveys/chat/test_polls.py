@@ -137,6 +137,7 @@ def test_closed_results_follow_deletions(chat):
 
 
 def test_the_results_of_a_survey_are_told_question_by_question(chat):
+    """Rule 6.42."""
     blocks = [
         {**COLOUR, "name": "a"},
         {"name": "b", "type": "rating", "prompt": "How *good* was it?"},
@@ -178,6 +179,7 @@ def test_a_survey_that_hides_its_facts_says_that_it_is_closed(chat):
 
 
 def test_reopening_changes_the_message_that_is_there(chat):
+    """Rule 6.42."""
     project = chat.open(COLOUR, type="poll", settings=PUBLIC)
     chat.close(project)
     opening.open_project(actor=chat.actor, project_id=project.pk, at=timezone.now())
@@ -188,6 +190,7 @@ def test_reopening_changes_the_message_that_is_there(chat):
 
 
 def test_a_message_that_was_deleted_is_posted_again_only_if_somebody_asks(chat):
+    """Rule 6.43."""
     invitation = {"ping_role_ids": [chat.helper.id]}
     project = chat.open(COLOUR, type="poll", settings=PUBLIC, invitation=invitation)
     poll = chat.message()

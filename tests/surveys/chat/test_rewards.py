@@ -24,6 +24,7 @@ def answer(chat, agent):
 
 
 def test_a_role_is_granted_once_it_is_earned(chat):
+    """Rule 8.14."""
     chat.open(QUESTION, rewards={"discord_role_id": chat.helper.id, "use_xp": True})
     marit = chat.agent()
 

@@ -29,6 +29,7 @@ def post(body, headers, path="/chat/interactions"):
 
 
 def test_a_ping_is_answered(chat):
+    """Rule 12.14."""
     body = json.dumps({"type": 1, "id": "1", "application_id": "1"}).encode()
 
     response = post(body, signed(chat.platform, body))

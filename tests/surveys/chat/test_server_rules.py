@@ -138,6 +138,7 @@ def test_the_role_of_everybody_neither_gates_nor_is_notified(
 
 
 def test_roles_to_notify_are_chosen_by_admins_alone(chat: Any) -> None:
+    """Rule 6.44."""
     project = chat.create(QUESTION)
     creator = replace(chat.actor, role="creator")
     asked = {"delivery": {"invitation": {"ping_role_ids": [chat.helper.id]}}}
@@ -170,6 +171,7 @@ def test_a_role_to_notify_must_be_one_of_the_server(chat: Any) -> None:
 
 
 def test_the_first_post_alone_notifies_and_only_roles_that_an_admin_listed(chat: Any) -> None:
+    """Rule 6.44."""
     gated = chat.create(QUESTION)
     _change(chat, gated, delivery={"audience": {"required_role_ids": [chat.helper.id]}})
     chat.reopen(gated)

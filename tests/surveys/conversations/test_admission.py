@@ -1,8 +1,6 @@
 """Who is admitted: by membership, roles and verified sources, as they are known or asked for anew.
 
 Rules 6.1 and 6.2.
-
-Rules 6.1 and 6.2.
 """
 
 from __future__ import annotations
@@ -163,6 +161,7 @@ def test_roles_and_sources_must_both_hold_where_both_are_given() -> None:
 
 
 def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_the_chat() -> None:
+    """Rule 6.3."""
     member = _member()
     source_id = _source_of(member)
     IdentityFactory.create(user=member.user, provider="chat", platform_id="c1")
@@ -175,6 +174,7 @@ def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_th
             ("chat", made, _respondent(member)),
             ("membership", made, _signed_in_with(member, "membership")),
             ("video", asking, _signed_in_with(member, "membership")),
+            ("web", made, admission.NAMELESS),
         )
     }
 
@@ -182,10 +182,12 @@ def test_the_verified_source_is_the_provider_else_the_one_signed_in_with_else_th
         "chat": ("chat", "c1"),
         "membership": ("membership", "m1"),
         "video": ("video", "v1"),
+        "web": ("web", None),
     }
 
 
 def test_a_response_tells_the_source_that_admitted_its_respondent() -> None:
+    """Rule 6.3."""
     member = _member()
     made = _project(verified_source_ids=[_source_of(member)])
 
@@ -197,6 +199,7 @@ def test_a_response_tells_the_source_that_admitted_its_respondent() -> None:
 
 @pytest.mark.parametrize(("others", "told"), [(0, "video"), (1, "web")])
 def test_an_anonymous_response_tells_the_source_that_all_have_met(others: int, told: str) -> None:
+    """Rule 7.4."""
     member = _member()
     more = [VerifiedSourceFactory.create(community_id=1).pk for _ in range(others)]
     made = _project(privacy_mode="anonymous", verified_source_ids=[_source_of(member), *more])

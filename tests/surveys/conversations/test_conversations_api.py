@@ -7,7 +7,7 @@ import pytest
 
 from communities.models import Member
 from surveys.models import Conversation, Project
-from tests.support.caller import Caller, faults
+from tests.support.caller import Caller, faults, refusal
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -128,6 +128,7 @@ def test_an_empty_answer_skips_an_optional_question_alone(admin, kind, body, req
 
 
 def test_a_move_that_is_sent_twice_with_its_block_moves_once(admin):
+    """Rule 6.22."""
     made = project(admin, SAYING, {**SAYING, "prompt": "Second."}, TEXT)
     told = begin(admin, made).json()
     address, first = f"/conversations/{told['id']}", told["step"]["block"]["id"]
@@ -190,6 +191,17 @@ def test_a_private_project_admits_members_alone(admin):
     assert begin(admin, made).status_code == 403
     assert begin(admin, made, {"external_id": "x"}).status_code == 403
     assert begin(admin, made, {"member_id": str(person.pk)}).status_code == 201
+
+
+def test_the_state_is_checked_before_the_admission(admin):
+    """Rule 6.6."""
+    made = project(admin, TEXT, participation="private", status="inactive")
+
+    closed = begin(admin, made, {"external_id": "x"})
+    Project.objects.update(status="active")
+
+    assert refusal(closed) == (409, "conflict")
+    assert begin(admin, made, {"external_id": "x"}).status_code == 403
 
 
 def test_on_an_anonymous_project_beginning_again_is_new(admin):

@@ -76,6 +76,7 @@ def test_an_answer_is_saved_as_it_is_given():
     ],
 )
 def test_every_answered_block_counts_once_however_many_rows_it_has(block, said, rows):
+    """Rules 1.39 and 6.49."""
     made = scenario.project(block, TEXT)
 
     told = scenario.say(scenario.begin(made), said)
@@ -96,6 +97,7 @@ def test_a_skip_stores_nothing_and_a_conversation_of_skips_is_listed_when_comple
 
 
 def test_going_back_and_changing_replaces_the_rows():
+    """Rule 6.28."""
     made = scenario.project({"type": "multi_punch", "options": ["a", "b", "c"]}, TEXT)
     told = scenario.back(scenario.say(scenario.begin(made), [0, 1, 2]))
     assert told.step.reply == {"option_ids": [option.id for option in told.step.block.options]}
@@ -225,6 +227,7 @@ def test_a_bad_answer_names_the_field_and_moves_nothing():
 
 
 def test_options_keep_their_order_in_one_conversation():
+    """Rule 3.13."""
     made = scenario.project({**CHOICE, "options": list("abcdefgh"), "randomize_options": True}, TEXT)
     told = scenario.begin(made, "x")
     seen = [option.id for option in told.step.block.options]
@@ -237,6 +240,7 @@ def test_options_keep_their_order_in_one_conversation():
 
 
 def test_a_graded_answer_is_told_its_words():
+    """Rule 5.14."""
     made = scenario.project(
         {**CHOICE, "when_correct": "[answer] is right.", "when_incorrect": "Not [answer]."},
         TEXT,
@@ -332,6 +336,7 @@ class TestWhenItIsOpen:
         ],
     )
     def test_nobody_begins_while_it_is_not_open(self, fields):
+        """Rule 6.6."""
         made = scenario.project(TEXT, participation="private", **fields)
 
         refused(Conflict, scenario.begin, made)
@@ -361,6 +366,7 @@ class TestWhenItIsOpen:
         assert scenario.begin(scenario.project(TEXT, **fields)).step is not None
 
     def test_an_answer_after_closing_is_refused_and_what_was_saved_stays(self):
+        """Rule 6.27."""
         made = scenario.project(TEXT, TEXT, closes_at=LUNCHTIME + timedelta(minutes=1))
         told = scenario.say(scenario.begin(made), "in time")
         late = LUNCHTIME + timedelta(minutes=1)

@@ -62,6 +62,7 @@ def step(caller: Caller, block: dict[str, Any], **fields: Any) -> Any:
     ids=lambda value: value.get("type", "") if isinstance(value, dict) else "",
 )
 def test_limits_icons_and_ends_are_those_that_apply(caller, block, expected):
+    """Rule 3.22."""
     seen = step(caller, block)["block"]
 
     assert {key: seen[key] for key in expected} == expected
@@ -161,6 +162,7 @@ def test_an_optional_question_names_its_skip(caller, required, label):
 )
 @pytest.mark.parametrize(("required", "status"), [(True, 400), (False, 200)])
 def test_an_empty_list_is_a_skip_where_that_is_allowed(caller, block, body, required, status):
+    """Rule 6.20."""
     told = begun(caller, {**block, "required": required})
     sent = {"block_id": told["step"]["block"]["id"], **body}
 
@@ -173,6 +175,7 @@ def test_an_empty_list_is_a_skip_where_that_is_allowed(caller, block, body, requ
 )
 @pytest.mark.parametrize("kind", ["nps", "open_text", "open_numeric"])
 def test_a_body_without_an_answer_is_refused_also_where_a_skip_is_allowed(caller, kind, body, required):
+    """Rule 6.20."""
     told = begun(caller, {"type": kind, "required": required})
     sent = {"block_id": told["step"]["block"]["id"], **body}
 

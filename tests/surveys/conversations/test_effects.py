@@ -38,6 +38,7 @@ WEIGHED = {
 
 
 def test_an_action_block_gives_its_xp_when_it_is_reached() -> None:
+    """Rule 8.11."""
     caller = Caller()
     project = caller.make_open(QUESTION, XP_BLOCK, TEXT)
     member = a_member(caller)
@@ -81,6 +82,7 @@ def test_it_gives_nothing_more_however_often_the_step_is_passed() -> None:
 
 @pytest.mark.parametrize(("scope", "fired"), [(None, 1), ("respondent", 1), ("session", 2)])
 def test_the_scope_says_whether_each_session_fires(scope: str | None, fired: int) -> None:
+    """Rule 8.11."""
     caller = Caller()
     member = a_member(caller)
     project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope))
@@ -148,6 +150,7 @@ def test_a_negative_score_takes_xp_down_to_nothing() -> None:
 
 
 def test_tokens_tell_what_was_earned_and_how_one_stands() -> None:
+    """Rule 4.30."""
     caller = Caller(xp_name="Tempi")
     member = a_member(caller)
     caller.post(f"/members/{member}/xp", {"amount": 90})
@@ -184,6 +187,7 @@ def test_strangers_earn_nothing_and_are_told_so(who: dict[str, str]) -> None:
 
 
 def test_a_community_without_xp_gives_none() -> None:
+    """Rule 8.13."""
     caller = Caller(use_xp=False)
     member = a_member(caller)
     project = caller.make_open(QUESTION, XP_BLOCK, rewards={"use_xp": True})
@@ -198,6 +202,7 @@ def test_a_community_without_xp_gives_none() -> None:
 
 
 def test_in_script_xp_is_given_whether_or_not_the_project_uses_xp() -> None:
+    """Rule 8.13."""
     caller = Caller()
     member = a_member(caller)
 
@@ -312,6 +317,7 @@ def test_a_project_is_not_given_a_number_that_a_script_names() -> None:
 
 
 def test_an_in_script_achievement_is_granted_by_its_number() -> None:
+    """Rule 8.11."""
     caller = Caller()
     member = a_member(caller)
     project = caller.make_open(QUESTION, giving("give_achievement", xp_role_id=7))
@@ -323,6 +329,7 @@ def test_an_in_script_achievement_is_granted_by_its_number() -> None:
 
 
 def test_an_in_script_role_waits_for_a_platform() -> None:
+    """Rule 8.11."""
     caller = Caller()
     project = caller.make_open(QUESTION, giving("give_role", role_id="1187"))
 

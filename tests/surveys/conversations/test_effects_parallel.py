@@ -24,6 +24,7 @@ THREADS = 8
 
 
 def test_retries_at_one_time_give_an_end_once() -> None:
+    """Rule 8.12."""
     caller = Caller()
     member = a_member(caller)
     talk = Talk(caller, caller.make_open(QUESTION, rewards={"use_xp": True}), member_id=member)
@@ -43,6 +44,7 @@ def answer_red(caller: Caller, talk: Talk) -> Any:
 
 @pytest.mark.parametrize("scope", ["respondent", "session"])
 def test_retries_at_one_time_reach_an_action_once(scope: str) -> None:
+    """Rule 8.12."""
     caller = Caller()
     member = a_member(caller)
     project = caller.make_open(QUESTION, giving(xp_amount=5, fire_scope=scope))

@@ -50,6 +50,7 @@ def test_a_changed_vote_gives_nothing_more() -> None:
 
 
 def test_a_vote_taken_back_takes_its_xp_back_and_may_be_given_anew() -> None:
+    """Rule 6.50."""
     caller = Caller()
     member = a_member(caller)
     project = poll(caller, settings={"change_poll": True})
@@ -92,6 +93,7 @@ def test_unwinding_takes_no_more_than_there_is() -> None:
 
 
 def test_deleting_a_survey_s_response_leaves_its_xp() -> None:
+    """Rule 6.50."""
     caller = Caller()
     member = a_member(caller)
     talk = Talk(caller, caller.make_open(QUESTION, rewards={"use_xp": True}), member_id=member)

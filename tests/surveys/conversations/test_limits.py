@@ -1,8 +1,6 @@
 """Limits and locks, with as many threads as it takes: what is counted here is counted in the database.
 
 Rule 6.9.
-
-Rule 6.9.
 """
 
 from concurrent.futures import ThreadPoolExecutor

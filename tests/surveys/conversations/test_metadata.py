@@ -99,6 +99,7 @@ def test_formulas_count_with_it(caller: Caller) -> None:
 
 
 def test_taking_a_conversation_up_again_keeps_the_first(caller: Caller) -> None:
+    """Rule 6.13."""
     project = survey(caller, COLOUR)
     begin(caller, project, external_id="ann", metadata={"customer": "first"})
 

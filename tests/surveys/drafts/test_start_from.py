@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from communities.models import Community
+from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.models import Generation
 from surveys.services.ai_work import draft_generation, generation
+from surveys.services.drafts import keys
 from surveys.services.scripts import templates as library
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller
 from tests.support.dumps import dump
@@ -176,6 +178,126 @@ def test_an_intent_that_says_nothing_is_refused(intent):
     assert Scene().ask({"intent": intent}).status_code == 400
 
 
+# --- A change ---------------------------------------------------------------------------------------
+
+CHANGE = {"instruction": "Shorter"}
+FRESH = TEXT | {"key": "n1", "id": None, "name": "fresh", "prompt": "What else?"}
+PICK = {
+    **CHOICE,
+    "key": "n2",
+    "id": None,
+    "name": "pick",
+    "options": [{"value": "a", "key": "o1", "id": None}, {"value": "b", "key": "o2", "id": None}],
+    "correct_answer_index": 1,
+}
+
+
+def keep(scene: Scene, *blocks: Any) -> None:
+    body = {"blocks": list(blocks), "revision": scene.made["script"]["revision"], "version": None}
+    kept = scene.staff.send("put", f"{scene.base}draft/", body)
+    assert kept.status_code == 200, kept.content
+
+
+def reversed_and_shorter(request: RevisionRequest) -> ProposedScript:
+    """All blocks the other way round, each with a shorter text, and a new one."""
+    blocks = [{**block, "prompt": "Short?"} for block in reversed(request.blocks)]
+    new = {"type": "open_text", "prompt": "New?", "name": "new"}
+    return ProposedScript([*blocks, new], understood=("Shorter.",), unmet=("No rhymes.",))
+
+
+def test_ai_changes_the_draft_with_what_is_not_saved_yet(monkeypatch, settings):
+    scene = Scene(TEXT)
+    provide(monkeypatch, settings).revise = reversed_and_shorter
+    (stored,) = scene.made["script"]["blocks"]
+    keep(scene, stored, FRESH, PICK)
+
+    begun = scene.ask(CHANGE)
+    generation.run(generation_id=begun.json()["id"])
+    told = scene.look(begun.json()["id"]).json()
+
+    assert (begun.status_code, begun.json()["credits"], scene.credits) == (202, 1, 9)
+    assert [(block["id"], block.get("key"), block["prompt"]) for block in told["blocks"]] == [
+        (None, "n2", "Short?"),
+        (None, "n1", "Short?"),
+        (stored["id"], None, "Short?"),
+        (None, None, "New?"),
+    ]
+    pick = told["blocks"][0]
+    assert [(option["id"], option["key"]) for option in pick["options"]] == [(None, "o1"), (None, "o2")]
+    assert (pick["correct_answer_ids"], pick["correct_answer_index"]) == (None, 1)
+    assert (told["understood"], told["unmet"], told["violations"]) == (["Shorter."], ["No rhymes."], [])
+
+
+def test_each_block_and_option_that_a_model_is_shown_has_an_id_of_its_own(monkeypatch, settings):
+    scene = Scene(TEXT)
+    provide(monkeypatch, settings)
+    (stored,) = scene.made["script"]["blocks"]
+    keep(scene, stored, FRESH, PICK)
+
+    scene.ask(CHANGE)
+
+    shown = Generation.objects.get().request["blocks"]
+    ids = [block["id"] for block in shown] + [option["id"] for option in shown[2]["options"]]
+    assert ids[0] == stored["id"]
+    assert len(set(ids)) == 5
+    assert all(each < 0 for each in ids[1:])
+
+
+def test_without_a_draft_ai_changes_the_script(monkeypatch, settings):
+    scene = Scene(TEXT)
+    provide(monkeypatch, settings)
+
+    begun = scene.ask(CHANGE)
+    generation.run(generation_id=begun.json()["id"])
+
+    (block,) = scene.look(begun.json()["id"]).json()["blocks"]
+    assert block["id"] == scene.made["script"]["blocks"][0]["id"]
+
+
+def test_a_right_answer_that_a_model_names_among_new_options_is_named_by_its_index():
+    blocks = [{"id": -1, "options": [{"id": -2}, {"id": -3}, {"id": 7}], "correct_answer_ids": [-3]}]
+
+    assert keys.unnumbered(blocks) == [
+        {
+            "id": None,
+            "options": [{"id": None}, {"id": None}, {"id": 7}],
+            "correct_answer_ids": None,
+            "correct_answer_index": 1,
+        }
+    ]
+
+
+def test_a_draft_with_faults_is_corrected_before_ai_changes_it(monkeypatch, settings):
+    scene = Scene(TEXT)
+    provide(monkeypatch, settings)
+    keep(scene, TEXT | {"prompt": ""})
+
+    refused = scene.ask(CHANGE)
+
+    assert (refused.status_code, refused.json()["message"]) == (409, draft_generation.HAS_FAULTS)
+    assert (Generation.objects.count(), scene.credits) == (0, 10)
+
+
+def test_without_a_model_the_reason_is_told_before_and_after():
+    scene = Scene()
+
+    refused = scene.ask(CHANGE)
+    told = scene.staff.send("get", f"{scene.base}templates/").json()["why_no_change"]
+
+    assert (refused.status_code, refused.json()["message"]) == (409, told)
+    assert told.startswith("Changing a script by an instruction needs a model.")
+
+
+@pytest.mark.parametrize("instruction", ["", "   ", "x" * 4_001, "a\x00", 7])
+def test_an_instruction_that_says_nothing_is_refused(monkeypatch, settings, instruction):
+    provide(monkeypatch, settings)
+
+    refused = Scene().ask({"instruction": instruction})
+
+    assert refused.status_code == 400
+    assert [each["field"] for each in refused.json()["violations"]] == ["instruction"]
+
+
 # --- A template, a file, another project ------------------------------------------------------------
 
 
@@ -257,8 +379,9 @@ def test_an_exported_script_is_imported_as_it_was():
     assert [block["id"] for block in found["blocks"]] == [block["id"] for block in exported["blocks"]]
 
 
-def test_while_the_project_is_open_nothing_is_started_from():
-    refused = Scene(is_open=True).ask({"template": "general-survey"})
+@pytest.mark.parametrize("body", [{"template": "general-survey"}, CHANGE])
+def test_while_the_project_is_open_nothing_is_started_from(body):
+    refused = Scene(is_open=True).ask(body)
 
     assert (refused.status_code, refused.json()["message"]) == (409, draft_generation.IS_LIVE)
 

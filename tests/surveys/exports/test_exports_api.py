@@ -67,6 +67,7 @@ def ids(answer):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_each_format_is_a_file_with_all_headers_of_the_interface(admin, made, three, format):
+    """Rule 6.60."""
     answer = export(admin, made, f"?format={format}", **{"X-Request-Id": "mine"})
 
     assert (answer.status_code, answer.streaming) == (200, True)
@@ -109,6 +110,7 @@ def test_the_json_is_the_listing(admin, made, three):
     ],
 )
 def test_filters_are_those_of_the_listing(admin, made, three, query, places):
+    """Rule 6.59."""
     chosen = [three[n] for n in places]
     listed = admin.get(f"/projects/{made.pk}/responses?{query}").json()["data"]
 
@@ -227,6 +229,7 @@ def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):
     [("transparent", 200, 200), ("semi-private", 403, 403), ("anonymous", 403, 403)],
 )
 def test_who_may_take_an_export(privacy_mode, member, other, live):
+    """Rule 1.34."""
     author = Caller("creator")
     made = project(author, privacy_mode=privacy_mode, status="active" if live else "inactive")
 

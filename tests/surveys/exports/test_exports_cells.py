@@ -51,6 +51,7 @@ HARMLESS = ["1+1=2", "a-b", "", "'=1", "(=1)", "mail@example.com", '"=1"', "\u20
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_what_could_be_a_formula_stands_behind_an_apostrophe(text):
+    """Rule 6.65."""
     assert spreadsheets.neutralise(text) == f"'{text}"
 
 
@@ -77,6 +78,7 @@ def test_formulas_are_neutral_wherever_somebody_may_write_them(text):
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", ["+49 170 1234567", "-5 °C", "a;=1", "one\n+two\t@three", '"; =1'])
 def test_a_workbook_has_texts_as_they_were_said_and_a_csv_guards_only_their_beginning(text):
+    """Rule 6.65."""
     made = scenario.project(TEXT)
     answered(made, text)
 
@@ -161,6 +163,7 @@ def test_what_does_not_fit_a_workbook_is_never_cut_in_silence():
 
 
 def test_a_workbook_of_too_many_cells_is_refused_and_no_more_are_read(monkeypatch):
+    """Rule 6.69."""
     monkeypatch.setattr(export_xlsx, "MAX_CELLS", 6)
     read: list[int] = []
 

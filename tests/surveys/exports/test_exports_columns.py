@@ -35,6 +35,7 @@ EACH_KIND = [
 
 @pytest.mark.parametrize(("block", "said", "headers", "cells"), EACH_KIND)
 def test_each_kind_of_question_has_its_columns(block, said, headers, cells):
+    """Rules 6.60 and 6.61."""
     made = scenario.project(block, TEXT)
     answered(made, said)
     answered(made, None, "only the second")
@@ -157,6 +158,7 @@ def test_whitespace_in_headers_is_one_space():
 
 
 def test_equal_headers_get_the_name_of_their_block():
+    """Rule 6.61."""
     made = scenario.project(
         {**TEXT, "prompt": "Why?", "name": "first"},
         {**TEXT, "prompt": "Why? ", "name": "second"},

@@ -60,6 +60,7 @@ def sent(
 def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
     places: Slots,
 ) -> None:
+    """Rule 11.30."""
     begun = [sent(b"a", b"b", owner=n) for n in range(LARGE_JOBS)]
     assert places.free == 0
 
@@ -74,6 +75,7 @@ def test_no_more_files_begin_than_there_are_places_and_nothing_is_made_for_them(
 
 
 def test_a_community_has_one_place_and_leaves_the_others(places: Slots) -> None:
+    """Rule 11.30."""
     own = sent(b"a", b"b")
 
     with pytest.raises(Unavailable, match="Too many downloads"):
@@ -153,6 +155,7 @@ def test_an_export_takes_the_place_of_its_community(places: Slots) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("format", exports.MEDIA_TYPES)
 def test_an_export_that_finds_no_place_is_told_when_to_come_again(places: Slots, format: str) -> None:
+    """Rule 11.30."""
     admin = Caller("admin")
     made = scenario.project(TEXT, community=admin.community, author=admin.user)
     path = f"/projects/{made.pk}/responses/export?format={format}"

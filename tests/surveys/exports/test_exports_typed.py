@@ -58,6 +58,7 @@ def from_sav(made, folder, **options):
 
 
 def test_codes_stand_beside_the_labels_of_a_single_punch_alone():
+    """Rule 6.63."""
     made = scenario.project(*EACH)
     answered(made, *ANSWERS)
 
@@ -69,6 +70,7 @@ def test_codes_stand_beside_the_labels_of_a_single_punch_alone():
 
 
 def test_options_keep_their_codes_and_none_gets_that_of_a_removed_one():
+    """Rule 3.17."""
     made = scenario.project(SINGLE)
     answered(made, 0)
     answered(made, 1)
@@ -113,6 +115,7 @@ def test_a_clone_keeps_the_codes():
 
 
 def test_values_stand_in_place_of_labels_in_each_table(tmp_path):
+    """Rule 6.63."""
     made = scenario.project(SINGLE, MULTI, RANKING)
     answered(made, 0, [0, 1], [0, 1])
 

@@ -108,6 +108,7 @@ def test_other_addresses_take_one_mebibyte(caller: Caller, project: Any) -> None
 def test_a_body_of_millions_of_elements_is_refused_before_they_are_looked_at(
     caller: Caller, project: Any
 ) -> None:
+    """Rule 11.32."""
     body = b'{"data":[' + b",".join([b"1"] * (MAX_LINES_BODY // 2 - 10)) + b"]}"
 
     tracemalloc.start()

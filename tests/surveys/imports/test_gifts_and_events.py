@@ -77,6 +77,7 @@ def test_with_xp_a_member_gets_what_completing_gives_and_once(caller: Caller, an
 
 @pytest.mark.parametrize("query", ["?give_xp=true", "?give_xp=true&dry_run=true"])
 def test_creators_give_no_xp_by_an_import(caller: Caller, ann: Member, query: str) -> None:
+    """Rule 8.18."""
     creator = caller.beside("creator")
     project = survey(creator, QUESTION, giving(xp_amount=1_000, fire_scope="session"))
     twice = [past(ONE, platform_id="ann"), past(ONE, platform_id="ann")]

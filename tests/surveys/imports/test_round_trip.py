@@ -108,6 +108,7 @@ def copied(caller: Caller, project: dict[str, Any]) -> Any:
 def test_an_export_is_imported_into_a_copy_and_exported_alike(
     caller: Caller, format: str, media_type: str
 ) -> None:
+    """Rule 6.68."""
     project = answered_by_many(caller)
     copy = copied(caller, project)
     sent = exported(caller, project, format)

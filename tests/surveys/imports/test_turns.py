@@ -33,6 +33,7 @@ def project(caller: Caller) -> Any:
 def test_two_imports_are_walked_at_once(
     caller: Caller, project: Any, others: int, status: int, query: str
 ) -> None:
+    """Rule 11.30."""
     with ExitStack() as walked:
         for other in range(1, others + 1):
             walked.enter_context(walking.turn(community_id=-other))
@@ -44,6 +45,7 @@ def test_two_imports_are_walked_at_once(
 
 
 def test_a_community_has_one_import_walked_at_once(caller: Caller, project: Any) -> None:
+    """Rule 11.30."""
     with walking.turn(community_id=caller.community.pk):
         answer = send(caller, project, ONE)
 

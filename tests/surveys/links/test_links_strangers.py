@@ -1,8 +1,6 @@
 """Mails to addresses that nobody confirmed: how many a community sends in a day, and to one address.
 
 Rules 7.31 and 7.33.
-
-Rules 7.31 and 7.33.
 """
 
 from __future__ import annotations

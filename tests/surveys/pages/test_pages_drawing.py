@@ -47,6 +47,7 @@ def control(kind, **fields):
     ],
 )
 def test_each_kind_and_style_has_its_control(kind, fields, expected):
+    """Rule 3.18."""
     assert control(kind, **fields) == expected
 
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from surveys.pages.respondent import frame_visits
-from surveys.pages.respondent.frame_visits import COOKIE, LIFETIME, PARAMETER
+from surveys.pages.respondent import frames
+from surveys.pages.respondent.frames import COOKIE, LIFETIME, PARAMETER
 from surveys.services.links import addresses
 from tests.support.surveys import personal_links, scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
@@ -43,7 +43,7 @@ def back_with(token, made, **more):
 
 
 def token_for(made, *, slug=None, until=None, conversation_id=None, visitor_id="somebody"):
-    return frame_visits.token(
+    return frames.token(
         visitor_id=visitor_id,
         conversation_id=conversation_id,
         link_id=None,

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def test_an_answer_within_a_second_is_asked_for_once_more_and_kept(settings):
+    """Rule 6.35."""
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
     made = scenario.project(TEXT)
     visitor = Visitor(made).look()
@@ -122,6 +123,7 @@ def test_a_turn_goes_on_with_the_csrf_token_it_was_sent_with():
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(settings):
+    """Rule 6.35."""
     settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 2
     made = scenario.project(TEXT)
     for _ in range(2):

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from surveys.models import Conversation, Project
-from surveys.pages.respondent import visitors
+from surveys.pages.respondent import browsers
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, TEXT
 from tests.support.surveys.visitor import Visitor, conversation_cookie
@@ -163,6 +163,7 @@ def test_at_the_limit_a_browser_without_the_conversation_is_told_too():
 
 @pytest.mark.parametrize("htmx", [False, True])
 def test_what_was_said_on_an_anonymous_survey_leaves_the_browser_with_its_end(htmx):
+    """Rule 7.14."""
     made = scenario.project(
         TEXT, {**TEXT, "prompt": "And?"}, privacy_mode="anonymous", thanks="That was kind."
     )
@@ -185,7 +186,7 @@ def test_what_was_said_on_an_anonymous_survey_leaves_the_browser_with_its_end(ht
         assert "This browser keeps nothing of your answers." in page
         assert not {"one", "two", "And?"} & set(re.split(r"[<>]", page))
     assert str(conversation.pk) not in kept + later.page
-    assert str(visitors.ANSWERED) in kept
+    assert str(browsers.ANSWERED) in kept
     assert later.response["Cache-Control"] == "private, no-store"
     assert (Conversation.objects.count(), len(scenario.answers_of(made))) == (1, 2)
     assert "Answer again" in later.page
@@ -201,7 +202,7 @@ def test_a_vote_that_can_be_changed_stays_in_the_browser_until_the_poll_closes()
     visitor.look()
 
     assert is_changeable
-    assert str(visitors.ANSWERED) in conversation_cookie(visitor)
+    assert str(browsers.ANSWERED) in conversation_cookie(visitor)
     assert "You have voted in this poll." in visitor.look().page
 
 

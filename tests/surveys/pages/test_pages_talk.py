@@ -130,6 +130,7 @@ def test_ranks_given_twice_are_told_and_kept():
     ],
 )
 def test_an_untouched_ranking_is_not_taken_for_a_skip(fields, said):
+    """Rule 6.26."""
     made = scenario.project({"type": "ranking", "options": ["x", "y"], **fields}, TEXT)
     visitor = Visitor(made).look()
 

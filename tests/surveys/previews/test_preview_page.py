@@ -130,6 +130,14 @@ def test_only_our_own_pages_may_frame_it_and_nobody_lists_it():
     assert 'name="leave_empty"' not in frame.page
 
 
+def test_no_further_question_is_asked_and_the_preview_says_so(settings):
+    settings.AI_PROVIDER = "anthropic"
+    frame = Scene(TEXT | {"key": "why", "name": "why", "follow_ups": 2}, KEYED).frame().look()
+
+    assert "In the preview no further question is asked about the answer." in frame.page
+    assert "Which colour?" in frame.send(value="So.").page
+
+
 def test_an_empty_draft_has_an_empty_page():
     scene = Scene()
     scene.type()

@@ -117,6 +117,7 @@ def test_an_empty_poll_cannot_open():
 
 
 def test_opening_for_chat_asks_for_the_channel_first():
+    """Rules 2.5 and 2.6."""
     caller = Caller()
     made = caller.make(CHOICE)
 
@@ -131,6 +132,7 @@ def test_opening_for_chat_asks_for_the_channel_first():
 
 
 def test_opening_for_chat_checks_that_the_script_fits():
+    """Rule 2.7."""
     caller = Caller()
     made = caller.make({"type": "single_punch", "prompt": "?", "options": [{"value": "v" * 41}]})
 

@@ -9,6 +9,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_new_project_is_told_with_every_field_and_its_script():
+    """Rule 1.37."""
     caller = Caller("creator")
 
     answer = caller.post(
@@ -168,6 +169,7 @@ def test_the_message_is_right_about_faults_of_fields_and_script_together():
 
 @pytest.mark.parametrize("kind", ["single_punch", "multi_punch", "rating", "opinion_scale", "nps"])
 def test_a_poll_is_one_question_and_content_around_it(kind):
+    """Rule 2.19."""
     question = {"type": kind, "prompt": "?"} | ({"options": CHOICE["options"]} if "punch" in kind else {})
 
     made = Caller().make(SAYING, question, type="poll")
@@ -184,6 +186,7 @@ def test_a_poll_is_one_question_and_content_around_it(kind):
     ],
 )
 def test_a_poll_is_nothing_else(blocks, expected):
+    """Rule 2.19."""
     answer = Caller().post("/projects", {"name": "N", "type": "poll", "script": {"blocks": blocks}})
 
     assert expected in faults(answer)
@@ -199,6 +202,7 @@ def test_a_poll_is_nothing_else(blocks, expected):
     ],
 )
 def test_the_community_decides_the_privacy_of_a_project_that_names_none(default, expected):
+    """Rule 1.12."""
     made = Caller(default_anonymous_mode=default).make()
 
     project = Project.objects.get(pk=made["id"])
@@ -292,6 +296,7 @@ def test_declared_buckets_are_kept_in_their_order():
 
 
 def test_a_score_for_a_bucket_that_is_not_declared_is_refused():
+    """Rule 5.4."""
     answer = Caller().post(
         "/projects",
         {

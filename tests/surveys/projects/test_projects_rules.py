@@ -175,6 +175,7 @@ def test_scoring_cannot_change_while_the_project_is_active():
 
 
 def test_setting_delivery_to_chat_checks_that_the_script_fits():
+    """Rule 2.7."""
     caller = Caller()
     made = caller.make(
         {

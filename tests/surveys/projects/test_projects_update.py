@@ -127,6 +127,18 @@ def test_what_a_create_answered_can_be_sent_back():
     assert "X-Ignored-Fields" not in answer.headers
 
 
+def test_whether_others_may_copy_a_project_is_read_only():
+    """Rule 1.40."""
+    caller = Caller()
+    made = caller.make()
+    sent = made["info"] | {"is_cloneable": False}
+
+    answer = caller.patch(f"/projects/{made['id']}", {"info": sent})
+
+    assert (answer.status_code, answer.json()["info"]["is_cloneable"]) == (200, True)
+    assert Project.objects.get(pk=made["id"]).is_cloneable
+
+
 def test_the_type_never_changes():
     caller = Caller()
     made = caller.make()
@@ -240,6 +252,7 @@ def test_role_ids_are_at_most_fifty_ids(roles):
 
 
 def test_times_are_told_in_utc_and_whole_seconds():
+    """Rule 1.3."""
     made = Caller().make(delivery={"opening": {"time": "2999-06-01T12:00:00.999+02:00"}})
 
     assert made["delivery"]["opening"]["time"] == "2999-06-01T10:00:00Z"

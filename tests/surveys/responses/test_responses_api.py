@@ -200,6 +200,7 @@ def test_a_session_number_alone_says_that_it_needs_the_user(admin, made):
     ],
 )
 def test_who_reads_depends_on_privacy_and_role(admin, fields, access, status):
+    """Rules 1.34 and 7.1."""
     made = project(admin, **{**fields, "status": "active"})
     told = scenario.say(scenario.begin(made, "ann"), 0)
     Project.objects.update(status=fields.get("status", "active"))
@@ -221,6 +222,7 @@ def test_other_communities_see_nothing(admin, made, three):
 
 
 def test_a_response_is_deleted_once(admin, made, three):
+    """Rule 6.50."""
     key = three[0].conversation.pk
 
     assert admin.delete(f"/responses/{key}").status_code == 204

@@ -182,6 +182,7 @@ def test_a_page_costs_three_statements_however_long(made, count, query, django_a
 
 
 def test_answers_to_removed_blocks_and_options_keep_their_names(made):
+    """Rule 2.13."""
     told = scenario.say(scenario.begin(made), 1, "gone")
     made.blocks.filter(name="q1").update(is_archived=True)
     made.blocks.get(name="q0").options.filter(value="green").update(is_archived=True)

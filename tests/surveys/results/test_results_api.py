@@ -187,6 +187,7 @@ def test_what_would_be_divided_into_more_than_50000_is_refused_before_it_is_coun
 
 
 def test_a_removed_question_still_divides(admin, project):
+    """Rule 2.13."""
     assert admin.post(f"/projects/{project['id']}/close").status_code == 200
     choice, *others = project["script"]["blocks"]
     told = admin.put(f"/projects/{project['id']}/script", {"blocks": others})
@@ -203,6 +204,7 @@ def test_a_removed_question_still_divides(admin, project):
 
 
 def test_a_deleted_response_is_out(admin, project):
+    """Rule 6.50."""
     (first, *_) = admin.get(f"/projects/{project['id']}/responses").json()["data"]
 
     assert admin.delete(f"/responses/{first['id']}").status_code == 204
@@ -235,6 +237,7 @@ def test_results_that_are_not_shared_are_their_creators_and_the_admins(admin, pr
 
 @pytest.mark.parametrize("privacy_mode", ["transparent", "semi-private", "anonymous"])
 def test_members_do_not_find_the_results_of_a_project_that_is_not_active(admin, privacy_mode):
+    """Rule 1.34."""
     made = made_by(admin, privacy_mode=privacy_mode, settings={"share_results": True})
     path = f"/projects/{made['id']}/analysis/results"
     assert admin.beside("member").get(path).status_code == 200

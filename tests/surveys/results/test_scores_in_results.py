@@ -74,6 +74,7 @@ def rewrite(project: dict[str, Any], part: str, values: list[Any]) -> None:
 
 
 def test_each_bucket_and_all_of_them_are_told_as_distributions(taken_by_five: Taken) -> None:
+    """Rule 6.57."""
     caller, project = taken_by_five
 
     (fire, sea, total), _ = told(caller, project)
@@ -103,6 +104,7 @@ def test_each_bucket_and_all_of_them_are_told_as_distributions(taken_by_five: Ta
 
 
 def test_calculated_numbers_and_texts_are_told_as_distributions(taken_by_five: Taken) -> None:
+    """Rule 6.57."""
     caller, project = taken_by_five
 
     _, (total, kind) = told(caller, project)
@@ -348,6 +350,7 @@ def test_scores_that_are_not_told_do_not_count_towards_the_limit(
 
 
 def test_a_member_who_may_be_asked_to_answer_reads_neither() -> None:
+    """Rule 6.57."""
     caller = Caller()
     project = quiz(caller, privacy_mode="transparent")
     analysed(caller, project)

@@ -1,8 +1,6 @@
 """Figures of anonymous projects change in steps of five responses for all but creators and admins.
 
 Rule 7.12.
-
-Rule 7.12.
 """
 
 import threading

@@ -135,6 +135,7 @@ class TestBuckets:
         ("name", "key"), [("Größe", "größe"), ("Ömer Bey", "ömer_bey"), ("Well-Being", "well-being")]
     )
     def test_a_bucket_may_have_letters_of_any_language_and_hyphens(self, caller, name, key):
+        """Rule 5.5."""
         written = key.replace("-", "_")
         blocks = [
             choice("x", "Which?", [option("a", {key: 2})]),
@@ -265,6 +266,7 @@ class TestWhatCounts:
     )
 
     def test_scores_are_of_the_moment_a_block_is_reached(self, caller):
+        """Rule 5.8."""
         said = walked(caller, self.BLOCKS, {"x": "a", "y": "a", "z": "b"})
 
         assert [said[each] for each in ("first", "second", "third")] == [

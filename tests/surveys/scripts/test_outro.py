@@ -1,8 +1,6 @@
 """The end of a script, which the service makes of the community's words and the project's rewards.
 
 Rules 3.27 to 3.29.
-
-Rules 3.27 to 3.29.
 """
 
 import pytest

@@ -41,6 +41,7 @@ def test_one_block_changes_by_the_fields_sent(method):
 
 
 def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
+    """Rule 3.38."""
     caller = Caller()
     saying = [{"type": "content_block", "prompt": "." * 4_000}] * 188
     options = [{"value": f"{n}", "label": "." * 499} for n in range(49)]
@@ -55,6 +56,7 @@ def test_a_block_cannot_bring_a_script_past_what_one_body_can_hold():
 
 
 def test_a_block_that_was_read_can_be_sent_back():
+    """Rule 4.16."""
     caller = Caller()
     made = caller.make(CHOICE, TEXT | {"hide_when": {"variable": "q1", "op": "eq", "value": "red"}})
 

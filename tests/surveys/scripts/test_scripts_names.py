@@ -9,6 +9,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_rename_carries_through():
+    """Rule 3.30."""
     caller = Caller()
     made = caller.make(
         CHOICE | {"name": "favGame"},
@@ -26,6 +27,7 @@ def test_a_rename_carries_through():
 
 
 def test_a_block_that_others_refer_to_cannot_go():
+    """Rule 3.32."""
     caller = Caller()
     made = caller.make(CHOICE | {"name": "Colour"}, TEXT | {"name": "Why", "precondition": 'Colour = "red"'})
 
@@ -193,6 +195,7 @@ def test_an_option_that_a_condition_names_can_be_removed_with_a_warning():
 
 
 def test_automatic_names_are_ambiguous_as_positions_and_a_write_says_so():
+    """Rule 3.10."""
     caller = Caller()
 
     script = caller.make(CHOICE, CHOICE, TEXT | {"prompt": "Why [q1]?"})["script"]

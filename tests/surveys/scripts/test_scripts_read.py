@@ -12,6 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_the_script_is_read_with_its_revision():
+    """Rule 3.33."""
     caller = Caller()
     made = caller.make(CHOICE, TEXT)
 

@@ -47,6 +47,7 @@ def test_a_read_script_can_be_sent_back_unchanged(query, is_open):
 
 
 def test_blocks_with_ids_are_changed_and_others_come_and_go():
+    """Rule 3.14."""
     caller = Caller()
     made = caller.make(CHOICE, TEXT | {"name": "gone"}, TEXT | {"name": "stays"})
     first, _, last = made["script"]["blocks"]
@@ -76,6 +77,7 @@ def test_blocks_with_ids_are_changed_and_others_come_and_go():
 
 
 def test_options_with_ids_are_changed_and_others_come_and_go():
+    """Rule 3.14."""
     caller = Caller()
     made = caller.make(CHOICE)
     (block,) = made["script"]["blocks"]
@@ -158,6 +160,7 @@ def test_a_block_sent_back_with_its_options_reordered_keeps_its_correct_answer(b
 
 
 def test_what_has_answers_is_archived_and_what_has_none_is_deleted():
+    """Rule 2.13."""
     caller = Caller()
     made = caller.make(CHOICE, CHOICE, CHOICE)
     kept, answered, plain = made["script"]["blocks"]
@@ -222,6 +225,7 @@ def test_archived_ids_belong_to_the_script_no_more():
 
 
 def test_ids_of_others_are_refused():
+    """Rule 3.15."""
     caller = Caller()
     other = caller.make(CHOICE)["script"]["blocks"][0]
     made = caller.make(CHOICE, CHOICE)
@@ -273,6 +277,7 @@ def test_a_script_can_be_emptied():
 
 
 def test_chat_delivery_is_measured_when_the_script_is_written():
+    """Rule 2.7."""
     caller = Caller()
     made = caller.make(delivery={"audience": {"response_channel": "chat"}})
     long = CHOICE | {"options": [{"value": "v" * 41}, {"value": "b"}]}
@@ -301,6 +306,7 @@ def test_chat_delivery_is_measured_when_the_script_is_written():
     ],
 )
 def test_a_write_with_an_older_revision_is_refused(tag, status):
+    """Rule 3.33."""
     caller = Caller()
     made = caller.make(TEXT)
     caller.patch(block_path(made), {"prompt": "Second"})

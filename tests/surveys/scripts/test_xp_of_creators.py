@@ -1,8 +1,6 @@
 """Scripts of creators give at most 1,000 XP in one completion, by whichever door they are written.
 
 Rule 3.39.
-
-Rule 3.39.
 """
 
 from __future__ import annotations
@@ -162,6 +160,7 @@ def test_the_limit_is_a_setting(settings: Any, creator: Caller) -> None:
 
 
 def test_a_conversation_across_two_scripts_gives_no_more(creator: Caller) -> None:
+    """Rule 8.18."""
     made = creator.make(giving(1_000), TEXT, settings={"max_completes_per_user": 1})
     creator.post(f"/projects/{made['id']}/open")
     member_id = str(creator.user.memberships.get().pk)

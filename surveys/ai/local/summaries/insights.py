@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from communities.ground.words import plural
 from surveys.ai.local.english import MAX_QUOTED_LABEL, format_number, format_share, join_words, quote
-from surveys.ai.local.summaries.tone import describe_tone
+from surveys.ai.local.summaries.open_question import describe_tone
 
 AnalysisBlock = Mapping[str, Any]
 _ARCHIVED_WEIGHT = 0.3  # an archived question matters less

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from communities.ground.words import plural
 from surveys.ai.local.english import format_share, join_words, quote
-from surveys.ai.local.summaries.tone import describe_tone, list_counts
-from surveys.ai.provider import CountedTheme, TextFigures
+from surveys.ai.provider import SENTIMENTS, CountedTheme, TextFigures
 
 FEW_ANSWERS = 5  # with fewer, we do not speak of themes
 LEADING_SHARE = 0.05  # of the answers: the least that makes a theme a leading one
@@ -110,3 +109,23 @@ def _theme_against_the_tone(figures: TextFigures) -> str:
         return ""
     theme = max(themes, key=lambda theme: theme.count)
     return f"The tone of {quote(theme.title)} ({plural(theme.count, 'answer')}) is mostly {opposite}."
+
+
+def describe_tone(sentiment: Mapping[str, int]) -> str:
+    """What follows `the answers are`: `mostly positive in tone (30 of 42)`."""
+    positive, neutral, negative = (sentiment.get(name, 0) for name in SENTIMENTS)
+    total = positive + neutral + negative
+    for name, count in zip(SENTIMENTS, (positive, neutral, negative), strict=True):
+        if count == total:
+            return f"{name} in tone" if total == 1 else f"all {name} in tone"
+        if count * 2 > total:
+            return f"mostly {name} in tone ({count:,} of {total:,})"
+    if positive == negative:
+        return f"mixed in tone, with {positive:,} positive and as many negative"
+    more, less = ("positive", "negative") if positive > negative else ("negative", "positive")
+    return f"mixed in tone, more often {more} ({sentiment[more]:,}) than {less} ({sentiment.get(less, 0):,})"
+
+
+def list_counts(sentiment: Mapping[str, int]) -> str:
+    """`30 positive, 8 neutral and 4 negative`, without those that are zero."""
+    return join_words([f"{sentiment[name]:,} {name}" for name in SENTIMENTS if sentiment.get(name)])

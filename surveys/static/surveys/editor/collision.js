@@ -1,6 +1,8 @@
-/* The script was changed by somebody else meanwhile: both versions and the result beside each other, by block.
+/* Two versions of the script and the result beside each other, by block: what somebody else has saved meanwhile, or
+   what AI has changed.
 
      mountCollision(document.body, store, { collision, keeping, announce, save })
+     mountReview(document.body, store, { base, theirs, announce, used })
 
    Whoever closes it without saving has lost nothing: the draft is as it was, and the next save asks again. */
 
@@ -8,17 +10,29 @@ import { h, inWords, newId, plural, text } from "./dom.js";
 import { smallName, titleOf } from "./list.js";
 import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
 import { calledOf, choicesOf, kindOf, operatorsOf, shortened, variables } from "./reach.js";
-import { title } from "./document.js";
+import { title, toWire, withKeys } from "./document.js";
 import { PICTURES, typeName } from "./types.js";
 
-const WORDS = {
-  theirs: "Changed by them",
-  yours: "Changed by you",
-  both: "Changed by both, in different parts",
-  conflict: "Changed by both: please choose",
+const OF_COLLISION = {
+  title: "The script was changed while you edited",
+  theirs: "Theirs", yours: "Yours", allTheirs: "Take all of theirs", allYours: "Take all of yours",
+  theirOrder: "Their order", order: "Both of you moved blocks: please choose",
+  close: "Back to the editor", apply: "Save the result",
+  kinds: { theirs: "Changed by them", yours: "Changed by you" },
 };
+const OF_REVIEW = {
+  title: "What AI has changed",
+  theirs: "By AI", yours: "As it is", allTheirs: "Take all changes", allYours: "Take none",
+  theirOrder: "AI's order", order: "Blocks were moved",
+  close: "Not now", apply: "Use the result",
+  kinds: { added: "Added", removed: "Removed", theirs: "Changed", yours: "Changed by you meanwhile" },
+};
+const OF_BOTH = "Changed by both";
 
 /** @typedef {{ keeping: Keeping, announce: Announce, save: () => Promise<void> }} CollisionServices */
+/** @typedef {{ base: StoredBlock[], theirs: StoredBlock[], announce: Announce, used: () => void }} ReviewServices */
+/** @typedef {{ base: StoredBlock[] | null, theirs: StoredBlock[], yours: StoredBlock[], words: typeof OF_COLLISION,
+ *    intro: (Node | string)[], announce: Announce, apply: (blocks: Block[]) => Promise<void> | void }} Versions */
 /** @typedef {import("./merging.js").MergeRow} MergeRow */
 /** @typedef {{ input: HTMLInputElement, label: HTMLElement }} Radio */
 /** @typedef {{ row: MergeRow, inputs: HTMLInputElement[], result: HTMLElement, [part: string]: any }} RowView */
@@ -26,33 +40,77 @@ const WORDS = {
 /** @param {HTMLElement} element @param {Store} store
  *  @param {CollisionServices & { collision: CollisionState }} services */
 export function mountCollision(element, store, { collision, keeping, announce, save }) {
-  const view = new Collision(store, collision, { keeping, announce, save });
+  const isSameBase = !collision.base && store.revision === keeping.base;
+  return show(element, new Comparison(store, {
+    base: collision.base?.blocks ?? (isSameBase ? store.baseline : null),
+    theirs: collision.theirs.blocks, yours: store.blocks, words: OF_COLLISION, announce,
+    intro: [...who(collision), " Choose for each block what the script shall have. Nothing is lost: until you save, ",
+      "your draft stays as it is."],
+    async apply(blocks) {
+      keeping.rebase(collision.revision);
+      store.rebase(collision.theirs.blocks, collision.revision, blocks);
+      await save();
+    },
+  }));
+}
+
+/** What AI has made of `base`, the draft as it was when it was asked.
+ *  @param {HTMLElement} element @param {Store} store @param {ReviewServices} services */
+export function mountReview(element, store, { base, theirs, announce, used }) {
+  const yours = toWire(structuredClone(store.blocks), store.known);
+  const outro = yours.filter((block) => block.section === "outro");
+  const view = new Comparison(store, {
+    base, theirs: withKeys([...theirs, ...outro]), yours, words: OF_REVIEW, announce,
+    intro: ["Choose for each block whether AI's version is taken over. That is one step, which can be undone; ",
+      "nothing is saved until you save the script."],
+    apply(blocks) {
+      const own = new Set(view.all.filter((row) => row.choice === "yours").map((row) => row.yours?.key));
+      const kept = (block) => (own.has(block.key) ? store.block(block.key) : null); // as it is, not as it was sent
+      const isChanged = store.change(() => blocks.map((block) => kept(block) ?? block), "Change by AI");
+      used();
+      announce(isChanged ? "The changes are in the draft. Control Z takes them back." : "The draft stays as it is.");
+    },
+  });
+  for (const row of view.all) if (row.kind === "same" && row.yours) row.choice = "yours";
+  return show(element, view);
+}
+
+/** @param {HTMLElement} element @param {Comparison} view */
+function show(element, view) {
   element.append(view.dialog);
   view.dialog.showModal();
   view.start();
   return view;
 }
 
-class Collision {
+/** @param {CollisionState} collision */
+function who({ changed_by: name, changed_at: at }) {
+  const words = `${name ?? "Somebody else"} saved this script`;
+  if (!at) return [`${words} after you began.`];
+  const moment = new Date(at);
+  return [`${words} at `, h("time", { datetime: at, title: inWords(moment) },
+    inWords(moment, { timeStyle: "short" })), ", after you began."];
+}
+
+class Comparison {
   /** @type {HTMLHeadingElement} */ heading;
   /** @type {HTMLParagraphElement} */ status;
   /** @type {HTMLFieldSetElement | undefined} */ orderRow;
   /** @type {Radio[]} */ orderInputs = [];
 
-  /** @param {Store} store @param {CollisionState} collision @param {CollisionServices} services */
-  constructor(store, collision, { keeping, announce, save }) {
+  /** @param {Store} store @param {Versions} versions */
+  constructor(store, { base, theirs, yours, words, intro, announce, apply }) {
     this.store = store;
-    this.collision = collision;
-    this.keeping = keeping;
+    this.theirs = theirs;
+    this.words = words;
+    this.intro = intro;
     this.announce = announce;
-    this.save = save;
-    const isSameBase = !collision.base && store.revision === this.keeping.base;
-    const base = collision.base?.blocks ?? (isSameBase ? store.baseline : null);
-    const [theirs, yours] = [collision.theirs.blocks, store.blocks];
+    this.apply = apply;
     this.all = compare(base, theirs, yours);
     this.rows = differing(this.all);
     this.order = orderOf(base, theirs, yours);
     if (this.order.isConflict) this.order.choice = null;
+    this.asksOrder = this.order.isConflict || (words === OF_REVIEW && isMoved(this.order));
     this.views = this.rows.map((row) => this.#row(row));
     this.dialog = this.#dialog();
   }
@@ -70,41 +128,30 @@ class Collision {
 
   #dialog() {
     const id = newId("collision");
-    this.heading = h("h2", { id, tabindex: "-1" }, "The script was changed while you edited");
+    this.heading = h("h2", { id, tabindex: "-1" }, this.words.title);
     this.status = h("p", { role: "status" });
     const dialog = h("dialog", { class: "sheet collision", "aria-labelledby": id, "aria-describedby": `${id}-words` },
       h("div", { class: "sheet-body" },
         this.heading,
-        h("p", { id: `${id}-words` }, ...this.#who(),
-          " Choose for each block what the script shall have. Nothing is lost: until you save, your draft stays ",
-          "as it is."),
+        h("p", { id: `${id}-words` }, ...this.intro),
         h("div", { class: "collision-all" },
           h("button", { type: "button", class: "button second", onclick: () => this.#choose("theirs") },
-            "Take all of theirs"),
+            this.words.allTheirs),
           h("button", { type: "button", class: "button second", onclick: () => this.#choose("yours") },
-            "Take all of yours")),
-        this.order.isConflict ? this.#orderRow() : null,
+            this.words.allYours)),
+        this.asksOrder ? this.#orderRow() : null,
         h("ol", { class: "collision-rows" }, this.views.map((view) => view.element)),
         h("div", { class: "sheet-foot" }, this.status,
-          h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, "Back to the editor"),
-          h("button", { type: "button", class: "button", onclick: () => this.#apply() }, "Save the result"))));
+          h("button", { type: "button", class: "button second", onclick: () => dialog.close() }, this.words.close),
+          h("button", { type: "button", class: "button", onclick: () => this.#apply() }, this.words.apply))));
     dialog.addEventListener("close", () => dialog.remove());
     return dialog;
-  }
-
-  #who() {
-    const { changed_by: name, changed_at: at } = this.collision;
-    const words = `${name ?? "Somebody else"} saved this script`;
-    if (!at) return [`${words} after you began.`];
-    const moment = new Date(at);
-    return [`${words} at `, h("time", { datetime: at, title: inWords(moment) },
-      inWords(moment, { timeStyle: "short" })), ", after you began."];
   }
 
   #orderRow() {
     const group = newId("order");
     this.orderInputs = ["theirs", "yours"]
-        .map((choice) => this.#radio(group, choice, choice === "theirs" ? "Their order" : "Your order", () => {
+        .map((choice) => this.#radio(group, choice, choice === "theirs" ? this.words.theirOrder : "Your order", () => {
       this.order.choice = choice;
       this.#show();
     }));
@@ -112,7 +159,7 @@ class Collision {
       this.order[side].map((id) => this.#nameOf(id, side)).filter(Boolean).join(", "));
     this.orderRow = h("fieldset", { class: "collision-row conflict" },
       h("legend", {}, h("b", {}, "Order of the blocks"), " ",
-        h("span", { class: "collision-kind" }, "Both of you moved blocks: please choose")),
+        h("span", { class: "collision-kind" }, this.words.order)),
       h("div", { class: "collision-sides order" },
         this.orderInputs.map(({ label }, n) => h("div", { class: "collision-side" }, label,
           names(["theirs", "yours"][n])))));
@@ -127,7 +174,7 @@ class Collision {
   /** A block as the list of blocks shows it: its number there, if it has one, and its words. */
   #titleOf({ yours, theirs }) {
     const block = yours ?? theirs;
-    const at = (yours ? this.store.blocks : this.collision.theirs.blocks)
+    const at = (yours ? this.store.blocks : this.theirs)
       .findIndex((each) => (block.id ? each.id === block.id : each.key === block.key));
     const number = at < 0 || block.section === "outro" ? "" : `${at + 1} · `;
     return `${number}${shortened(titleOf(block), 80)}`;
@@ -144,7 +191,7 @@ class Collision {
     };
     const sides = ["theirs", "yours"].map((side) => {
       const details = h("dl", { id: newId("parts") }, described(this.store, row[side], this.#shown(row)));
-      const radio = this.#radio(group, side, side === "theirs" ? "Theirs" : "Yours", choose(side), details.id);
+      const radio = this.#radio(group, side, this.words[side], choose(side), details.id);
       view.inputs.push(radio.input);
       return h("div", { class: "collision-side" }, radio.label, details);
     });
@@ -178,8 +225,18 @@ class Collision {
 
   #choose(side) {
     for (const { row } of this.views) row.choice = side;
-    if (this.order.isConflict) this.order.choice = side;
+    if (this.asksOrder) this.order.choice = side;
     this.#show();
+  }
+
+  /** Who has changed a block, in words.
+   *  @param {MergeRow} row */
+  #kindOf({ kind, choice, theirs, yours }) {
+    const { kinds } = this.words;
+    if (choice === null) return `${OF_BOTH}: please choose`;
+    if (kind === "both") return `${OF_BOTH}, in different parts`;
+    if (kind === "conflict") return OF_BOTH;
+    return (kind === "theirs" && (!yours ? kinds.added : !theirs ? kinds.removed : null)) || kinds[kind];
   }
 
   #show() {
@@ -187,8 +244,7 @@ class Collision {
       const { row } = view;
       for (const input of view.inputs) input.checked = input.value === row.choice;
       view.fieldset.classList.toggle("undecided", row.choice === null);
-      text(view.kind, row.choice === null ? WORDS.conflict : row.kind === "conflict" ? "Changed by both"
-        : WORDS[row.kind]);
+      text(view.kind, this.#kindOf(row));
       const result = row.choice === null ? h("p", { class: "help" }, "Not decided yet.")
         : outcome(this.store, resultOf(row), this.#shown(row));
       view.result.replaceChildren(result);
@@ -210,11 +266,16 @@ class Collision {
       this.announce(`Please choose: ${plural(this.undecided, "choice")} left.`);
       return;
     }
-    this.keeping.rebase(this.collision.revision);
-    this.store.rebase(this.collision.theirs.blocks, this.collision.revision, merge(this.all, this.order));
     this.dialog.close();
-    await this.save();
+    await this.apply(merge(this.all, this.order));
   }
+}
+
+/** Whether the blocks that both sides have stand in another order.
+ *  @param {import("./merging.js").MergeOrder} order */
+function isMoved({ theirs, yours }) {
+  const [one, other] = [theirs.filter((id) => yours.includes(id)), yours.filter((id) => theirs.includes(id))];
+  return one.join(" ") !== other.join(" ");
 }
 
 /* Blocks in words */
@@ -243,6 +304,7 @@ function valueOf(store, block, name) {
     limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]]
       .filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
     required: () => (block.required ? "Yes" : "No"),
+    further: () => (block.follow_ups ? `up to ${block.follow_ups}` : ""),
     logic: () => logicWords(store, block),
     action: () => [block.action_kind, ...Object.values(block.action_config ?? {}).filter((value) => value !== null)]
       .filter(Boolean).join(" "),

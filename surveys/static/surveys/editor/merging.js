@@ -20,6 +20,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
   ["limits", "Limits", ["min", "max", "rank_top_n"]],
   ["required", "Required", ["required"]],
+  ["further", "Further questions", ["follow_ups"]],
   ["logic", "Condition", ["precondition", "show_when", "hide_when"]],
   ["formula", "Formula", ["calculated_formula"]],
   ["action", "What is given", ["action_kind", "action_config"]],

@@ -19,6 +19,7 @@
  * @property {number | null} [min]
  * @property {number | null} [max]
  * @property {number | null} [rank_top_n]
+ * @property {number | null} [follow_ups]
  * @property {boolean | null} [required]
  * @property {boolean | null} [randomize_options]
  * @property {string | null} [precondition]
@@ -87,6 +88,7 @@
  * @property {{ number?: number, id?: number, name: string }[]} [achievements]
  * @property {Record<string, number>} [limits]
  * @property {string} [acknowledged]
+ * @property {boolean} [asks_further]  whether a model asks further questions about answers here
  * @property {string} [tier]
  */
 

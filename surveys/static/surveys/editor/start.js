@@ -1,17 +1,28 @@
 /* “Start from…”: a sentence that AI makes a script of, a template of the library, a file, or another project's script.
-   What comes of it replaces the draft or is added at its end, as one step that can be undone.
+   What comes of it replaces the draft or is added at its end, as one step that can be undone. “Change by AI” is
+   one more way: an instruction by which AI changes the draft; what it changed is reviewed by block.
 
      mountStart(element, store, { request, keeping, announce })   answers { open(), openAsAsked() } */
 
 import { Disconnected, SignedOut } from "./api.js";
-import { freeName, title, withKeys, wordsOf } from "./document.js";
+import { freeName, title, toWire, withKeys, wordsOf } from "./document.js";
 import { afterPause, attribute, h, icon, plural, text } from "./dom.js";
 import { previewFrame } from "./preview.js";
 import { carryName } from "./renaming.js";
 
-const GOES_ON = "AI goes on writing the script. “Start from…” shows it when it is ready.";
-const WAYS = { sentence: "A sentence", template: "A template", file: "A file", project: "Another project" };
-const WORDS = "Start from…";
+const GOES_ON = "AI goes on writing. The button says when it is ready.";
+const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
+  project: "Another project" };
+const WORDS = { sentence: "Start from…", change: "Change by AI…" };
+/** The two ways that AI works on: what is asked for, and what is said meanwhile. */
+const ASKED = {
+  sentence: { field: "intent", label: "What do you want to ask, and whom?", action: "Write the script",
+    running: "The script is being written", ready: "Your script is ready", cost: costOf },
+  change: { field: "instruction",
+    label: "What shall AI change? For example “shorter”, “in German”, or “add a question on prices”.",
+    action: "Change the draft", running: "The draft is being changed", ready: "Your changes are ready",
+    cost: costOfChange },
+};
 const EVERY = 1_000; // milliseconds between two looks at a job
 const MOST_MISSED = 30; // looks in a row without an answer, after which a job counts as lost
 const MOST_BYTES = 900_000;
@@ -23,8 +34,9 @@ export function mountStart(element, store, options) {
   return new Start(element, store, options);
 }
 
-/** A script that AI writes: what was asked for, and what has become of it.
- *  @typedef {{ id: number, words: string, says: string, found: Record<string, any> | null }} Job */
+/** What AI works on: the way, what was asked for, the draft as it was then, and what has become of it.
+ *  @typedef {{ id: number, way: string, words: string, base: Block[], says: string,
+ *    found: Record<string, any> | null }} Job */
 
 class Start {
   /** @type {HTMLButtonElement[]} */ ways = [];
@@ -46,10 +58,10 @@ class Start {
     this.urls = { generate: urls.generate ?? "generate/", templates: urls.templates ?? "templates/",
       projects: urls.projects ?? "projects/", preview: urls.preview ?? "preview/" };
     const mayStart = store.mayEdit && !store.isLive;
-    this.words = h("span", {}, WORDS);
-    element.append(h("div", { class: "start-tools" },
-      h("button", { type: "button", class: "quiet", disabled: !mayStart, onclick: () => this.open() }, icon("paste"),
-        this.words)));
+    this.words = { sentence: h("span", {}, WORDS.sentence), change: h("span", {}, WORDS.change) };
+    const tool = (way, drawing) => h("button", { type: "button", class: "quiet", disabled: !mayStart,
+      onclick: () => this.open(way) }, icon(drawing), this.words[way]);
+    element.append(h("div", { class: "start-tools" }, tool("sentence", "paste"), tool("change", "edit")));
     if (mayStart) this.#build();
   }
 
@@ -69,12 +81,12 @@ class Start {
         this.panel, this.status, this.result));
   }
 
-  /** `way`: one of WAYS. A script that AI writes, or has written, comes first. */
+  /** `way`: one of WAYS. What AI writes, or has written, comes first. */
   open(way = "sentence") {
     this.#visit += 1;
     document.body.append(this.dialog);
     this.dialog.showModal();
-    this.#show(this.#job ? "sentence" : way);
+    this.#show(this.#job?.way ?? way);
   }
 
   /** Open the way that the address asks for, as after the form of a new project; a reload asks no more. */
@@ -94,44 +106,59 @@ class Start {
     this.#label();
   }
 
-  /** The button says what waits behind it. */
+  /** The buttons say what waits behind them. */
   #label() {
-    text(this.words, !this.#job ? WORDS : this.#job.found ? "Your script is ready" : "Being written…");
+    for (const [way, words] of Object.entries(this.words)) {
+      const job = this.#job?.way === way ? this.#job : null;
+      text(words, !job ? WORDS[way] : job.found ? ASKED[way].ready : "Being written…");
+    }
   }
 
   #show(way) {
     this.#visit += 1;
     this.way = way;
     for (const button of this.ways) attribute(button, "aria-pressed", String(button.dataset.way === way));
+    text(this.heading, way === "change" ? "Change by AI" : "Start from…");
     this.result.replaceChildren();
     this.#tell("");
-    const draw = { sentence: () => this.#sentence(), template: () => this.#templates(), file: () => this.#file(),
+    const draw = { sentence: () => this.#asking(), change: () => this.#asking(),
+      template: () => this.#templates(), file: () => this.#file(),
       project: () => this.#projects() };
     this.panel.replaceChildren(...draw[way]());
     /** @type {HTMLElement | null} */ (this.panel.querySelector("textarea, input"))?.focus();
-    if (way === "sentence") this.#drawJob();
+    if (ASKED[way]) this.#drawJob();
   }
 
-  /* A sentence */
+  /* A sentence, and a change */
 
-  #sentence() {
+  #asking() {
+    const asked = ASKED[this.way];
     const cost = h("p", { class: "help", id: "start-cost" }, "…");
     this.intent = h("textarea", { id: "start-intent", class: "entry", rows: "4", maxlength: "4000",
       "aria-describedby": "start-cost" });
-    this.write = h("button", { type: "button", class: "button", onclick: () => this.#generate() }, "Write the script");
-    this.#ask("GET", this.urls.templates).then((data) => { if (data) text(cost, costOf(data.credits)); });
-    return [h("label", { for: "start-intent" }, "What do you want to ask, and whom?"), this.intent, cost, this.write];
+    this.write = h("button", { type: "button", class: "button", onclick: () => this.#generate() }, asked.action);
+    const elements = [h("label", { for: "start-intent" }, asked.label), this.intent, cost, this.write];
+    const visit = this.#visit;
+    this.#ask("GET", this.urls.templates).then((data) => {
+      if (!data || visit !== this.#visit) return;
+      if (asked === ASKED.change && data.why_no_change) this.panel.replaceChildren(h("p", {}, data.why_no_change));
+      else text(cost, asked.cost(data.credits));
+    });
+    return elements;
   }
 
   async #generate() {
-    const words = this.intent.value;
-    this.write.disabled = true;
+    const { way, intent: { value: words }, write } = this;
+    write.disabled = true;
     this.result.replaceChildren();
     this.#tell("Waiting for a worker…");
-    const begun = await this.#ask("POST", this.urls.generate, { intent: words });
-    this.write.disabled = false;
+    const isKept = way !== "change" || await this.options.keeping.flush(); // AI changes the draft as it is kept
+    const base = toWire(structuredClone(this.store.blocks), this.store.known);
+    const begun = isKept ? await this.#ask("POST", this.urls.generate, { [ASKED[way].field]: words }) : null;
+    write.disabled = false;
+    if (!isKept) this.#tell("The last changes could not be sent to the server. Try again in a moment.");
     if (!begun) return;
-    this.#job = { id: begun.id, words, found: null, says: "Waiting for a worker…" };
+    this.#job = { id: begun.id, way, words, base, found: null, says: "Waiting for a worker…" };
     this.#drawJob();
     await this.#follow(this.#job, begun);
   }
@@ -148,31 +175,35 @@ class Start {
       if (!answer && missed < MOST_MISSED) continue;
       now = answer ?? { status: "failed", error: this.status.textContent };
       const seconds = Math.round(now.seconds);
-      if (now.status === "running") job.says = `The script is being written, for ${seconds} seconds now…`;
+      if (now.status === "running") job.says = `${ASKED[job.way].running}, for ${seconds} seconds now…`;
       if (this.#isShown && ["pending", "running"].includes(now.status)) this.#tell(job.says);
     }
     if (job !== this.#job) return;
     job.found = now.status === "completed" ? now
-      : { error: now.error || "The script could not be made. No credits were charged." };
+      : { error: now.error || "This could not be done. No credits were charged." };
     this.#label();
     if (this.#isShown) this.#drawJob();
     else this.options.announce?.(job.found.error
-      ?? "The script that you asked for is ready. “Your script is ready” shows it.");
+      ?? `What you asked for is ready. “${ASKED[job.way].ready}” shows it.`);
   }
 
   get #isShown() {
-    return this.dialog.open && this.way === "sentence";
+    return this.dialog.open && this.way === this.#job?.way;
   }
 
   /** How far the job is, or what came of it. */
   #drawJob() {
     const job = this.#job;
     if (!job) return;
+    if (job.way !== this.way) {
+      this.write.disabled = !job.found; // one at a time
+      return;
+    }
     this.intent.value = job.words;
     this.write.disabled = !job.found;
     if (!job.found) {
       this.#tell(job.says);
-      this.result.replaceChildren(h("progress", { "aria-label": "The script is being written" }),
+      this.result.replaceChildren(h("progress", { "aria-label": ASKED[job.way].running }),
         h("button", { type: "button", class: "button second", onclick: () => this.#cancel() }, "Cancel"));
       return;
     }
@@ -180,6 +211,7 @@ class Start {
     this.#label();
     this.result.replaceChildren();
     if (job.found.error) this.#tell(job.found.error);
+    else if (job.way === "change") this.#offerReview(job);
     else this.#offer(job.found, "Start from a sentence");
   }
 
@@ -191,6 +223,32 @@ class Start {
     this.write.disabled = false;
     this.#label();
     this.#tell("Cancelled. No credits were charged.");
+  }
+
+  /** What AI says of its changes, and the way to look at them by block.
+   *  @param {Job} job */
+  #offerReview({ base, found: all }) {
+    const found = all ?? {};
+    const sentences = (words, kind) => (words.length
+      ? [h("p", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : []);
+    this.#tell("Nothing has changed yet: look at the changes first.");
+    this.result.replaceChildren(
+      ...sentences(found.understood, "What AI has changed:"), ...sentences(found.unmet, "What it could not do:"),
+      h("div", { class: "sheet-foot" },
+        h("button", { type: "button", class: "button", onclick: () => this.#review(base, found) },
+          "Review the changes")));
+    /** @type {HTMLElement | null} */ (this.result.querySelector("button"))?.focus();
+  }
+
+  /** @param {Block[]} base */
+  async #review(base, found) {
+    const { mountReview } = await import("./collision.js");
+    this.dialog.close();
+    mountReview(document.body, this.store, { base, theirs: found.blocks, announce: this.options.announce,
+      used: () => {
+        this.#job = null;
+        this.#label();
+      } });
   }
 
   /* A template */
@@ -379,6 +437,12 @@ function costOf({ cost, left }) {
   if (!cost) return "There is no AI here: you get the template that suits your words best. This takes no credits.";
   return `AI writes a script from your words. This takes ${plural(cost, "credit")}; the community has `
     + `${plural(left, "credit")} left. If it fails or you cancel it, nothing is charged.`;
+}
+
+function costOfChange({ cost, left }) {
+  return `AI changes the draft as you say. This takes ${plural(cost, "credit")}; the community has `
+    + `${plural(left, "credit")} left. You choose which changes are taken over. If it fails or you cancel it, `
+    + "nothing is charged.";
 }
 
 function describedTemplate(template) {

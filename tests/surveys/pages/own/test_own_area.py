@@ -237,6 +237,7 @@ def test_a_long_history_takes_the_memory_of_a_part(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_person_downloads_their_data_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rule 11.30."""
     slots = Slots(2)
     monkeypatch.setattr(downloads, "_slots", slots)
     monkeypatch.setattr(downloads, "SECONDS_TO_WAIT", 0.01)

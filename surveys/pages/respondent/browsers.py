@@ -1,10 +1,10 @@
-"""Who a visitor is: signed cookies, or a signed field of the form for browsers that send none.
+"""What a browser keeps of its visits: signed cookies, or a signed field of the form if it sends none.
 
 One cookie names the browser, for limits. One for each project holds the id of its conversation, and another
-that of the personal link by which somebody came. The signed
-field, the form's seal, carries the same for browsers without cookies, such as a frame inside another site.
+that of the personal link by which somebody came. The signed field, the form's seal, carries the same for
+browsers without cookies, such as a frame inside another site.
 It also carries when the first page was shown and the seed of its options' order, since no row exists yet
-that could keep them. A frame takes none of these cookies: `frame_visits` says how it remembers.
+that could keep them. A frame takes none of these cookies: `frames` says how it remembers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
-from surveys.pages.respondent import frame_visits, protection
-from surveys.pages.respondent.frame_visits import FrameVisit
+from surveys.pages.respondent import frames, protection
+from surveys.pages.respondent.frames import FramedBrowser
 from surveys.services.conversations.admission import Respondent
 
 VISITOR = "colloquy_visitor"
@@ -38,7 +38,7 @@ ANSWERED = uuid.UUID(int=0)  # in place of a conversation's id, where the browse
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class Browser:
     """One browser at one project. `since` is when its first page was shown, in milliseconds.
 
     `link_id` is the personal link by which it came. Whether that still admits anybody is asked each time.
@@ -60,19 +60,19 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A visit as the request brought it.
+    """A browser as the request brought it.
 
     `is_sealed` says that the form had a valid seal for this project. `is_known` says that the browser, or the
     site around a frame, brought a visitor back. `is_carried` says that the form carries the visit, because
-    the browser sends no CSRF cookie and perhaps none at all: no redirect could keep it. `framed` is what a
-    frame was remembered by.
+    the browser sends no CSRF cookie and perhaps none at all: no redirect could keep the visit. `framed` is
+    what a frame was remembered by.
     """
 
-    visit: Visit
+    browser: Browser
     is_sealed: bool
     is_known: bool
     is_carried: bool
-    framed: FrameVisit | None = None
+    framed: FramedBrowser | None = None
 
 
 def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Arrival:
@@ -85,9 +85,9 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     is_ours = request.method == "POST" and protection.is_same_origin(request)
     sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
     if is_framed:
-        framed = frame_visits.read(request, slug=slug, at=at)
-        visit = _in_frame(framed, sealed, slug, is_anonymous, at)
-        return Arrival(visit, sealed is not None, framed is not None, is_carried=True, framed=framed)
+        framed = frames.read(request, slug=slug, at=at)
+        browser = _in_frame(framed, sealed, slug, is_anonymous, at)
+        return Arrival(browser, sealed is not None, framed is not None, is_carried=True, framed=framed)
     if sealed is not None and not _has_cookies(request):
         return Arrival(sealed, is_sealed=True, is_known=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
@@ -95,21 +95,21 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
-        visit = Visit(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id)
+        browser = Browser(fresh.visitor_id, conversation_id, fresh.seed, fresh.since, link_id)
     else:
         visitor_id = known or secrets.token_urlsafe(16)
-        visit = Visit(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
-    return Arrival(visit, sealed is not None, is_known=known is not None, is_carried=False)
+        browser = Browser(visitor_id, conversation_id, sealed.seed, sealed.since, link_id, sealed.fields)
+    return Arrival(browser, sealed is not None, is_known=known is not None, is_carried=False)
 
 
-def seal(visit: Visit, *, slug: str) -> str:
+def seal(browser: Browser, *, slug: str) -> str:
     """The signed field of a form."""
-    parts = [visit.visitor_id, visit.conversation_id or _NONE, visit.seed, visit.since]
+    parts = [browser.visitor_id, browser.conversation_id or _NONE, browser.seed, browser.since]
     fields = _NONE
-    if visit.fields and visit.conversation_id is None:
-        fields = urlsafe_b64encode(orjson.dumps(dict(visit.fields))).decode()
-    if visit.link_id or fields != _NONE:
-        parts.append(visit.link_id or _NONE)
+    if browser.fields and browser.conversation_id is None:
+        fields = urlsafe_b64encode(orjson.dumps(dict(browser.fields))).decode()
+    if browser.link_id or fields != _NONE:
+        parts.append(browser.link_id or _NONE)
     if fields != _NONE:
         parts.append(fields)
     return _signer("seal" + slug).sign(".".join(map(str, parts)))
@@ -131,18 +131,18 @@ def _hashed(text: str) -> str:
     return salted_hmac("surveys.pages.typed_text", text).hexdigest()[:_OWNER_LENGTH]
 
 
-def remember(response: HttpResponse, arrival: Arrival, visit: Visit, *, slug: str, path: str) -> None:
+def remember(response: HttpResponse, arrival: Arrival, browser: Browser, *, slug: str, path: str) -> None:
     """Set the cookies that have changed. `path` is the page's. A carried visit sets none."""
     if arrival.is_carried:
         return
     if not arrival.is_known:
-        _set(response, VISITOR, visit.visitor_id, VISITOR, path="/s/")
+        _set(response, VISITOR, browser.visitor_id, VISITOR, path="/s/")
     for name, now, was in (
-        (CONVERSATION, visit.conversation_id, arrival.visit.conversation_id),
-        (LINK, visit.link_id, arrival.visit.link_id),
+        (CONVERSATION, browser.conversation_id, arrival.browser.conversation_id),
+        (LINK, browser.link_id, arrival.browser.link_id),
     ):
         if now != was and now is None:
-            response.delete_cookie(name, path=path, samesite="Lax")
+            delete_cookie(response, name, path=path)
         elif now != was:
             _set(response, name, str(now), name + slug, path=path)
 
@@ -154,10 +154,17 @@ def _has_cookies(request: HttpRequest) -> bool:
 
 
 def _set(response: HttpResponse, name: str, value: str, salt: str, *, path: str) -> None:
+    set_cookie(response, name, _signer(salt).sign(value), path=path, max_age=COOKIE_AGE)
+
+
+def set_cookie(
+    response: HttpResponse, name: str, value: str, *, path: str, max_age: int | None = None
+) -> None:
+    """Set a cookie that no script reads. `max_age` is in seconds; None keeps it for the browser's session."""
     response.set_cookie(
         name,
-        _signer(salt).sign(value),
-        max_age=COOKIE_AGE,
+        value,
+        max_age=max_age,
         path=path,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -165,12 +172,17 @@ def _set(response: HttpResponse, name: str, value: str, salt: str, *, path: str)
     )
 
 
+def delete_cookie(response: HttpResponse, name: str, *, path: str) -> None:
+    """Delete a cookie that `set_cookie` has set for the same path."""
+    response.delete_cookie(name, path=path, samesite="Lax")
+
+
 def random_seed() -> int:
     """A seed that follows from nothing, for an order of options that identifies nobody."""
     return secrets.randbits(63)
 
 
-def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
+def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Browser:
     """A visit without a conversation.
 
     The seed follows from the visitor, so that a reload keeps the order of options. On anonymous projects it
@@ -182,34 +194,34 @@ def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Visit:
         text = f"seed:{slug}:{visitor_id}"
         digest = hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).digest()
         seed = int.from_bytes(digest[:8], "big") >> 1
-    return Visit(visitor_id, None, seed, int(at.timestamp() * 1000))
+    return Browser(visitor_id, None, seed, int(at.timestamp() * 1000))
 
 
 def _in_frame(
-    framed: FrameVisit | None, sealed: Visit | None, slug: str, is_anonymous: bool, at: datetime
-) -> Visit:
+    framed: FramedBrowser | None, sealed: Browser | None, slug: str, is_anonymous: bool, at: datetime
+) -> Browser:
     """The visit of a frame. As on the plain page, a seal names nobody beside what is remembered."""
     if framed is None:
         return sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
-    visit = sealed or _new(framed.visitor_id, slug, is_anonymous, at)
+    browser = sealed or _new(framed.visitor_id, slug, is_anonymous, at)
     return replace(
-        visit,
+        browser,
         visitor_id=framed.visitor_id,
         conversation_id=framed.conversation_id,
         link_id=framed.link_id,
     )
 
 
-def _unsealed(sent: str, slug: str) -> Visit | None:
+def _unsealed(sent: str, slug: str) -> Browser | None:
     text = _unsigned("seal" + slug, sent)
     if text is None:
         return None
     visitor_id, conversation, seed, since, *more = text.split(".")
     link, fields = [*more, _NONE, _NONE][:2]
     if visitor_id == _NONE:  # written before the seal named visitors outside frames
-        return Visit(secrets.token_urlsafe(16), None, int(seed), int(since))
+        return Browser(secrets.token_urlsafe(16), None, int(seed), int(since))
     carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
-    return Visit(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link), carried)
+    return Browser(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link), carried)
 
 
 def _signer(salt: str) -> Signer:

@@ -1,0 +1,88 @@
+"""Further questions about a short answer, which a model writes (rules 10.60 to 10.69).
+
+    wants(block, reply)         whether one may be asked about a reply
+    shown(block, further, …)    what the respondent sees instead of the block, which stays the current one
+    completed(reply, …)         the reply with one more question and its answer
+
+A reply keeps them under `follow_ups`, so they go with the answer: when it is changed, hidden or deleted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from surveys.engine.script import Block, Continue
+
+KEY = "follow_ups"  # of a reply, and of a state
+SHORT = 200  # characters: a further question is asked about shorter answers
+WRITING = "One moment, please."
+PAUSE = 2  # seconds until the respondent's page asks whether the question is written
+STAGE = 10_000  # more than the steps of any conversation
+Reply = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """The `number`-th further question about the current answer, from 1. Without `question` it is written.
+
+    `until` is when the conversation goes on without it, in Unix seconds.
+    """
+
+    number: int
+    until: float
+    question: str | None = None
+
+    @property
+    def place(self) -> int:
+        """What it adds to the place of its block among the steps."""
+        return STAGE * (2 * self.number - (self.question is None))
+
+    def as_json(self) -> dict[str, object]:
+        return {"number": self.number, "until": self.until, "question": self.question}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
+        return cls(raw["number"], raw["until"], raw["question"])
+
+
+def without(reply: Reply) -> Reply:
+    """The reply alone."""
+    return {key: value for key, value in reply.items() if key != KEY} if KEY in reply else reply
+
+
+def of(reply: Reply | None) -> Sequence[Mapping[str, str | None]]:
+    """The further questions about a reply, each with its answer, which is None if it was skipped."""
+    exchanges = (reply or {}).get(KEY, ())
+    assert isinstance(exchanges, list | tuple)
+    return exchanges
+
+
+def wants(block: Block, reply: Reply) -> bool:
+    """Whether a further question may be asked about a reply, or about the latest answer to one."""
+    exchanges = of(reply)
+    text = exchanges[-1]["answer"] if exchanges else reply.get("text")
+    return len(exchanges) < (block.follow_ups or 0) and 0 < len(str(text or "")) < SHORT
+
+
+def completed(reply: Reply, question: str, answer: str | None) -> Reply:
+    """The reply with one more further question and what was answered."""
+    return {**reply, KEY: [*of(reply), {"question": question, "answer": answer}]}
+
+
+def shown(
+    block: Block, further: Further | None, *, now: float, escape: Callable[[str], str] | None = None
+) -> Block:
+    """The block as the respondent sees it: the further question, or a timed text while it is written.
+
+    `escape` takes the markup out of what the model wrote.
+    """
+    if further is None:
+        return block
+    plain = Block("open_text", id=block.id, name=block.name, section=block.section, position=block.position)
+    if further.question is not None:
+        return replace(plain, prompt=escape(further.question) if escape else further.question)
+    pause = max(1, min(PAUSE, math.ceil(further.until - now)))
+    return replace(plain, type="content_block", prompt=WRITING, continue_=Continue("pause", pause))

@@ -1,0 +1,260 @@
+"""One visit: what a request to a page on which people answer brings, and what its response takes along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.utils import timezone
+
+from communities.ground.errors import NotFound
+from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
+from surveys.drawing import forms, screens, security, theme
+from surveys.drawing.rendering import Handover
+from surveys.drawing.screens import Votes
+from surveys.drawing.theme import Page
+from surveys.engine.script import Block
+from surveys.engine.walk.prefill import NOTHING, Prefill
+from surveys.models import Project
+from surveys.pages.respondent import browsers, frames, kept_forms, personal_links, prefilled
+from surveys.pages.respondent.browsers import Arrival, Browser
+from surveys.services.conversations import admission
+from surveys.services.conversations.admission import NotAdmitted, Respondent
+from surveys.services.conversations.view import ConversationView
+from surveys.services.ground import metadata
+from surveys.services.links.opening import Fault, Guest
+from surveys.services.projects import addresses
+from surveys.services.scripts import editing as scripts
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request of one visitor. `browser` changes when a conversation begins or is left.
+
+    `guest` came by a personal link. `link_fault` says why the link of another admits nobody. `ahead` is what
+    the address filled in, until the conversation is over.
+    """
+
+    request: HttpRequest
+    project: Project
+    page: Page
+    arrival: Arrival
+    browser: Browser
+    respondent: Respondent
+    at: datetime
+    guest: Guest | None = None
+    link_fault: Fault | None = None
+    asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
+    ahead: Prefill = NOTHING
+    was_trapped: bool = False  # the form had a field filled in that people do not see
+    keeps_form: bool = False  # in the browser, until the respondent has what they lack
+
+    @classmethod
+    def of(cls, request: HttpRequest, slug: str) -> Visit:
+        """Read all that a request says of its visitor. Raises Http404 where no project has this address."""
+        at = timezone.now()
+        try:
+            destination = addresses.find(slug=slug)
+        except NotFound as refusal:
+            raise Http404(refusal.message) from None
+        project, is_framed = destination.project, request.GET.get("embed") == "1"
+        arrival = browsers.arrival(
+            request, slug=slug, is_framed=is_framed, is_anonymous=project.is_anonymous, at=at
+        )
+        page = theme.page_of(
+            project=project,
+            community=destination.community,
+            locale=destination.locale,
+            is_framed=is_framed,
+        )
+        browser = personal_links.followed(request, arrival.browser)
+        if request.GET and request.method == "GET":
+            browser = replace(browser, fields=metadata.from_address(project, request.GET))
+        guest, fault = personal_links.admitted(request, project, browser.link_id, at=at)
+        respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
+        if fault is not None:  # nothing that this browser holds is given up for a link that does not work
+            browser = arrival.browser
+        # On an anonymous project an address with fields, given to one member, would name the member.
+        is_named = project.is_anonymous and (guest is not None or respondent.is_member)
+        carried = guest.metadata if guest else {}  # comes before the address, which its reader can change
+        if (carried or browser.fields) and not is_named:
+            respondent = replace(respondent, metadata={**browser.fields, **carried})
+        ahead = prefilled.of_request(request, project, arrival, language=page.lang)
+        return cls(request, project, page, arrival, browser, respondent, at, guest, fault, ahead=ahead)
+
+    def write_to(self, response: HttpResponse) -> None:
+        """Have the browser keep what has changed, and nothing of an anonymous project's page (rule 7.14)."""
+        slug, path = self.project.slug, self.page.address
+        if self.page.is_framed:
+            security.allow_frames(response)
+            self._remember_in_frame(response)
+        browsers.remember(response, self.arrival, self.browser, slug=slug, path=path)
+        prefilled.remember(self.request, response, self.arrival, self.ahead, slug=slug, path=path)
+        if self.keeps_form:
+            kept_forms.keep(response, self.request.POST, slug=slug, path=path)
+        elif self.browser.conversation_id is not None and kept_forms.COOKIE in self.request.COOKIES:
+            kept_forms.forget(response, path=path)
+        response["Cache-Control"] = f"private, no-{'store' if self.project.is_anonymous else 'cache'}"
+        response["Vary"] = "Cookie, HX-Request"
+
+    def note_opening(self) -> None:
+        """Write down that a personal link was opened, if this request shows that a person has done so."""
+        personal_links.note_opening(self.request, self.arrival, self.guest, self.project, at=self.at)
+
+    @property
+    def next_address(self) -> str | None:
+        """Where the address of a personal link leads on to; None if the page is drawn here."""
+        return personal_links.next_address(self.request, self.arrival, self.guest, self.page)
+
+    @property
+    def seal(self) -> str:
+        """The signed field of the next form."""
+        return browsers.seal(self.browser, slug=self.project.slug)
+
+    @property
+    def owner_of_typed(self) -> str:
+        """The name under which the browser keeps what is typed."""
+        return browsers.owner_of_typed(self.respondent, self.browser.conversation_id, slug=self.project.slug)
+
+    @property
+    def packed_ahead(self) -> str:
+        """What the address filled in, as the next form carries it."""
+        return prefilled.packed(self.ahead, slug=self.project.slug)
+
+    @property
+    def is_live(self) -> bool:
+        return self.project.is_live_at(self.at)
+
+    @property
+    def has_traps(self) -> bool:
+        """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
+        is_open = self.project.participation == Project.Participation.OPEN_WEB
+        return is_open and self.browser.conversation_id is None and not self.was_trapped
+
+    @property
+    def votes(self) -> Votes:
+        return screens.stored_votes(self.project, at=self.at)
+
+    @property
+    def past_before(self) -> int | None:
+        """Before which step the past steps on the page end; None for the latest."""
+        return forms.past_before(self.request)
+
+    def require_admitted(self) -> None:
+        """Ask the platforms where they may know better, then raise NotAdmitted for those who stay out."""
+        try:
+            admission.check(project=self.project, respondent=self.respondent, at=self.at)
+        except NotAdmitted:
+            self.respondent, self.asked = admission.ask_platforms(
+                project=self.project, respondent=self.respondent, at=self.at
+            )
+            admission.check(project=self.project, respondent=self.respondent, at=self.at)
+
+    def remember(self, view: ConversationView) -> None:
+        """Keep the conversation in the browser; of one that is over on an anonymous project only the end.
+
+        A vote that can be changed is not over (rule 7.14).
+        """
+        is_over = view.is_completed and not (
+            self.project.is_poll and self.project.change_poll and self.is_live
+        )
+        kept = browsers.ANSWERED if is_over and self.project.is_anonymous else view.conversation.pk
+        if kept != self.browser.conversation_id:
+            self.browser = replace(self.browser, conversation_id=kept)
+        if view.is_completed:
+            self.ahead = NOTHING
+
+    def stop_skipping(self) -> None:
+        """Show each question that was answered ahead, for a respondent who wants to look at them."""
+        self.ahead = replace(self.ahead, skips=False)
+
+    def forget(self) -> None:
+        """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""
+        seed = browsers.random_seed() if self.project.is_anonymous else self.browser.seed
+        self.browser = replace(self.browser, conversation_id=None, seed=seed)
+
+    def forget_link(self) -> None:
+        """Leave the personal link, and the conversation that was led in its member's name."""
+        self.forget()
+        self.browser = replace(self.browser, link_id=None)
+        self.guest = self.link_fault = None
+
+    @property
+    def handover(self) -> Handover | None:
+        """What the site around a frame keeps, where no cookie does; None outside frames.
+
+        The site keeps the visit from its start and whenever it has changed. Where our site is https, a kept
+        cookie shows at the first form: the page before it has set one.
+        """
+        if not self.page.is_framed:
+            return None
+        framed = self.arrival.framed
+        known_by = "" if framed is None else "cookie" if framed.is_in_cookie else "token"
+        may_be_in_cookie = frames.keeps_cookies() and self._is_new_in_frame
+        is_kept = not self._is_new_in_frame and not self._has_changed
+        if known_by == "cookie" or may_be_in_cookie or is_kept:
+            return Handover("", 0, known_by)
+        until = self.at + frames.LIFETIME
+        return Handover(self._token(until), int(until.timestamp()), known_by)
+
+    def _remember_in_frame(self, response: HttpResponse) -> None:
+        """Set the cookie for somebody new, or where the visit has changed.
+
+        What the site around handed over never becomes a cookie. A site could hand over a visit of its own,
+        and a browser that does not know partitioned cookies would take it along to other sites.
+        """
+        if not frames.keeps_cookies():
+            return
+        framed = self.arrival.framed
+        is_in_cookie = framed is not None and framed.is_in_cookie
+        if self._is_new_in_frame or (is_in_cookie and self._has_changed):
+            frames.set_cookie(response, self._token(self.at + frames.LIFETIME), path=self.request.path)
+
+    @property
+    def _is_new_in_frame(self) -> bool:
+        """Whether somebody comes of whom nothing is remembered."""
+        return self.arrival.framed is None and self.request.method != "POST"
+
+    @property
+    def _has_changed(self) -> bool:
+        now, was = self.browser, self.arrival.browser
+        return (now.conversation_id, now.link_id) != (was.conversation_id, was.link_id)
+
+    def _token(self, until: datetime) -> str:
+        return frames.token(
+            visitor_id=self.browser.visitor_id,
+            conversation_id=self.browser.conversation_id,
+            link_id=self.browser.link_id,
+            slug=self.project.slug,
+            until=until,
+        )
+
+
+def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: datetime) -> Respondent:
+    """A signed-in person, else a browser. A form that carries the visit has no session, so no person.
+
+    A personal link comes before both: its member is not necessarily the one who is signed in here.
+    """
+    session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if session_key and not arrival.is_carried:
+        person = admission.signed_in(community_id=project.community_id, session_key=session_key, at=at)
+        if person is not None:
+            return person
+    return admission.visitor(visitor_id=arrival.browser.visitor_id)
+
+
+def posted_block(visit: Visit) -> Block | None:
+    """The block that a form belongs to, if the script still has it."""
+    return block_of(visit.project, visit.request.POST)
+
+
+def block_of(project: Project, form: QueryDict) -> Block | None:
+    """The block that these fields of a form answer, if the script still has it."""
+    sent = form.get("block", "")
+    if not (sent.isascii() and sent.isdigit()):
+        return None
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    index = script.index_by_id.get(int(sent[:19]))
+    return None if index is None else script.blocks[index]

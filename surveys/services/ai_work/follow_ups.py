@@ -1,0 +1,70 @@
+"""Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69).
+
+The model works while nothing is locked. The question counts only if the conversation still waits for it, so
+two workers, or one that comes late, change nothing. What fails is not tried again: the conversation goes on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+
+from django.utils import timezone
+
+from communities import services as communities
+from communities.ground.transactions import in_transaction
+from surveys import ai
+from surveys.ai.provider import FollowUpRequest, ProviderError
+from surveys.services.ai_work import paying
+from surveys.services.conversations import further, view
+from surveys.services.ground import jobs
+
+
+def ask(
+    *, conversation_id: uuid.UUID, block_id: int, number: int, now: Callable[[], datetime] = timezone.now
+) -> None:
+    """Have a model write the `number`-th further question about an answer, if it is still waited for."""
+    request = _request(conversation_id, block_id, number, now())
+    if request is None:
+        return
+    community_id, to_ask = request
+    question = None
+    if paying.may_ask_further(community_id=community_id):
+        jobs.close_connection()
+        try:
+            question = ai.get_provider().ask_further(to_ask)
+        except ProviderError:  # logged by the provider
+            question = None
+    _store(conversation_id, block_id, number, question, now())
+
+
+@in_transaction
+def _request(
+    conversation_id: uuid.UUID, block_id: int, number: int, at: datetime
+) -> tuple[int, FollowUpRequest] | None:
+    """The community, and what the question is about."""
+    loaded = further.waiting(conversation_id=conversation_id, block_id=block_id, number=number, at=at)
+    if loaded is None:
+        return None
+    exchange = view.of_conversation(loaded, at).history()[-1]
+    earlier = [(str(each["question"]), each["answer"] or "") for each in exchange.follow_ups]
+    community_id = loaded.project.community_id
+    return community_id, FollowUpRequest(
+        prompt=exchange.block.prompt,
+        answer=exchange.answer,
+        earlier=earlier,
+        locale=communities.get_settings(community_id=community_id).locale,
+    )
+
+
+@in_transaction
+def _store(
+    conversation_id: uuid.UUID, block_id: int, number: int, question: str | None, at: datetime
+) -> None:
+    loaded = further.waiting(conversation_id=conversation_id, block_id=block_id, number=number, at=at)
+    if loaded is None:
+        return
+    if question is not None and not paying.pay_for_follow_up(community_id=loaded.project.community_id):
+        question = None
+    further.settle(loaded, question)

@@ -1,0 +1,147 @@
+"""Questions about results, answered from figures alone (rules 10.53 to 10.56).
+
+prepare(actor=…, project_id=…, question=…, …)    begin, and wait for the answer
+answer(actor=…, project_id=…, generation_id=…)   the answer, with the figures on which it rests
+begin(actor=…, project=…, question=…, at=…)      the same for somebody who follows it on a page
+look(actor=…, project=…, job_id=…)               how far it is; the answer once there is one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from communities import services as communities
+from communities.ground.actors import Actor
+from communities.ground.errors import NotFound, refuse
+from communities.ground.sent_text import sent_text
+from communities.ground.transactions import in_transaction
+from communities.services.trail import presence
+from surveys.ai.provider import MAX_QUESTION, ResultsQuestion
+from surveys.models import Generation, Job, Project
+from surveys.services.ai_work import generation, result_figures
+from surveys.services.ground import access, lookup
+
+Json = dict[str, Any]
+KIND = Generation.Kind.QUESTION
+CANNOT_BE_TOLD = "This cannot be told from these data."
+NO_JOB = "There is no such question. Its answer was kept for ten minutes."
+_MARK = "question:"  # the fingerprints of these jobs begin with it
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question as the person who asked it sees it. `answer` is there once it is answered."""
+
+    id: int
+    question: str
+    status: str
+    answer: Json | None
+    error: str | None
+
+    @property
+    def is_running(self) -> bool:
+        return self.status in (Job.Status.PENDING, Job.Status.RUNNING)
+
+
+def prepare(
+    *,
+    actor: Actor,
+    project_id: int,
+    question: str,
+    claim: str | None,
+    fingerprint: str,
+    is_answered: Callable[[], bool],
+    at: datetime,
+) -> int | None:
+    """Have a question answered and wait for it, outside any transaction.
+
+    The arguments and None are as in `generation.begin`. Refuses as `result_figures.readable` and
+    `generation.begin` do.
+    """
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
+    generation_id = generation.begin(
+        community_id=actor.community_id,
+        kind=KIND,
+        request=_request(actor, project, question, at),
+        claim=claim,
+        fingerprint=fingerprint,
+        is_answered=is_answered,
+        at=at,
+    )
+    if generation_id is not None:
+        generation.wait(generation_id=generation_id)
+    return generation_id
+
+
+def answer(*, actor: Actor, project_id: int, generation_id: int | None, at: datetime) -> Json:
+    """The answer. Refuses as `generation.fetch` does, and whoever may not read results any more."""
+    project = lookup.in_community(community_id=actor.community_id, project_id=project_id)
+    access.require_results_reader(actor=actor, project=project, at=at)
+    return _as_json(generation.fetch(generation_id=generation_id))
+
+
+def begin(*, actor: Actor, project: Project, question: str, at: datetime) -> int:
+    """Have a question answered for somebody who follows it on the Results page; returns the job's id.
+
+    Refuses an empty question and one that is too long, and as `prepare` does.
+    """
+    question = sent_text(question)
+    if not question:
+        refuse("question", "required", "Write a question about these results.")
+    if len(question) > MAX_QUESTION or "\x00" in question:
+        refuse("question", "too_long", f"`question` must have at most {MAX_QUESTION} visible characters.")
+    request = _request(actor, project, question, at)
+    with in_transaction:
+        presence.require(actor=actor)
+        job_id = generation.begin(
+            community_id=actor.community_id,
+            kind=KIND,
+            request=request,
+            fingerprint=f"{_MARK}{project.pk}",
+            requested_by=actor.user_id,
+            at=at,
+        )
+    assert job_id is not None  # it is None only for a claim that is answered already
+    return job_id
+
+
+@in_transaction
+def look(*, actor: Actor, project: Project, job_id: int) -> AskedQuestion:
+    """How far an own question on this project is. Its credits are spent once the answer was seen.
+
+    Raises NotFound for one of somebody else, of another project, and one that is gone.
+    """
+    own = Generation.objects.filter(community_id=actor.community_id, requested_by_id=actor.user_id)
+    job = own.select_for_update().filter(pk=job_id, fingerprint=f"{_MARK}{project.pk}").first()
+    if job is None:
+        raise NotFound(NO_JOB)
+    found = _as_json(job) if job.status == Job.Status.COMPLETED else None
+    if found and job.credits_used:
+        job.credits_used = 0  # nothing is left to give back when the row is deleted
+        job.save(update_fields=["credits_used"])
+    return AskedQuestion(job.pk, job.request["question"], job.status, found, job.error)
+
+
+def _request(actor: Actor, project: Project, question: str, at: datetime) -> ResultsQuestion:
+    return ResultsQuestion(
+        question=question,
+        figures=result_figures.readable(actor=actor, project=project, at=at),
+        locale=communities.get_settings(community_id=project.community_id).locale,
+    )
+
+
+def _as_json(job: Generation) -> Json:
+    claims = (job.draft or {})["claims"]
+    used = {reference for claim in claims for reference in claim["references"]}
+    return {
+        "question": job.request["question"],
+        "answer": " ".join(claim["text"] for claim in claims) or CANNOT_BE_TOLD,
+        "claims": claims,
+        "figures": [figure for figure in job.request["figures"] if figure["reference"] in used],
+        "can_be_told": bool(claims),
+        "generated_by": job.generated_by,
+        "credits_used": job.credits_used,
+    }

@@ -1,0 +1,108 @@
+"""Further questions about short answers, in a conversation (rules 10.60 to 10.69).
+
+    wait(…)      saves an answer; the conversation stays at its block, and a worker is woken
+    waiting(…)   for the worker: what the question is about
+    settle(…)    for the worker: the question, or that there is none
+
+The worker writes into the conversation's state alone. If it does not in time, the next `continue` goes on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from communities.ground.errors import Refusal
+from communities.ground.queue import wake
+from surveys import ai
+from surveys.engine.script import Block
+from surveys.engine.walk import answers, follow_ups
+from surveys.engine.walk.answers import InvalidAnswer, Reply
+from surveys.engine.walk.follow_ups import Further
+from surveys.engine.walk.runner import Turn
+from surveys.models import Conversation
+from surveys.services.conversations import saving
+from surveys.services.conversations.loaded import LoadedConversation
+
+ASK = "surveys.ask_further"
+
+
+def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
+    """Whether a model may ask about a reply to the current block, or about its latest further answer.
+
+    Never on an anonymous project, nor where no model is at work. In one conversation no more are asked than
+    its script allows, however often answers are changed.
+    """
+    if not follow_ups.wants(block, reply) or loaded.project.is_anonymous or ai.provider_is_free():
+        return False
+    return loaded.state.asked < sum(each.follow_ups or 0 for each in loaded.script.blocks)
+
+
+def wait(
+    loaded: LoadedConversation, block: Block, reply: Reply, at: datetime, *, is_new: bool = False
+) -> LoadedConversation:
+    """Save a reply to the current block, which stays the current one, and have a worker write a question."""
+    block_id, state = block.id or 0, loaded.state
+    until = at + timedelta(seconds=settings.FOLLOW_UP_SECONDS)
+    written = Further(len(follow_ups.of(reply)) + 1, until.timestamp())
+    replies = {**state.replies, block_id: reply}
+    state = replace(state, replies=replies, further=written, asked=state.asked + 1)
+    moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)
+    wake(ASK, conversation_id=str(loaded.conversation.pk), block_id=block_id, number=written.number)
+    return moved
+
+
+def reply_about(loaded: LoadedConversation) -> Reply | None:
+    """The reply to the current block, while a further question about it is written or asked; else None."""
+    block = loaded.block
+    if block is None or loaded.state.further is None:
+        return None
+    return loaded.state.replies[block.id or 0]
+
+
+def still_waits(loaded: LoadedConversation, at: datetime) -> bool:
+    """Whether the conversation stays where it is: a further question is asked, or it is written in time."""
+    asked = loaded.state.further
+    return asked is not None and (asked.question is not None or at.timestamp() < asked.until)
+
+
+def repeats(block: Block, reply: Reply, raw: Mapping[str, object]) -> bool:
+    """Whether this is the latest answer sent again: the one to the block, or to a further question."""
+    exchanges = follow_ups.of(reply)
+    try:
+        parsed = answers.parse(replace(block, required=None) if exchanges else block, raw)
+    except InvalidAnswer:
+        return False
+    if parsed == follow_ups.without(reply):
+        return True
+    return bool(exchanges) and parsed.get("text") == exchanges[-1]["answer"]
+
+
+def waiting(
+    *, conversation_id: uuid.UUID, block_id: int, number: int, at: datetime
+) -> LoadedConversation | None:
+    """The conversation under a lock, if this further question is still to be written; else None."""
+    try:
+        loaded = LoadedConversation.locked(conversation_id=conversation_id)
+    except Refusal:  # gone, or nobody can continue it
+        return None
+    block, asked = loaded.block, loaded.state.further
+    if block is None or block.id != block_id or asked is None or asked.number != number:
+        return None
+    return loaded if asked.question is None and at.timestamp() < asked.until else None
+
+
+def settle(loaded: LoadedConversation, question: str | None) -> None:
+    """Ask the question in a locked conversation; without one it goes on at the next `continue`.
+
+    Nothing that readers of responses see has changed, so neither has `updated_at`.
+    """
+    asked = loaded.state.further
+    assert asked is not None
+    asked = replace(asked, question=question, until=asked.until if question else 0)
+    state = saving.storable_state(loaded.script, replace(loaded.state, further=asked), loaded.project)
+    Conversation.objects.filter(pk=loaded.conversation.pk).update(state=state)

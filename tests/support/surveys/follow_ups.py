@@ -1,0 +1,77 @@
+"""A survey with further questions, and a model that writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from surveys import ai
+from surveys.ai.claude import ClaudeProvider
+from surveys.models import Conversation
+from surveys.services.ai_work import follow_ups
+from tests.support.ai.api_key import KEY
+from tests.support.ai.loopback import Loopback
+from tests.support.caller import Caller
+
+CHANGE: dict[str, Any] = {
+    "name": "change",
+    "type": "open_text",
+    "prompt": "What should we change?",
+    "required": True,
+    "follow_ups": 2,
+}
+COLOUR: dict[str, Any] = {"name": "colour", "type": "open_text", "prompt": "Which colour?", "required": True}
+QUESTION = "What about the evenings would you like to be different?"
+SECOND = "Which time would suit you?"
+
+
+@contextmanager
+def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """A model is at work: the real client, and a server that answers what is queued."""
+    settings.AI_PROVIDER = "anthropic"
+    with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
+        monkeypatch.setattr(ai, "get_provider", lambda: provider)
+        yield loopback
+
+
+def asks(question: str) -> dict[str, object]:
+    """What a model sends that asks a further question."""
+    return {"is_clear": False, "question": question}
+
+
+def caller_with_credits(credits: int = 5) -> Caller:
+    caller = Caller("admin")
+    caller.community.bot_credits = credits
+    caller.community.save()
+    return caller
+
+
+def survey(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
+    """The id of an open survey for everybody on the web."""
+    body = {"name": "Evenings", "type": "convo", "script": {"blocks": list(blocks or (CHANGE, COLOUR))}}
+    made = caller.post("/projects", {**body, **fields})
+    assert made.status_code == 201, made.json()
+    project_id: str = made.json()["id"]
+    caller.patch(f"/projects/{project_id}", {"delivery": {"audience": {"participation": "open_web"}}})
+    assert caller.post(f"/projects/{project_id}/open").status_code == 200
+    return project_id
+
+
+def write(conversation_id: object, *, number: int = 1, now: Callable[[], datetime] = timezone.now) -> None:
+    """Do what a worker does that was woken for a further question."""
+    conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
+    block = conversation.project.blocks.get(name="change")
+    follow_ups.ask(conversation_id=conversation.pk, block_id=block.pk, number=number, now=now)
+
+
+def run_out(conversation_id: object) -> None:
+    """Let the time be over in which a further question could be written."""
+    conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
+    conversation.state["further"]["until"] = 1
+    conversation.save(update_fields=["state"])

@@ -1,0 +1,123 @@
+"""Further questions about short answers, in chat (rule 10.68)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from communities.models import ChatTask
+from surveys.models import Answer, Conversation
+from tests.support.ai.loopback import Loopback
+from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, model, run_out, write
+
+pytestmark = pytest.mark.django_db
+
+QUESTION = "What about the *evenings* would you like to be different?"
+
+
+@pytest.fixture
+def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with model(settings, monkeypatch) as loopback:
+        loopback.queue(asks(QUESTION))
+        yield loopback
+
+
+@pytest.fixture
+def marit(chat: Any, anthropic: Loopback) -> Any:
+    """Somebody who has answered shortly."""
+    chat.community.bot_credits = 1
+    chat.community.save()
+    chat.open(CHANGE | {"follow_ups": 1}, COLOUR)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    marit.press("Write answer")
+    marit.write("The evenings")
+    return marit
+
+
+def pass_time(chat: Any) -> None:
+    """Do what is due once the pause of a timed text is over."""
+    ChatTask.objects.filter(kind="surveys.advance_in_chat", due_at__isnull=False).update(
+        due_at=timezone.now()
+    )
+    chat.work()
+
+
+def stored() -> Any:
+    return Conversation.objects.get().state.get("follow_ups")
+
+
+def test_the_message_becomes_the_question_by_itself(chat: Any, marit: Any) -> None:
+    while_written = marit.text
+    pass_time(chat)
+    still_written = marit.text
+    write(Conversation.objects.get().pk)
+    pass_time(chat)
+
+    assert "One moment, please." in while_written
+    assert "One moment, please." in still_written
+    assert r"What about the \*evenings\* would you like" in marit.text
+    assert marit.labels == ["Write answer", "Back", "Skip"]
+    marit.press("Write answer")
+    assert "value" not in marit.window["components"][-1]["component"]
+    marit.write("They end late")
+    assert "Which colour?" in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": "They end late"}]]
+
+
+def test_the_button_leads_to_the_question_too_and_it_can_be_skipped(marit: Any) -> None:
+    marit.press("Okay")
+    assert "One moment, please." in marit.text
+    write(Conversation.objects.get().pk)
+    marit.press("Okay")
+    assert "would you like to be different?" in marit.text
+    marit.press("Skip")
+
+    assert "Which colour?" in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": None}]]
+
+
+def test_the_talk_goes_on_by_itself_once_the_time_is_over(chat: Any, marit: Any) -> None:
+    run_out(Conversation.objects.get().pk)
+    pass_time(chat)
+
+    assert "Which colour?" in marit.text
+    assert stored() is None
+
+
+def test_a_step_back_leads_to_the_answer_which_may_stay(marit: Any) -> None:
+    marit.press("Back")
+    marit.press("Change answer")
+    marit.write("The evenings")
+
+    assert "Which colour?" in marit.text
+
+
+def test_a_window_from_before_answers_no_further_question(marit: Any) -> None:
+    marit.press("Back")
+    marit.press("Change answer")
+    earlier = marit.window
+    marit.write("The mornings")  # no more is asked than the script allows
+    marit.window = earlier
+    marit.write("Blue")
+
+    assert "Which colour?" in marit.text
+    assert [*Answer.objects.values_list("value", flat=True)] == ["The mornings"]
+
+
+def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> None:
+    conversation = Conversation.objects.get()
+    write(conversation.pk)
+    marit.press("Okay")
+    marit.press("Write answer")
+    further = marit.window
+    marit.write("They end late")
+    marit.press("Back")
+    marit.window = further
+    marit.write("Blue")
+
+    assert "What should we change?" in marit.text
+    assert [*Answer.objects.values_list("value", flat=True)] == ["The evenings"]

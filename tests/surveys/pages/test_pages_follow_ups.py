@@ -1,0 +1,129 @@
+"""Further questions about short answers, on the page (rule 10.68)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from surveys.models import Conversation, Project
+from tests.support.ai.loopback import Loopback
+from tests.support.surveys.follow_ups import (
+    QUESTION,
+    SECOND,
+    asks,
+    caller_with_credits,
+    model,
+    run_out,
+    survey,
+    write,
+)
+from tests.support.surveys.visitor import Visitor
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_no_hurry")]
+
+
+@pytest.fixture
+def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with model(settings, monkeypatch) as loopback:
+        yield loopback
+
+
+@pytest.fixture
+def project(anthropic: Loopback) -> Project:
+    return Project.objects.get(pk=survey(caller_with_credits()))
+
+
+def conversation() -> Conversation:
+    return Conversation.objects.get()
+
+
+def texts_of_the_past(visitor: Visitor) -> list[str]:
+    past = re.search(r'<ol id="history".*?</ol>', visitor.page, re.DOTALL)
+    assert past is not None
+    without_signs = re.sub(r"<[^>]+>", " ", past[0])
+    return [part.strip() for part in re.split(r"\s{2,}", without_signs) if part.strip()]
+
+
+def answered(project: Project, *, htmx: bool) -> Visitor:
+    return Visitor(project, htmx=htmx).look().send(value="The evenings")
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+def test_both_questions_are_asked_below_the_answer(project: Project, anthropic: Loopback, htmx: bool) -> None:
+    anthropic.queue(asks(QUESTION), asks(SECOND))
+    visitor = answered(project, htmx=htmx)
+    waiting = visitor.page
+    write(conversation().pk)
+    visitor.send("go")
+    asked, control = visitor.page, visitor.has_control('name="do" value="skip"')
+    visitor.send(value="They end late")
+    write(conversation().pk, number=2)
+    visitor.send("go")
+    second = visitor.page
+    visitor.send("skip")
+
+    assert "One moment, please." in waiting
+    assert 'data-pause="2"' in waiting
+    assert QUESTION in asked
+    assert control
+    assert not re.search(r"<textarea[^>]*>[^<]", asked)  # nothing of the answer stands in the control
+    assert SECOND in second
+    assert "Which colour?" in visitor.page
+    assert [*conversation().state["follow_ups"].values()] == [
+        [{"question": QUESTION, "answer": "They end late"}, {"question": SECOND, "answer": None}]
+    ]
+    visitor.look()
+    said = " ".join(texts_of_the_past(visitor))
+    order = ["What should we change?", "The evenings", QUESTION, "They end late", SECOND, "Skipped"]
+    assert [said.index(text) for text in order] == sorted(said.index(text) for text in order)
+
+
+def test_the_question_stands_above_while_a_further_one_is_asked(
+    project: Project, anthropic: Loopback
+) -> None:
+    anthropic.queue(asks(QUESTION))
+    visitor = answered(project, htmx=False)
+    write(conversation().pk)
+    visitor.look()
+
+    past = " ".join(texts_of_the_past(visitor))
+    assert ("What should we change?" in past, "The evenings" in past) == (True, True)
+    assert QUESTION in visitor.page
+
+
+def test_a_form_that_is_sent_twice_is_taken_once(project: Project, anthropic: Loopback) -> None:
+    anthropic.queue(asks(QUESTION))
+    visitor = Visitor(project).look()
+    visitor.send(value="A colour")
+    run_out(conversation().pk)
+    first = dict(visitor.hidden)
+    visitor.send("go")
+    visitor.send("back")
+    visitor.send(value="The evenings")
+    form = dict(visitor.hidden) | {"follow_up": "0"}
+    write(conversation().pk)
+    visitor.send("go")
+    visitor.hidden = form
+    visitor.send(value="The evenings")
+
+    assert first["follow_up"] == "1"
+    assert QUESTION in visitor.page
+    assert "follow_ups" not in conversation().state
+
+
+def test_the_page_goes_on_once_the_time_is_over(project: Project) -> None:
+    visitor = answered(project, htmx=False)
+    run_out(conversation().pk)
+
+    assert "Which colour?" in visitor.send("go").page
+
+
+def test_markup_of_a_model_stays_text(project: Project, anthropic: Loopback) -> None:
+    anthropic.queue(asks("What [UserName] or [change] do you mean?"))
+    visitor = answered(project, htmx=False)
+    write(conversation().pk)
+
+    assert "What [UserName] or [change] do you mean?" in visitor.send("go").page
