@@ -214,8 +214,8 @@ _SETTINGS = re.compile(
     rf"(?:a|{_NUMBER})\s*(?:minutes?|mins?|minuten?|minutos?)\b(?: or less)?"
     r"|[,;.]?\s*\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
     r"|[,;.]?\s*\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
-    r"|[,;.]?\s*\bno more than that\b|[,;]?\s*\bwhere it makes sense\b"
-    r"|[,;]?\s*\beverything (?:is )?optional(?: and nothing that identifies people)?\b"
+    r"|[,;]?\s*\bwhere it makes sense\b"
+    r"|[,;]?\s*\beverything (?:is )?optional\b"
     r"|\bplease\b|\bbitte(?= [a-zäöü])\b|\bs'il vous plaît\b|\bpor favor\b",
     re.IGNORECASE,
 )
@@ -227,7 +227,9 @@ _ONE_OPEN = re.compile(
     r"am schluss|à la fin|al final|no final))?",
     re.IGNORECASE,
 )
-_UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", _SCALE.pattern)
+_UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", _SCALE.pattern).replace(
+    "(?:out of|sur|von|sobre) (?:5|7|10)\\b", "(?!)"
+)
 _GLOBAL_SCALE = re.compile(
     r"(?:^|[,;.]\s*|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
     rf"(?:\b(?:scales?|skala|échelle|escala|notes?|notas?)\b)[^,;.]*?(?={_UNNAMED_SCALE})",
@@ -375,7 +377,7 @@ _YES_NO_LEAD = re.compile(
 )
 
 
-def read_asks(text: str, language: str) -> Asks:
+def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     """The asks of an intent in the order in which it names them."""
     scale = None
     if (match := _GLOBAL_SCALE.search(text)) and (found := read_scale(text[match.start() :])):
@@ -388,7 +390,7 @@ def read_asks(text: str, language: str) -> Asks:
     rest: list[str] = []
     additions = 0
     for sentence in _sentences(text):
-        if asks and (completed := _completed(asks[-1], sentence, language)):
+        if asks and (completed := _completed(asks[-1], sentence, language, is_poll=is_poll)):
             asks[-1] = completed
             continue
         found_asks, lead = _of_sentence(sentence, language)
@@ -437,7 +439,7 @@ def _sentences(text: str) -> Iterator[str]:
 _CHOOSE = re.compile(r"[\s,-]*\b(?:choose|pick|select|vote|you can (?:choose|pick))[\s.]*$", re.IGNORECASE)
 
 
-def _completed(ask: Ask, sentence: str, language: str) -> Ask | None:
+def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask | None:
     """A question with the options or the scale that the sentence after it names; None if it names none."""
     if not ask.is_question or ask.format.options:
         return None
@@ -455,6 +457,10 @@ def _completed(ask: Ask, sentence: str, language: str) -> Ask | None:
     parts = split_options(_RIGHT.sub("✓", sentence), language)
     if not parts or not all(len(part.split()) <= 6 for part in parts):
         return None
+    if re.search(_ASKING[language], sentence, re.IGNORECASE):
+        return None
+    if not is_poll and sum(find(part, language) is not None for part in parts) > 1:
+        return None  # more to ask, and no answers
     right = next((n for n, part in enumerate(parts) if part.endswith("✓")), None)
     options = tuple(part.rstrip("✓ ") for part in parts)
     if {option.casefold() for option in options} <= _YES_AND_NO and len(options) == 2:
@@ -475,6 +481,8 @@ def _of_sentence(sentence: str, language: str) -> tuple[list[Ask], str]:
             return [_ask(lead, language, format=Format(options=options))], ""
         return [_ask(item, language)], ""
     without, condition = _read_condition(sentence)
+    if condition and (why := _FOLLOW_UP.search(without)):
+        return [Ask(why["what"], condition=condition)], without[: why.start()].strip(_TRAILING)
     if condition and sentence.lower().startswith(without.lower()[:4]) and not _leads_with_condition(sentence):
         condition = None
     if condition:
@@ -521,6 +529,16 @@ _TOPIC_OF_QUESTIONS = re.compile(
 )
 
 
+_FOLLOW_UP = re.compile(
+    r"[,;]?\s*\b(?:(?:and|with|plus|und|mit|et|avec|y|con|e|com)\s+)*(?:an?\s+|une?\s+|una?\s+|uma?\s+|"
+    r"eine[rm]?\s+)?"
+    r"(?:follow[- ]?up|ask(?:ing)?|(?:nach)?fragen?|nachfrage|demande[rz]?|preguntar?|pregunta|perguntar?|"
+    r"pergunte)\s+(?:question\s+)?"
+    r"(?P<what>why|warum|pourquoi|por qu[eéê])\W*$",
+    re.IGNORECASE,
+)
+
+
 def _leads_with_condition(sentence: str) -> bool:
     return any((match := pattern.search(sentence)) and match.start() < 8 for pattern, _ in _CONDITIONS)
 
@@ -544,9 +562,12 @@ def _with_common_scale(asks: list[Ask]) -> list[Ask]:
 def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     """What leads to a list, the list, and the word that introduces it; None where there is no list."""
     depth_free = _BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
-    colon = re.search(r"(?<!\d)\s?:(?=\s)", depth_free)
+    colon = re.search(r"\s?:(?=\s)", depth_free)
     if colon and colon.start() <= _MAX_LEAD:
         lead, rest = sentence[: colon.start()], sentence[colon.end() :]
+        inner_dash = re.search(r"\s[-–—]\s", rest)
+        if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
+            return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
         if rest.strip(_TRAILING) and not re.match(
             INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
         ):
@@ -567,11 +588,15 @@ def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         default=None,
     )
     if verb is None:
-        return sentence, None, ""
+        clause = re.search(rf",\s+(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
+        if clause and not re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE):
+            return sentence[: clause.start()], sentence[clause.end() :], ""
+        known = [part for part in split_options(sentence, language) if find(part, language)]
+        return ("", sentence, "") if len(known) > 1 else (sentence, None, "")
     is_rated = bool(re.fullmatch(_RATING[language], verb[0], re.IGNORECASE))
     how, items = _after_verb(sentence[verb.start() :], language)
-    if not items.strip(_TRAILING):
-        return sentence, None, ""
+    if not items.strip(_TRAILING) or re.fullmatch(PEOPLE[language], items.strip(_TRAILING), re.IGNORECASE):
+        return sentence[: verb.start()].strip(_TRAILING), "", ""
     return sentence[: verb.start()].strip(_TRAILING), items, "rate" if is_rated else how
 
 

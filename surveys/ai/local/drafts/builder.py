@@ -81,7 +81,7 @@ def draft_for_intent(request: ScriptRequest) -> ProposedScript:
     language = _written_language(intent, wishes)
     if intent.language not in languages.written_languages():
         intent = replace(intent, language=language)
-    asks = read_asks(clean(wishes.text), intent.language)
+    asks = read_asks(clean(wishes.text), intent.language, is_poll=request.type == "poll")
     draft = _Draft(request, wishes, intent, asks, language)
     return draft.poll() if request.type == "poll" else draft.survey()
 
@@ -109,7 +109,7 @@ class _Draft:
         is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
         is_form = template.id in library.FORMS or bool(_FORM.search(self.asks.rest))
         composed = compose(
-            [ask for ask in self.asks.asks if ask.text],
+            [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
             self.language,
             spoken=self.intent.language,
             is_form=is_form,
@@ -279,6 +279,9 @@ class _Draft:
             )
         match = best_match(intent)
         is_scored = bool(self.request.scoring)
+        named = _BEST.search(self.asks.rest or "")
+        if named and options and self.language == self.intent.language == languages.ENGLISH:
+            intent = replace(intent, question=f"What is {named['owner'] or 'the '}{named['what'].strip()}?")
         blocks = self._written(
             _adapted_blocks(match.template, intent, self.request), match.template, intent, is_scored=is_scored
         )
@@ -350,6 +353,11 @@ class _Draft:
         )
 
 
+_BEST = re.compile(
+    r"(?:^|: ?|\bpoll (?:on|about|for) )(?P<owner>the |your |our )?(?P<what>(?:best|favou?rite|ideal|"
+    r"preferred|worst|most \w+) [^:.?!]{3,80})$",
+    re.IGNORECASE,
+)
 _FORM = re.compile(
     r"\b(?:forms?|registrations?|registr\w+|sign[- ]?ups?|rsvp|appl(?:y|ication)\w*|demographics?|"
     r"anmeld\w+|bewerb\w+|formular\w*|formulaires?|"

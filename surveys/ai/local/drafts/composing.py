@@ -50,12 +50,17 @@ _FREQUENCY = (
     r"how often|wie oft|.*a quelle frequence|combien de fois|¿?(?:con que frecuencia|cada "
     r"cuanto)|com que frequencia|quantas vezes|¿?cuantas veces"
 )
+_A_YEAR = (
+    r"\b(?:(?:a|per|each) (?:year|month|week)|(?:im|pro) (?:jahr|monat)|par (?:an|mois)|al (?:ano|"
+    r"mes)|por (?:ano|mes))\b"
+)
 _DURATION = (
     r"how (?:much time|long)|wie (?:lange|viel zeit)|combien de temps|¿?cuanto (?:tiempo|tardas)|"
     r"quanto tempo|how far"
 )
 _NUMBER = (
-    r"(?:[\w' ]+ )?(?:how (?:many|much (?:would|do|did|will|could|money)|old)|wie (?:viele|viel (?:wurd|"
+    r"how often|wie oft|(?:[\w' ]+ )?(?:how (?:many|much (?:would|do|did|will|could|money)|old)|wie "
+    r"(?:viele|viel (?:wurd|"
     r"geld|geb|zahl|kost)|alt)|combien (?:de|d'|pai|ser|seri|dep)|"
     r"¿?cuant[oa]s? (?!tard|tiempo)|quant[oa]s? (?!tempo))"
 )
@@ -78,6 +83,27 @@ _LABELLED = re.compile(r"^(?:their|your|his|her|ihre?|deine?|eure?|votre|vos|leu
                        r"seus|suas)\b|"
                        r"\bfavou?rite\b|\blieblings|\bprefere|\bfavorit|\bpreferid",
                        re.IGNORECASE)  # fmt: skip
+OVERALL, CHILD = "Which overall rating would you give?", "How old is the child?"
+_CHILD = re.compile(
+    r"\b(?:child|kid|son|daughter|kind|enfant|hij[oa]|niñ[oa]|filh[oa]|criança)(?:e?s|"
+    r"['’]s|ren)?\b",
+    re.IGNORECASE,
+)
+_WHO_COMES = {
+    "en": (r"who(?:'s| is| will be| wants to)? com(?:e|ing|es)\b(?P<rest>.*)", "Are you coming{rest}?"),
+    "de": (r"wer (?:kommt|ist dabei)\b(?P<rest>.*)", "Kommst du{rest}?"),
+    "fr": (r"qui vient\b(?P<rest>.*)", "Venez-vous{rest} ?"),
+    "es": (r"¿?qui[eé]n(?:es)? viene[n]?\b(?P<rest>.*)", "¿Vienes{rest}?"),
+    "pt": (r"quem (?:vem|vai)\b(?P<rest>.*)", "Você vem{rest}?"),
+}
+
+
+def _who_comes(question: str, language: str) -> str | None:
+    pattern, asked = _WHO_COMES[language]
+    match = re.fullmatch(pattern, question.strip(" ?"), re.IGNORECASE)
+    return asked.format(rest=match["rest"].rstrip(" ?")) if match else None
+
+
 _WHY = re.compile(r"(?:and |ask )*(?:the )?(?:why(?: not)?|warum(?: nicht)?|wieso|weshalb|pourquoi(?: "
                   r"pas)?|por que(?: no| nao)?|reasons?|grund|"
                   r"raison|motivo)(?: is that| that is| so)?", re.IGNORECASE)  # fmt: skip
@@ -127,6 +153,8 @@ def compose(
     """
     composed = Composed()
     names: set[str] = set()
+    asks = list(asks)
+    siblings = " ".join(ask.text for ask in asks)
     for ask in asks:
         made = _block_for(
             ask,
@@ -136,6 +164,7 @@ def compose(
             scale=scale,
             composed=composed,
             is_about_leaving=is_about_leaving,
+            siblings=siblings,
         )
         if made is None:
             composed.unmet.append(f"Not asked: “{ask.text}”.")
@@ -175,10 +204,19 @@ def _block_for(
     scale: Format | None,
     composed: Composed,
     is_about_leaving: bool,
+    siblings: str,
 ) -> MutableBlock | None:
+    if not ask.text and ask.format.is_scale:
+        overall = {"name": "rating", "prompt": text_in(OVERALL, language)}
+        return _with_scale(overall, ask.format, language, ("Very poor", "Very good"))
     if not ask.text:
         return None
     known = bank.find(ask.text, spoken)
+    if is_form and known and known["name"] == "age" and _CHILD.search(siblings):
+        return {"name": "age", "type": "open_numeric", "prompt": text_in(CHILD, language), "min": 0}
+    if ask.is_question and (asked := _who_comes(ask.text, spoken)) and spoken == language:
+        composed.known.add("coming")
+        return {**in_language(bank.blocks()["coming"], language), "prompt": asked}
     if known and known["name"] == "reason" and not ask.condition and not composed.blocks and is_about_leaving:
         known = bank.blocks()["leaving"]
     if (
@@ -204,6 +242,8 @@ def _block_for(
     if known:
         composed.known.add(known["name"])
         block = in_language(known, language)
+        if spoken == language and block["type"] not in SCALES and not _COUNTS.match(bank.folded(ask.text)):
+            block["prompt"] = _in_their_words(ask.text, language) or block["prompt"]
         if known["type"] == "open_text" and ask.format.is_scale:
             return block
         return _formatted(
@@ -214,6 +254,15 @@ def _block_for(
     if question := question_from(ask.text, language):
         return _answered(question, ask.format, language, scale, None)
     return _of_phrase(ask, language, is_form=is_form, scale=scale)
+
+
+_COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
+
+
+def _in_their_words(text: str, language: str) -> str | None:
+    """The question that a clause of the intent reports; None for a phrase that is no clause."""
+    is_clause = len(text.split()) > 2 and re.match(INTERROGATIVE[language], text, re.IGNORECASE)
+    return question_from(text, language) if is_clause else None
 
 
 def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
@@ -298,7 +347,7 @@ def _answered(
         return _formatted({**in_language(known, language), "prompt": prompt}, format, language, scale)
     if known and known["type"] == "open_text":
         return block | {"type": "open_text"}
-    if re.match(_FREQUENCY, plain):
+    if re.match(_FREQUENCY, plain) and not re.search(_A_YEAR, plain):
         return block | {
             "type": "single_punch",
             "options": _options(("Daily", "Weekly", "Monthly", "Less often", "Never so far"), language),

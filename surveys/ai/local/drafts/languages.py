@@ -25,6 +25,7 @@ import stop_words
 from surveys.ai.local.drafts import library
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import FOLDER, RawBlock
+from surveys.ai.local.drafts.phrasing import PEOPLE
 from surveys.ai.local.drafts.stems import word_set
 from surveys.engine.script import Bucket
 
@@ -244,6 +245,14 @@ def contracted(before: str, phrase: str, language: str) -> str:
     return f"{before[:-5]}{joint}{phrase[12:]}"
 
 
+# Words after which a sentence names its topic if no others do: who is asked comes after them too.
+_FOR = {
+    "de": r"\b(?:für|zum|zur|mit|in|im|von)\s+(?=(?:[a-zäöüß]+\s+){0,2}[A-ZÄÖÜ])",
+    "fr": r"\b(?:pour|de|dans|après)\s+(?=(?:notre|nos|votre|vos|le|la|les|ce|cette)\b|l['’])",
+    "es": r"\b(?:para|de|en|tras)\s+(?=(?:nuestr[oa]s?|el|la|los|las|este|esta|mi|mis)\b)|\b(?:(?<=\bd)|"
+    r"(?<=\ba))(?=el\b|l\b)",
+    "pt": r"\b(?:para|de|em)\s+(?=(?:noss[oa]s?|o|a|os|as|este|esta|meu|minha)\b)",
+}
 # Words after which a sentence names its topic, and the determiners with which a topic may begin.
 _ABOUT = {
     "de": r"\b(?:über|zum Thema|zur Frage|bezüglich)\s+",
@@ -276,7 +285,29 @@ def topics_in(text: str, language: str) -> tuple[str, ...]:
             phrase = _nominative(phrase)
         if phrase and len(phrase.split()) <= _MAX_WORDS_OF_TOPIC:
             found.append(phrase)
+    for match in re.finditer(_FOR[language], text):
+        rest = text[match.end() : match.end() + 80]
+        stop = _END_OF_TOPIC.search(rest)
+        phrase = (rest[: stop.start()] if stop else rest).strip(" -'’")
+        before = match[0].split()[0].lower()
+        if language == "de":
+            phrase = _without_case(phrase, before)
+        is_people = re.match(PEOPLE[language], phrase, re.IGNORECASE)
+        if phrase and not is_people and len(phrase.split()) <= _MAX_WORDS_OF_TOPIC:
+            found.append(phrase)
     return tuple(found)
+
+
+def _without_case(phrase: str, preposition: str) -> str:
+    """A German noun phrase in the nominative case, without its article where that does not tell its "
+    "gender."""
+    if preposition == "zur":
+        return f"die {phrase}" if phrase[:1].isupper() and " " not in phrase else ""
+    if preposition in ("zum", "im"):
+        return phrase if phrase[:1].isupper() and " " not in phrase else ""
+    if preposition == "für":
+        return _nominative(phrase) if phrase.split()[:1] and phrase.split()[0].islower() else ""
+    return ""
 
 
 def _nominative(phrase: str) -> str:

@@ -65,7 +65,16 @@ def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMat
         matches.append(TemplateMatch(template, points, points, words))
     best, *others = sorted(matches, key=lambda match: -match.points)
     is_tied = bool(others) and others[0].points == best.points
-    if not best.points or is_tied or (intent.listed_options and not best.template.choices_of):
+    has_other_topic = intent.topics and not best.template.has_topic and best.points < DECISIVE
+    has_other_topic = (
+        has_other_topic and best.template.type != "poll" and best.template.id not in library.FORMS
+    )
+    if (
+        not best.points
+        or is_tied
+        or has_other_topic
+        or (intent.listed_options and not best.template.choices_of)
+    ):
         return TemplateMatch(general_template(intent), 0.0, 0.0, ())
     return best
 
@@ -157,4 +166,4 @@ def _word_points(template: Template) -> dict[str, float]:
 
 @cache
 def _subject_stems(template: Template) -> frozenset[str]:
-    return stem_set([template.name, *template.keywords, *template.decisive, template.subject])
+    return stem_set([template.name, *template.decisive, template.subject])

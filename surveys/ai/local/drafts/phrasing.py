@@ -19,7 +19,7 @@ PEOPLE = {
     "en": r"(?:the |our |your |all |most |these |new )?(?:people|members|customers|clients|users|visitors|"
     r"guests|"
     r"employees|staff|students|parents|players|participants|attendees|readers|listeners|volunteers|donors|"
-    r"patients|respondents|everyone|everybody|folks|them|subscribers|colleagues|residents)",
+    r"patients|respondents|everyone|everybody|folks|subscribers|colleagues|residents)",
     "de": r"(?:die |unsere |alle |eure )?(?:Leute|Mitglieder|Kunden|Kundinnen|Gäste|Nutzer|Mitarbeiter|"
     r"Mitarbeitenden|"
     r"Kollegen|Teilnehmer|Teilnehmenden|Eltern|Schüler|Besucher|Spender|Patienten|Spieler|Leser)",

@@ -222,7 +222,7 @@ def _noun_phrase(candidate: str) -> str:
         return ""
     phrase = _without_sentence_capital(phrase)
     first, _, rest = phrase.partition(" ")
-    if first.lower() == "your" and rest:
+    if first.lower() in ("your", "my") and rest:
         return f"our {rest}"
     if first.lower() in _DETERMINERS and rest:
         return f"{first.lower()} {rest}"
