@@ -202,8 +202,8 @@ class FiredAction(models.Model):
 
 
 class SealedGifts(models.Model):
-    """The effects of a move on an anonymous project for a person, until its hour is over (rules 7.10 and
-    7.11).
+    """The effects of a move on an anonymous project for a person, until its hour is over
+    (rules 7.10 and 7.11).
 
     The transaction of the answer writes the row, so its content is encrypted. `due_at` is the end of the hour
     or day. There are no foreign keys, because gifts are given even if the project was deleted meanwhile.

@@ -282,8 +282,8 @@ class Project(models.Model):
         return f"{self.name} ({self.pk})"
 
     def is_live_at(self, at: datetime) -> bool:
-        """Whether the project accepts responses at a time, even if the scheduler has not run yet (rule
-        2.9).
+        """Whether the project accepts responses at a time, even if the scheduler has not run yet
+        (rule 2.9).
         """
         return self.has_begun_at(at) and (self.closes_at is None or self.closes_at > at)
 
