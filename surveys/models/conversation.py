@@ -224,7 +224,9 @@ class SealedGifts(models.Model):
 
 
 class Tally(models.Model):
-    """A project's counts, as a sum over slots, so that votes on a busy poll do not wait for one row."""
+    """A project's counts, as a sum over slots, so that votes on a busy poll do not wait for one row
+    (rule 1.39).
+    """
 
     SLOTS = 16
 

@@ -91,7 +91,7 @@ def may_read_solutions(*, actor: Actor) -> bool:
 
 
 def may_read_people(*, actor: Actor, project: Project) -> bool:
-    """Whether the actor may read single responses of a project whose results they may read.
+    """Whether the actor may read single responses of a project whose results they may read (rule 7.1).
 
     An actor who may not reads shared results: aggregates over the whole project, without answers in words.
     """
