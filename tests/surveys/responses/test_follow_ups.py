@@ -7,9 +7,12 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pyreadstat
 import pytest
+from pyarrow import parquet
 
 from communities.models import Member
 from surveys.ai.provider import TextReading
@@ -102,6 +105,16 @@ def test_tables_have_columns_for_them(response: Conversation) -> None:
     ]
     assert [sheet[0][place] for place in places] == [header[place] for place in places]
     assert sheet[1][places[1]] == "They end late"
+
+
+def test_files_for_statistics_have_them_too(response: Conversation, tmp_path: Path) -> None:
+    columns = parquet.read_table(io.BytesIO(content(response.project, "parquet"))).to_pydict()
+    (tmp_path / "made.sav").write_bytes(content(response.project, "sav"))
+    _, meta = pyreadstat.read_sav(str(tmp_path / "made.sav"))
+
+    assert columns["change further answer 1"] == ["They end late"]
+    assert columns["change further answer 2"] == [None]
+    assert "change further question 2" in meta.column_labels
 
 
 def test_the_long_form_has_rows_for_them(response: Conversation) -> None:
