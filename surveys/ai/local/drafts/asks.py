@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from communities.ground.sent_text import sent_text
 from surveys.ai.local.drafts.bank import find
 from surveys.ai.local.drafts.phrasing import PEOPLE
 from surveys.ai.local.drafts.stems import word_set
@@ -180,7 +181,7 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
     options: dict[str, str] = {}
     for part in parts:
         option = " ".join(part.split()).strip(_QUOTES).strip(_TRAILING).strip(_QUOTES)
-        if not option or option.casefold() in _ETC:
+        if option.casefold() in _ETC or not sent_text(option):
             continue
         if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
             return ()

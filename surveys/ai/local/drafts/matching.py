@@ -17,6 +17,7 @@ from surveys.ai.local.drafts import languages, library
 from surveys.ai.local.drafts.intent import Intent, asks_for_opinion
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.drafts.stems import stem_set, stemmed_line, stems
+from surveys.ai.local.drafts.topics import is_about_people
 
 # Points for a word or a phrase, by where the template has it.
 DECISIVE, KEY_PHRASE, KEYWORD, NAME, DESCRIPTION = 8.0, 5.0, 3.0, 2.0, 0.5
@@ -25,6 +26,7 @@ MIN_POINTS = 2.0  # with fewer, we did not understand the intent, and a general 
 # Words that occur in almost every intent.
 _GENERIC_STEMS = stem_set(["survey poll questionnaire form feedback question vote opinion"])
 _GENERIC = 0.25
+_THEIRS = frozenset({"their", "his", "her"})  # with such a topic, a question would not speak to people
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,16 @@ def general_template(intent: Intent) -> Template:
 def topic_for(intent: Intent, template: Template) -> str | None:
     """Return the first topic that says more than the template's own subject; None if there is none."""
     known = _subject_stems(template) | _GENERIC_STEMS
-    return next((topic for topic in intent.topics if not set(stems(topic)) <= known), None)
+    return next(
+        (
+            topic
+            for topic in intent.topics
+            if not set(stems(topic)) <= known
+            and _THEIRS.isdisjoint(topic.lower().split())
+            and (topic.startswith(("the ", "our ")) or not is_about_people(topic))
+        ),
+        None,
+    )
 
 
 def _min_points(intent: Intent, template: Template) -> float:
