@@ -122,8 +122,16 @@ def test_a_match_names_the_words_that_earned_it() -> None:
     assert (choice.template.id, choice.words) == ("event-feedback", ("event",))
 
 
-def test_the_order_of_the_library_breaks_ties() -> None:
-    assert {match_for("tournament merch", "convo").template.id for _ in range(3)} == {"tournament-feedback"}
+def test_likeness_decides_between_templates_with_equal_points() -> None:
+    tied = matching.best_match(read_intent(ScriptRequest(intent="tournament merch", type="convo")))
+    intent = read_intent(
+        ScriptRequest(intent="tournament merch shop, hoodies, stickers and mugs", type="convo")
+    )
+    merch, tournament = library.require("merch-preferences"), library.require("tournament-feedback")
+
+    assert tied.template.id == "tournament-feedback"
+    assert matching.likeness(intent, merch) > matching.likeness(intent, tournament)
+    assert matching.best_match(intent).template.id == "merch-preferences"
 
 
 def test_scoring_favours_a_quiz() -> None:
