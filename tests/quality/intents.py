@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from surveys.ai.local.drafts.languages import language_of
 from surveys.ai.provider import ProposedScript, ProviderError, ScriptRequest
 from surveys.engine.script import QUESTIONS, SCALES
-from tests.support.ai.drafts import check_draft
+from tests.support.ai.drafts import check_draft, option_values
 
 HELD_OUT = Path(__file__).parent / "intents.json"
 TUNING = Path(__file__).parents[1] / "ai" / "intents.json"
@@ -110,12 +110,8 @@ def holds(hold: Wanted, draft: ProposedScript) -> bool:
             return bool(low <= sum(_is_kind(kind, block) for block in asked) <= high)
         case {"every_scale": points}:
             return bool(scales) and all(block.get("max", 5) == points for block in scales)
-        case {"every_options": int() as count}:
-            return {
-                len(options)
-                for block in asked
-                if isinstance(options := block.get("options"), list) and options
-            } == {count}
+        case {"every_options": wanted}:
+            return {len(option_values(block)) for block in asked if block.get("options")} == {wanted}
         case {"last": kind}:
             return bool(asked[-1]["type"] == kind)
         case {"lacks": pattern}:

@@ -8,7 +8,7 @@ import pytest
 
 from communities.gate import idempotency
 from communities.ground.errors import Conflict
-from surveys.ai.provider import ProposedScript, ScriptRequest
+from surveys.ai.provider import ProposedScript, ScriptRequest, UnwrittenLanguage
 from surveys.models import Generation, Project
 from surveys.services.ai_work import generation
 from surveys.services.projects import service as projects
@@ -93,6 +93,45 @@ def test_anonymous_never_ends_as_something_else_in_silence(caller, drafts, field
     assert any("anonymous" in each for each in made["generation"]["unmet"]) == is_unmet
 
 
+def test_an_intent_in_a_language_without_templates_names_the_intent_and_costs_nothing(
+    caller, monkeypatch, settings
+):
+    provide(monkeypatch, settings, UnwrittenLanguage("Not in this language."))
+
+    answer = caller.post("/projects", INTENT)
+
+    assert answer.status_code == 400
+    assert faults(answer) == {("intent", "unsupported_language")}
+    assert not Project.objects.exists()
+    assert credits(caller) == 3
+
+
+@pytest.mark.parametrize("texts", [("⟦Question 1⟧", "Yes"), ("Is it?", "⟦Right answer⟧")])
+def test_a_script_with_a_placeholder_cannot_be_opened_until_its_author_replaces_it(
+    caller, monkeypatch, settings, texts
+):
+    prompt, option = texts
+    options = [{"value": option}, {"value": "No"}]
+    block = {"name": "fact", "type": "single_punch", "prompt": prompt, "options": options}
+    provide(monkeypatch, settings, ProposedScript([block]))
+    path = f"/projects/{caller.post('/projects', INTENT).json()['id']}"
+
+    refused = caller.post(f"{path}/open")
+    edited = {**block, "prompt": "Is it?", "options": [{"value": "Yes"}, {"value": "No"}]}
+    caller.put(f"{path}/script", {"blocks": [edited]})
+
+    assert refusal(refused) == (409, "conflict")
+    assert "“fact”" in refused.json()["message"]
+    assert caller.post(f"{path}/open").json()["status"] == "active"
+
+
+def test_a_provider_learns_which_community_asks(caller, drafts):
+    caller.post("/projects", INTENT)
+
+    ((request, _),) = drafts.asked
+    assert request.community == caller.community.name
+
+
 def test_it_is_told_alike_when_it_is_read(caller, drafts):
     made = caller.post("/projects", INTENT).json()
 
@@ -154,7 +193,8 @@ def test_without_a_model_no_script_is_written_in_another_language(caller):
 
     answer = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent})
 
-    assert refusal(answer) == (503, "unavailable")
+    assert refusal(answer) == (400, "invalid_request")
+    assert faults(answer) == {("intent", "unsupported_language")}
     assert "English, French, German, Portuguese and Spanish only" in answer.json()["message"]
     assert not Project.objects.exists()
 

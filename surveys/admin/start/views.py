@@ -123,6 +123,7 @@ def _job_as_json(page: ProjectPage, draft: WrittenDraft) -> Json:
         "error": draft.error,
         "understood": draft.understood,
         "unmet": draft.unmet,
+        "method": draft.method,
     }
     if draft.blocks is None:
         return values

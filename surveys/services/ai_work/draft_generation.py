@@ -59,6 +59,7 @@ class WrittenDraft:
     error: str | None
     understood: Sequence[str] = ()
     unmet: Sequence[str] = ()
+    method: str = "model"
 
 
 @in_transaction
@@ -194,14 +195,15 @@ def _begun(
 def _request(project: Project, intent: str) -> ScriptRequest:
     """What to write: a script that suits the project as it is, with points only while it has scoring on."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
-    locale = communities.get_settings(community_id=project.community_id).locale
+    community_settings = communities.get_settings(community_id=project.community_id)
     return ScriptRequest(
         intent=intent,
         type=project.type,
         scoring=project.scoring_enabled,
         bucket_names=tuple(bucket.name for bucket in script.buckets),
         for_chat=project.response_channel == Project.ResponseChannel.CHAT,
-        locale=locale,
+        locale=community_settings.locale,
+        community=community_settings.community.name,
     )
 
 
@@ -238,4 +240,5 @@ def _written(job: Generation, at: datetime) -> WrittenDraft:
         error=job.error,
         understood=(draft or {}).get("understood", ()),
         unmet=(draft or {}).get("unmet", ()),
+        method=generation.method_of(job),
     )

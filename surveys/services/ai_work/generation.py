@@ -31,7 +31,7 @@ from django.utils import timezone
 
 from communities import services as communities
 from communities.ground.actors import Actor
-from communities.ground.errors import Conflict, InvalidRequest, Unavailable
+from communities.ground.errors import Conflict, InvalidRequest, Unavailable, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
@@ -47,6 +47,7 @@ from surveys.ai.provider import (
     ResultsQuestion,
     RevisionRequest,
     ScriptRequest,
+    UnwrittenLanguage,
 )
 from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
@@ -134,6 +135,7 @@ def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
         bucket_names=plan.bucket_names,
         for_chat=plan.project.response_channel == Project.ResponseChannel.CHAT,
         locale=plan.settings.locale,
+        community=plan.settings.community.name,
     )
 
 
@@ -254,7 +256,8 @@ def _seconds_to_wait() -> Iterator[float]:
 def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     """Create the planned project with the script that was drafted, or without it if that takes too long.
 
-    Raises Unavailable if no script could be written.
+    Raises Unavailable if no script could be written, and refuses an intent in a language that the provider
+    does not write.
     """
     plan = prepared.plan
     generation = _locked_unless_failed(prepared.generation_id)
@@ -295,6 +298,8 @@ def fetch(*, generation_id: int | None) -> Generation:
 
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
+    if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
+        refuse("intent", "unsupported_language", generation.error or NO_VALID_SCRIPT)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or SCRIPT_FAILED,
@@ -307,6 +312,7 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
 SECONDS_UNTIL_READY = 5
+NEVER = 0  # as `retry_after`: the request is at fault, so another attempt would end in the same way
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 FAILED = {
     Kind.SCRIPT: SCRIPT_FAILED,
@@ -435,6 +441,8 @@ def _fail(job: Generation, failure: Exception | None, _at: datetime) -> None:
     generation, message = jobs.locked(job), FAILED[Kind(job.kind)]
     if isinstance(failure, ProviderError):
         message, generation.retry_after = failure.message, failure.retry_after
+    if isinstance(failure, UnwrittenLanguage):
+        generation.retry_after = NEVER
     _end_as_failed(generation, message)
 
 
@@ -513,11 +521,16 @@ def _as_json(status: str, generation: Generation, project: Project) -> dict[str,
         "status": status,
         "generated_by": by,
         "error": generation.error,
-        "method": "template" if by == LOCAL else "model",
+        "method": method_of(generation),
         "confidence": draft.get("confidence"),
         "understood": draft.get("understood", []),
         "unmet": [*_unmet_privacy(generation, project), *draft.get("unmet", [])],
     }
+
+
+def method_of(generation: Generation) -> str:
+    """How a script is written: a `template` fitted to the words of the intent, or by a `model`."""
+    return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
 
 
 def _request_of(job: Generation) -> Any:

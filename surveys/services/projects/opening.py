@@ -11,6 +11,7 @@ from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, refuse_all
 from communities.ground.transactions import in_transaction
+from surveys.engine.rules import placeholders
 from surveys.engine.rules import script as script_rules
 from surveys.models import Project
 from surveys.services import events, public_messages
@@ -96,6 +97,10 @@ def require_fitting_script(project: Project, *, at: datetime) -> None:
         refuse_all(violations)
     if not any(block.asks for block in script.blocks):
         raise Conflict("A project needs at least one question before it opens.")
+    if block := placeholders.first_with_placeholder(script.blocks):
+        raise Conflict(
+            f"The block “{block.name}” has a placeholder. Replace each text between ⟦ and ⟧ before it opens."
+        )
 
 
 @in_transaction

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from communities.ground.sent_text import sent_text
 from surveys.ai.local.drafts.bank import find
 from surveys.ai.local.drafts.phrasing import PEOPLE
 from surveys.ai.local.drafts.stems import word_set
@@ -159,9 +160,11 @@ def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
     """The first scale in a text, with where it is; None without one."""
     for match in _SCALE.finditer(text):
         high = int(match["high"] or match["top"] or match["of"])
-        low = int(match["low"] or 1) if match["high"] else 1
+        low = int(match["low"]) if match["high"] else 1
         if 2 <= high <= 10 and high > low and (low or high == 10):
-            return match, Format(low=low, high=high, has_stars=bool(_STARRED.search(match[0])))
+            return match, Format(
+                low=None if match["of"] else low, high=high, has_stars=bool(_STARRED.search(match[0]))
+            )
     return None
 
 
@@ -180,7 +183,7 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
     options: dict[str, str] = {}
     for part in parts:
         option = " ".join(part.split()).strip(_QUOTES).strip(_TRAILING).strip(_QUOTES)
-        if not option or option.casefold() in _ETC:
+        if option.casefold() in _ETC or not sent_text(option):
             continue
         if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
             return ()
@@ -232,7 +235,7 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", _SCALE.pattern).replace(
 )
 _GLOBAL_SCALE = re.compile(
     r"(?:^|[,;.]\s*|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
-    rf"(?:\b(?:scales?|skala|échelle|escala|notes?|notas?)\b)[^,;.]*?(?={_UNNAMED_SCALE})",
+    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?)\b)[^,;.]*?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
 
@@ -281,7 +284,11 @@ def _read_condition(text: str) -> tuple[str, Condition | None]:
 
 _BULLET = re.compile(r"^\s*(?:[-*•–▪◦]|\(?\d{1,2}[.)]|[a-zA-Z][.)])\s+(?P<item>\S.*?)\s*$")
 _NUMBERED = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
-_SENTENCES = re.compile(r"(?<=[?])\s+|(?<=[.!])\s+(?=[^\W\d_a-zäöü]|[¿¡«\"“])|\n+")
+_SENTENCES = re.compile(
+    r"(?<=[?])\s+|"
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\bmax)(?<!\bmin)(?<!\bNr)(?<!\bSt)(?<!\bDr)(?<!\bca)(?<!\bvs)(?<!\bno)(?<!\betc)"
+    r"(?<!\d)(?<=[.!])\s+(?=[^\W\d_]|[¿¡«\"“])|\n+"
+)
 INTERROGATIVE = {
     "en": r"(?:(?:at |in |on |for |to |from |with )?(?:what|which|who|when|where|why|how|whether|if)|"
           r"(?:do|does|did|is|are|was|were|would|will|can|could|should|have|has) (?:you|they|we|the|it|"
@@ -393,7 +400,13 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         if asks and (completed := _completed(asks[-1], sentence, language, is_poll=is_poll)):
             asks[-1] = completed
             continue
-        found_asks, lead = _of_sentence(sentence, language)
+        if asks and asks[-1].is_question and (said := _SAYS_YES_NO.match(sentence)):
+            asks[-1] = replace(asks[-1], format=replace(asks[-1].format, is_yes_no=True))
+            sentence = sentence[said.end() :].strip(_TRAILING)
+            if not sentence:
+                continue
+        is_continued = bool(asks) and sentence[:1].islower() and _LEADING.match(sentence) is not None
+        found_asks, lead = _of_sentence(sentence, language, is_list=is_continued, is_poll=is_poll)
         if found_asks and _ALSO.search(sentence) and not _has_list(lead, sentence):
             additions += len(found_asks)
         if not found_asks and (aspects := _aspects(lead, language)):
@@ -471,7 +484,14 @@ def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask 
 _YES_AND_NO = frozenset(["yes", "no", "ja", "nein", "oui", "non", "sí", "si", "no", "sim", "não"])
 
 
-def _of_sentence(sentence: str, language: str) -> tuple[list[Ask], str]:
+_SAYS_YES_NO = re.compile(
+    rf"(?:{_YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={_IF}\b|$)", re.IGNORECASE
+)
+
+
+def _of_sentence(
+    sentence: str, language: str, *, is_list: bool = False, is_poll: bool = False
+) -> tuple[list[Ask], str]:
     """The asks of a sentence, and the part of it that is none."""
     if sentence.startswith("• "):
         item = sentence[2:]
@@ -488,7 +508,7 @@ def _of_sentence(sentence: str, language: str) -> tuple[list[Ask], str]:
     if condition:
         items = [_ask(item, language) for item in _items(_after_verb(without, language)[1], language)]
         return [replace(ask, condition=condition) for ask in items if ask.text], ""
-    lead, items_text, how = _parted(sentence, language)
+    lead, items_text, how = ("", sentence, "") if is_list else _parted(sentence, language)
     if items_text is None:
         beginning, _, listed = sentence.partition(":")
         if re.match(INTERROGATIVE[language], beginning, re.IGNORECASE) and split_options(listed, language):
@@ -513,7 +533,7 @@ def _of_sentence(sentence: str, language: str) -> tuple[list[Ask], str]:
             and "," in items_text
             and not re.match(INTERROGATIVE[language], of_item, re.IGNORECASE)
         ):
-            of_item = of_item.rstrip("? ")
+            of_item = of_item.rstrip("? ") + ("" if is_poll else " (yes/no)")
         ask = _ask(of_item, language, is_rated=how == "rate", is_field=how in ("for", "nach"))
         if ask.text or ask.format.options or ask.format.is_scale:
             asks.append(replace(ask, condition=condition))
@@ -546,7 +566,9 @@ def _leads_with_condition(sentence: str) -> bool:
 def _with_common_scale(asks: list[Ask]) -> list[Ask]:
     """A scale after the last of several noun phrases is meant for all of them."""
     scaled = [n for n, ask in enumerate(asks) if ask.format.is_scale]
-    if len(scaled) != 1 or (asks[scaled[0]].format.high == 10 and not asks[scaled[0]].is_rated):
+    if len(scaled) != 1 or (not asks[scaled[0]].format.low):
+        return asks
+    if any(re.match(each, asks[scaled[0]].text, re.IGNORECASE) for each in INTERROGATIVE.values()):
         return asks
     scale = asks[scaled[0]].format
     if not asks[scaled[0]].text:
@@ -589,8 +611,14 @@ def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     )
     if verb is None:
         clause = re.search(rf",\s+(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
-        if clause and not re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE):
-            return sentence[: clause.start()], sentence[clause.end() :], ""
+        begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
+        if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
+            return "", sentence, ""
+        if clause and not begins:
+            is_item = find(sentence[: clause.start()].split(",")[-1], language) is not None
+            return (
+                ("", sentence, "") if is_item else (sentence[: clause.start()], sentence[clause.end() :], "")
+            )
         known = [part for part in split_options(sentence, language) if find(part, language)]
         return ("", sentence, "") if len(known) > 1 else (sentence, None, "")
     is_rated = bool(re.fullmatch(_RATING[language], verb[0], re.IGNORECASE))
@@ -647,7 +675,11 @@ def _items(text: str, language: str) -> list[str]:
             part = part[match.end() :]
         if not part.strip(_TRAILING + "?"):
             continue
-        if items and ":" in items[-1] and not re.match(INTERROGATIVE[language], part, re.IGNORECASE):
+        if (
+            items
+            and re.search(r":\s", items[-1])
+            and not re.match(INTERROGATIVE[language], part, re.IGNORECASE)
+        ):
             items[-1] += f", {part}"
         else:
             items += _halves(part, language)
@@ -656,7 +688,7 @@ def _items(text: str, language: str) -> list[str]:
 
 def _halves(part: str, language: str) -> list[str]:
     """The parts of an item that `and` joins, where both can be asked alone."""
-    if ":" in part:
+    if re.search(r":\s", part):
         return [part]
     conjunction = (
         _CONJUNCTIONS[language]
@@ -669,6 +701,8 @@ def _halves(part: str, language: str) -> list[str]:
     if len(halves) == 1:
         return [part]
     asking = [bool(re.match(INTERROGATIVE[language], half.strip(), re.IGNORECASE)) for half in halves]
+    if all(is_asking or find(half, language) for is_asking, half in zip(asking, halves, strict=True)):
+        return halves
     if find(part, language):
         return [part]
     if asking[0]:

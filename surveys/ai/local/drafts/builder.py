@@ -291,7 +291,7 @@ class _Draft:
             blocks,
             is_scored=is_scored,
             understood=[f"Template: {match.template.name}."],
-            unmet=composed.unmet,
+            unmet=[] if options else composed.unmet,
             confidence=_confidence(match),
         )
 

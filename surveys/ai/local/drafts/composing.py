@@ -17,7 +17,7 @@ from surveys.ai.local.drafts import bank, languages
 from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask, Condition, Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
-from surveys.ai.local.drafts.phrasing import question_from
+from surveys.ai.local.drafts.phrasing import addressed, question_from
 from surveys.ai.local.drafts.stems import EMPTY, word_set
 from surveys.engine.script import SCALES, title_case
 
@@ -231,10 +231,9 @@ def _block_for(
         known = None
     if ask.is_question and spoken == language:
         prompt = ask.text.rstrip("?").rstrip()
-        if re.match(r"(?:they|did they|do they|would they|can they|are they|have they)\b", prompt, re.I):
-            prompt = (question_from(prompt, spoken) or prompt).rstrip("?").rstrip()
+        prompt = addressed(prompt, language).rstrip("?").rstrip()
         mark = " ?" if language == "fr" else "?"
-        prompt = prompt[:1].upper() + prompt[1:] if not prompt.startswith("¿") else prompt
+        prompt = re.sub(r"^(¿?)(\w)", lambda match: match[1] + match[2].upper(), prompt)
         prompt = (
             f"¿{prompt}" if language == "es" and not prompt.startswith("¿") and "¿" not in prompt else prompt
         )
@@ -243,7 +242,7 @@ def _block_for(
         composed.known.add(known["name"])
         block = in_language(known, language)
         if spoken == language and block["type"] not in SCALES and not _COUNTS.match(bank.folded(ask.text)):
-            block["prompt"] = _in_their_words(ask.text, language) or block["prompt"]
+            block["prompt"] = _in_their_words(ask.text, block, language) or block["prompt"]
         if known["type"] == "open_text" and ask.format.is_scale:
             return block
         return _formatted(
@@ -256,13 +255,22 @@ def _block_for(
     return _of_phrase(ask, language, is_form=is_form, scale=scale)
 
 
+_LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
+_NO_ASK = re.compile(
+    r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|todo|tudo|"
+    r"sin|solo|sem|apenas)\b"
+)
 _COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
 
 
-def _in_their_words(text: str, language: str) -> str | None:
-    """The question that a clause of the intent reports; None for a phrase that is no clause."""
+def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None:
+    """The question that a clause of the intent reports; None for a phrase, and if other answers would fit."""
     is_clause = len(text.split()) > 2 and re.match(INTERROGATIVE[language], text, re.IGNORECASE)
-    return question_from(text, language) if is_clause else None
+    question = question_from(text, language) if is_clause else None
+    if question is None or not _is_closed(bank.folded(question), language):
+        return question
+    values = [option["value"] for option in block.get("options", ())]
+    return question if text_in("Yes", language) in values else None
 
 
 def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) -> MutableBlock | None:
@@ -271,7 +279,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
     if len(phrase) > _MAX_ASPECT or not re.search(r"[^\W\d_]{2}", phrase):
         return None
     plain = bank.folded(phrase)
-    if re.search(r"[.!?;:]", phrase):
+    if re.search(r"[.!?;:]", phrase) or _NO_ASK.match(plain):
         return None
     label = phrase[:1].upper() + phrase[1:]
     if not (ask.format.options or ask.format.is_yes_no) and re.match(
@@ -280,8 +288,8 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
         return _answered(f"{label}{' ?' if language == 'fr' else '?'}", ask.format, language, scale, None)
     if ask.format.is_yes_no or (ask.format.options and not ask.format.is_scale):
         if language == "en" and ask.format.options and not re.match(r"(?:which|what)\b", plain):
-            bare = re.sub(r"^(?:the|their|your|a|an) ", "", phrase)
-            label = f"Which {bare}"
+            bare = re.sub(r"^(?:the|their|your|any|some|a|an) ", "", phrase)
+            label = f"{'What is your' if _LIKED.match(bare) else 'Which'} {bare}"
         mark = " ?" if language == "fr" else "?"
         prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
         return _answered(prompt, ask.format, language, None, None)
@@ -302,7 +310,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
             language,
             ("Very poor", "Very good"),
         )
-    bare = re.sub(r"^(?:their|your|the|a|an) ", "", phrase) if language == "en" else phrase
+    bare = re.sub(r"^(?:their|your|the|any|some|a|an) ", "", phrase) if language == "en" else phrase
     key = "What is the {label}?" if possessed and "'" in phrase.replace("’", "'") else "What is your {label}?"
     prompt = _filled(key, bare, language)
     if language == "en" and _is_plural(bare):

@@ -2,14 +2,16 @@
 
     best_match(intent)   → TemplateMatch(template, points=8.25, word_points=8.25, words=("event feedback", …))
 
-Each word of the intent counts once, where it weighs most. Of two templates with equal points, the first one
-in the library wins.
+Each word of the intent counts once, where it weighs most. Of two templates with equal points, the one whose
+texts are more like the intent wins, by pieces of words (TF-IDF).
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,6 +19,8 @@ from surveys.ai.local.drafts import languages, library
 from surveys.ai.local.drafts.intent import Intent, asks_for_opinion
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.drafts.stems import stem_set, stemmed_line, stems
+from surveys.ai.local.drafts.stems import words as words_of
+from surveys.ai.local.drafts.topics import is_about_people
 
 # Points for a word or a phrase, by where the template has it.
 DECISIVE, KEY_PHRASE, KEYWORD, NAME, DESCRIPTION = 8.0, 5.0, 3.0, 2.0, 0.5
@@ -25,6 +29,8 @@ MIN_POINTS = 2.0  # with fewer, we did not understand the intent, and a general 
 # Words that occur in almost every intent.
 _GENERIC_STEMS = stem_set(["survey poll questionnaire form feedback question vote opinion"])
 _GENERIC = 0.25
+_DETERMINED = ("the ", "our ")
+_THEIRS = frozenset({"their", "his", "her"})  # with such a topic, a question would not speak to people
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def best_match(intent: Intent) -> TemplateMatch:
     understood = [match for match in matches if match.word_points >= _min_points(intent, match.template)]
     if not understood:
         return TemplateMatch(general_template(intent), 0.0, 0.0, ())
-    return max(understood, key=lambda match: match.points)  # the first of equals
+    return max(understood, key=lambda match: (match.points, likeness(intent, match.template)))
 
 
 def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMatch:
@@ -62,9 +68,13 @@ def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMat
         found = (cue for cue in cues.get(template.id, ()) if re.search(rf"\b{re.escape(cue)}", intent.text))
         words = tuple(found)
         points = sum(KEYWORD * len(word.split()) for word in words)
+        if words and template.id in library.STANDARD:  # named by what they are called
+            points = max(points, DECISIVE)
         matches.append(TemplateMatch(template, points, points, words))
-    best, *others = sorted(matches, key=lambda match: -match.points)
+    best, *others = sorted(matches, key=lambda match: (-match.points, -likeness(intent, match.template)))
     is_tied = bool(others) and others[0].points == best.points
+    if is_tied:
+        is_tied = likeness(intent, best.template) < _CLEARLY * likeness(intent, others[0].template)
     has_other_topic = intent.topics and not best.template.has_topic and best.points < DECISIVE
     has_other_topic = (
         has_other_topic and best.template.type != "poll" and best.template.id not in library.FORMS
@@ -93,8 +103,20 @@ def general_template(intent: Intent) -> Template:
 
 def topic_for(intent: Intent, template: Template) -> str | None:
     """Return the first topic that says more than the template's own subject; None if there is none."""
-    known = _subject_stems(template) | _GENERIC_STEMS
-    return next((topic for topic in intent.topics if not set(stems(topic)) <= known), None)
+    named = _subject_stems(template) | _GENERIC_STEMS
+    known = named | _keyword_stems(
+        template
+    )  # `our hackathon` says more than `the event`, but `tickets` do not
+    return next(
+        (
+            topic
+            for topic in intent.topics
+            if not set(stems(topic)) <= (named if topic.startswith(_DETERMINED) else known)
+            and _THEIRS.isdisjoint(topic.lower().split())
+            and (topic.startswith(_DETERMINED) or not is_about_people(topic))
+        ),
+        None,
+    )
 
 
 def _min_points(intent: Intent, template: Template) -> float:
@@ -148,6 +170,53 @@ def _other_points(intent: Intent, template: Template) -> float:
     return points
 
 
+# --- Likeness -------------------------------------------------------------------------------------
+
+_PIECE = 4  # letters
+_CLEARLY = 1.2  # times as like as another template, for one that has as many cues
+
+
+def likeness(intent: Intent, template: Template) -> float:
+    """How like the texts of a template the intent is, from 0 to 1: the cosine of weighted pieces of words."""
+    weights, vectors = _vectors(intent.language)
+    wanted = Counter(_pieces(intent.text))
+    vector = {piece: count * weights[piece] for piece, count in wanted.items() if piece in weights}
+    other = vectors[template.id]
+    length = math.sqrt(sum(weight * weight for weight in vector.values()))
+    return sum(weight * other.get(piece, 0.0) for piece, weight in vector.items()) / length if length else 0.0
+
+
+@cache
+def _vectors(language: str) -> tuple[Mapping[str, float], Mapping[str, Mapping[str, float]]]:
+    """The weight of each piece, and the pieces of each template as a vector of length 1."""
+    templates = library.all_templates()
+    counts = {each.id: Counter(_pieces(_text_of(each, language))) for each in templates}
+    found_in = Counter(piece for pieces in counts.values() for piece in pieces)
+    weights = {piece: math.log(len(templates) / count) + 0.1 for piece, count in found_in.items()}
+    vectors = {}
+    for key, pieces in counts.items():
+        vector = {piece: (1 + math.log(count)) * weights[piece] for piece, count in pieces.items()}
+        length = math.sqrt(sum(weight * weight for weight in vector.values()))
+        vectors[key] = {piece: weight / length for piece, weight in vector.items()}
+    return weights, vectors
+
+
+def _text_of(template: Template, language: str) -> str:
+    prompts = [block["prompt"] for block in (*template.blocks, *template.more) if block.get("prompt")]
+    if language == languages.ENGLISH:
+        return " ".join(
+            [template.name, template.description, *template.keywords, *template.decisive, *prompts]
+        )
+    words = languages.catalog(language)
+    return " ".join([*words.cues.get(template.id, ()), *map(words.text, prompts)])
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for word in words_of(text):
+        padded = f" {word} "
+        yield from (padded[n : n + _PIECE] for n in range(max(1, len(padded) - _PIECE + 1)))
+
+
 @cache
 def _phrase_points(template: Template) -> dict[str, float]:
     decisive = {stemmed_line(phrase): DECISIVE for phrase in template.decisive}
@@ -167,3 +236,8 @@ def _word_points(template: Template) -> dict[str, float]:
 @cache
 def _subject_stems(template: Template) -> frozenset[str]:
     return stem_set([template.name, *template.decisive, template.subject])
+
+
+@cache
+def _keyword_stems(template: Template) -> frozenset[str]:
+    return stem_set(template.keywords)

@@ -106,7 +106,12 @@ def _english(clause: str) -> str | None:
     verb = next((n for n, word in enumerate(lower) if n > 1 and word in ("is", "was", "are", "were")), None)
     if verb is not None:  # `how the food was`
         return _addressed([words[0], words[verb], *words[1:verb], *words[verb + 1 :]])
-    is_clause = len(words) > 2 or lower[1].endswith(("ed", "es", "s")) or lower[1] in _EN_PAST
+    is_clause = (
+        len(words) > 3
+        or not {"them", "their"}.isdisjoint(lower)
+        or lower[1].endswith("ed")
+        or lower[1] in _EN_PAST
+    )
     return _addressed(words) if is_clause else None
 
 
@@ -210,6 +215,20 @@ _DE_WORDS = {"ihnen": "dir", "sich": "dich", "ihr": "dein", "ihre": "deine", "ih
              "ihrem": "deinem", "ihrer": "deiner", "ihres": "deines"}  # fmt: skip
 
 
+def addressed(question: str, language: str) -> str:
+    """A question about `they` or `sie`, put to the respondents themselves; any other as it is."""
+    if language == "en" and re.search(r"\b(?:they|them|their)\b", question, re.IGNORECASE):
+        return question_from(question, language) or question
+    if language != "de":
+        return question
+
+    def of_du(match: re.Match[str]) -> str:
+        verb = _DE_DU[match[1].lower()]
+        return f"{verb.capitalize() if match[1][0].isupper() else verb} du"
+
+    return re.sub(rf"\b({'|'.join(_DE_DU)}|{'|'.join(map(str.capitalize, _DE_DU))}) sie\b", of_du, question)
+
+
 def _german(clause: str) -> str | None:
     clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s+\w)", "sie", clause)
     words = clause.split()
@@ -221,7 +240,7 @@ def _german(clause: str) -> str | None:
     )
     if lower[start : start + 1] == [] or lower[start] not in _DE_WH:
         is_question = lower[0] in _DE_FINITE and len(words) > 2
-        return f"{clause}?" if is_question else None
+        return addressed(f"{clause}?", "de") if is_question else None
     if len(words) < start + 2:
         return None
     end = start + 1  # of the words that ask
@@ -231,8 +250,9 @@ def _german(clause: str) -> str | None:
         is_plain = lower[start] not in ("wie", "welche", "welcher", "welches", "welchen", "welchem")
         end = start + 1 if is_plain else end
         is_final = len(words) == end + 2 and lower[-1] in _DE_FINITE  # `was gefehlt hat`
-        if lower[end] in _DE_FINITE and end < len(words) - 1 and not is_final:  # asked directly
-            return f"{clause}?"
+        is_direct = lower[-1] in ("meisten", "besten", "liebsten", "wenigsten")
+        if is_direct or (lower[end] in _DE_FINITE and end < len(words) - 1 and not is_final):
+            return addressed(f"{clause}?", "de")
     asking = [] if lower[0] == "ob" else words[:end]
     rest = words[end:]
     if (
@@ -251,10 +271,10 @@ def _german(clause: str) -> str | None:
         rest = [*rest[:place], *rest[place + 1 :]]
         if verb not in _DE_DU and (match := _DE_SEPARABLE.match(verb)):
             particle, verb = match[1], verb[match.end() :]
-        addressed = _du(verb)
-        if addressed is None:
+        form = _du(verb)
+        if form is None:
             return None
-        verb = addressed
+        verb = form
         middle = ["du", *(_DE_WORDS.get(word.lower(), word) for word in rest)]
     else:
         middle = [_DE_WORDS.get(word, word) if word in ("ihnen", "sich") else word for word in rest]
@@ -323,10 +343,10 @@ def _asked(asking: str, rest: str) -> str | None:
         return None
     verb = re.sub(r"^(n|l|s|m|y|j)'", r"\1'", words[place])
     prefix, _, verb = verb.rpartition("'")
-    addressed = _vous(verb)
-    if addressed is None:
+    form = _vous(verb)
+    if form is None:
         return None
-    verb = addressed
+    verb = form
     before = ["vous" if word in ("se",) else word for word in words[:place]]
     joined = f"{prefix}'{verb}" if prefix and prefix != "s" else f"vous {verb}" if prefix == "s" else verb
     return f"{asking} vous {' '.join([*before, joined, *_fr_words(' '.join(words[place + 1 :])).split()])} ?"
@@ -419,7 +439,7 @@ _PT_VOCE = _pairs(
     """
 )
 _PT_ASKING = (
-    r"(?:por que|para que|com que \w+|(?:em |a |de |d)?(?:o )?que(?: \w+(?= (?:mais |eles )?\w+m\b))?|"
+    r"(?:por que|para que|com que \w+|(?:em |a |de |d)?(?:o )?que(?: \w+(?= (?:se |mais |eles )?\w+m\b))?|"
     r"como|quando|onde|"
     r"(?:em )?qua(?:l|is)(?: \w+(?= \w+m\b))?|quant[oa]s?(?: (?:vezes|anos|horas|dias|pessoas|filhos|"
     r"meses|minutos|tempo))?"

@@ -156,7 +156,7 @@ def _phrases_after(pattern: re.Pattern[str], intent: str) -> Iterator[str]:
         phrase = rest[: stop.start()] if stop else rest
         if pattern is not _AFTER_ABOUT:
             phrase = _KIND.split(phrase)[0]
-        if _is_topic(phrase) and not (pattern is _AFTER_FOR and _is_about_people(phrase)):
+        if _is_topic(phrase) and not (pattern is _AFTER_FOR and is_about_people(phrase)):
             yield phrase
 
 
@@ -199,9 +199,10 @@ def _is_topic(phrase: str) -> bool:
     return bool(content) and not (set(content) <= _KINDS | _TIMES | _PEOPLE)
 
 
-def _is_about_people(phrase: str) -> bool:
+def is_about_people(phrase: str) -> bool:
     """Whether a phrase after `for` says who is asked: `for new members of the club`."""
-    return _content(_head(phrase))[-1] in _PEOPLE
+    content = _content(_head(phrase))
+    return bool(content) and content[-1] in _PEOPLE
 
 
 def _head(phrase: str) -> str:

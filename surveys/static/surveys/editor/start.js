@@ -229,8 +229,6 @@ class Start {
    *  @param {Job} job */
   #offerReview({ base, found: all }) {
     const found = all ?? {};
-    const sentences = (words, kind) => (words.length
-      ? [h("p", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : []);
     this.#tell("Nothing has changed yet: look at the changes first.");
     this.result.replaceChildren(
       ...sentences(found.understood, "What AI has changed:"), ...sentences(found.unmet, "What it could not do:"),
@@ -354,8 +352,13 @@ class Start {
       disabled: !blocks.length, onclick: () => this.#take(blocks, isAppended, label) },
       isAppended ? "Add at the end" : hasOwn ? "Replace the draft" : "Use these blocks");
     const told = faults.slice(0, 50).map(({ field, message }) => `${placeOf(field)}${message.replaceAll("`", "")}`);
+    const isTemplate = found.method === "template";
     this.result.replaceChildren(
       told.length ? h("ul", { class: "start-faults" }, told.map((words) => h("li", {}, words))) : "",
+      ...(isTemplate ? [h("p", {}, h("b", {}, "A template fitted to your words"))] : []),
+      ...sentences(found.understood ?? [], "What was understood:"),
+      ...sentences(found.unmet ?? [], "What was not met:"),
+      ...(found.method ? [outlined(blocks)] : []),
       h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)));
     /** @type {HTMLElement | null} */ (this.result.querySelector("button:not(:disabled)"))?.focus();
   }
@@ -431,6 +434,21 @@ function renamed(added, own) {
     carryName(added.filter((each) => each !== block), before, after);
   }
   return withKeys(added.map((block) => ({ ...block, key: undefined })));
+}
+
+/** A heading and a list, or nothing. */
+function sentences(words, kind) {
+  return words.length
+    ? [h("p", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : [];
+}
+
+/** The texts of blocks and their options, to look at before they are used. */
+function outlined(blocks) {
+  const lines = blocks.filter((block) => block.prompt).map((block) => {
+    const options = (block.options ?? []).map(({ value, label }) => label ?? value).join(" · ");
+    return h("li", {}, block.prompt, options ? h("div", { class: "help" }, options) : null);
+  });
+  return h("ol", { class: "start-blocks", "aria-label": "The blocks" }, lines);
 }
 
 function costOf({ cost, left }) {
