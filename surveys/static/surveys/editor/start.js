@@ -230,10 +230,10 @@ class Start {
   #offerReview({ base, found: all }) {
     const found = all ?? {};
     const sentences = (words, kind) => (words.length
-      ? [h("p", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : []);
+      ? [h("h3", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : []);
     this.#tell("Nothing has changed yet: look at the changes first.");
     this.result.replaceChildren(
-      ...sentences(found.understood, "What AI has changed:"), ...sentences(found.unmet, "What it could not do:"),
+      ...sentences(found.understood, "What AI has changed"), ...sentences(found.unmet, "What it could not do"),
       h("div", { class: "sheet-foot" },
         h("button", { type: "button", class: "button", onclick: () => this.#review(base, found) },
           "Review the changes")));
