@@ -271,6 +271,9 @@ class Project(models.Model):
                 fields=["deleted_at"], condition=Q(deleted_at__isnull=False), name="project_deleted"
             ),
             models.Index(
+                fields=["deleted_by"], condition=Q(deleted_by__isnull=False), name="project_deleted_by"
+            ),
+            models.Index(
                 fields=["opens_at"], condition=Q(opens_at__isnull=False), name="project_due_to_open"
             ),
             models.Index(

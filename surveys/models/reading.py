@@ -34,7 +34,8 @@ class Theme(models.Model):
 
     `since` is the version of the codebook in which the theme got its current meaning: an answer that was read
     before that is read again. `phrases` are the provider's own data to recognise the theme. Answers of a
-    theme that was merged count for `merged_into`; its row stays for workers that still use it.
+    theme that was merged count for `merged_into`; its row stays, with the version of the merge as `since`, as
+    long as an analysis may still use it.
     """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="themes", db_index=False)
@@ -56,7 +57,12 @@ class Theme(models.Model):
                 name="theme_title_once_in_a_question",
             ),
         ]
-        indexes = [models.Index(fields=["block"], name="theme_of_block")]
+        indexes = [
+            models.Index(fields=["block"], name="theme_of_block"),
+            models.Index(
+                fields=["merged_into"], name="theme_merged_into", condition=Q(merged_into__isnull=False)
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"Theme {self.pk}"

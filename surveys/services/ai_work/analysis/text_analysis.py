@@ -237,6 +237,7 @@ class TextAnalysis:
             outcomes = self._assign(block, provider, wave, against)
             for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
+                    self._save(self._progress())  # so that what was stored of this wave is paid
                     raise outcome
                 self._store(block_id, texts, themes, outcome, book.version, provider.name)
                 self.read_count += len(texts) if name != "grown" else 0
