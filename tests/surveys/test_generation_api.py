@@ -101,7 +101,7 @@ def test_an_intent_in_a_language_without_templates_names_the_intent_and_costs_no
     answer = caller.post("/projects", INTENT)
 
     assert answer.status_code == 400
-    assert faults(answer) == {("intent", "unsupported_language")}
+    assert faults(answer) == {("intent", "invalid")}
     assert not Project.objects.exists()
     assert credits(caller) == 3
 
@@ -194,7 +194,7 @@ def test_without_a_model_no_script_is_written_in_another_language(caller):
     answer = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent})
 
     assert refusal(answer) == (400, "invalid_request")
-    assert faults(answer) == {("intent", "unsupported_language")}
+    assert faults(answer) == {("intent", "invalid")}
     assert "English, French, German, Portuguese and Spanish only" in answer.json()["message"]
     assert not Project.objects.exists()
 
