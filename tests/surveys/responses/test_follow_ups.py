@@ -12,6 +12,7 @@ from typing import Any
 
 import pyreadstat
 import pytest
+from django.test import Client
 from pyarrow import parquet
 
 from communities.models import Member
@@ -155,6 +156,17 @@ def test_staff_read_them_below_the_answer(caller: Caller, response: Conversation
     staff = Staff(community=caller.community)
     text = staff.client.get(tab(response.project_id, "response", response.pk)).content.decode()
     places = [text.index(each) for each in ("The evenings", QUESTION, "They end late", SECOND, "Blue")]
+    assert places == sorted(places)
+
+
+def test_the_respondent_reads_them_in_their_account(caller: Caller, response: Conversation) -> None:
+    browser = Client()
+    browser.force_login(caller.user)
+    text = browser.get(f"/account/responses/{response.pk}/").content.decode()
+
+    places = [
+        text.index(each) for each in ("The evenings", QUESTION, "They end late", SECOND, "Skipped", "Blue")
+    ]
     assert places == sorted(places)
 
 
