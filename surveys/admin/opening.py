@@ -251,6 +251,9 @@ def hindrances_of(page: ProjectPage) -> list[Hindrance]:
             hindrances += _faults(page, refusal)
     if (project.generation or {}).get("status") == "pending":
         hindrances.append(Hindrance("AI is still writing the script.", script, "Script", is_warning=True))
+    if not project.is_live_at(page.at):
+        unmet = (project.generation or {}).get("unmet", ())
+        hindrances += [Hindrance(text, script, "Script", is_warning=True) for text in unmet]
     if draft:
         text = "You have changes in the script editor that are not saved. They will not be part of it."
         hindrances.append(Hindrance(text, script, "Script", is_warning=True))

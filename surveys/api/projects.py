@@ -180,7 +180,9 @@ class ProjectViewSet(OwnWorkViewSet):
             "in an hour is limited, those that fail included; more are `409 conflict` with `Retry-After`. If "
             "the provider fails, or its script is still invalid after two corrections, the response is "
             "`503 unavailable`: no project is created and no credits are charged. The `local` provider, "
-            "which fills in the best matching template, is free."
+            "which builds a script from the words of the intent and a template, is free. It writes English, "
+            "French, German, Portuguese and Spanish; an intent in another language is "
+            "`400 invalid_request`, naming `intent`."
         ),
         request=NewProjectIn,
         responses={201: NewProjectOut, 402: TOO_FEW_CREDITS},

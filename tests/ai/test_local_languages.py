@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surveys.ai.local.drafts import builder, languages, library
+from surveys.ai.local.drafts import builder, drafting, languages, library
 from surveys.ai.local.drafts.library import Template
 from surveys.ai.local.review import review
 from surveys.ai.provider import ProviderError, ScriptRequest
@@ -120,7 +120,7 @@ def test_the_locale_decides_where_the_words_do_not() -> None:
 @pytest.mark.parametrize("type", ["convo", "poll"])
 @pytest.mark.parametrize("intent", ["опрос о качестве еды", "sondaggio sui pasti della nostra mensa"])
 def test_no_script_is_written_in_english_for_a_language_that_we_cannot_write(intent: str, type: str) -> None:
-    for write in (builder.draft_for_intent, builder.fallback_draft):
+    for write in (drafting.draft_for_intent, builder.fallback_draft):
         with pytest.raises(ProviderError) as refused:
             write(ScriptRequest(intent=intent, type=type))
 

@@ -186,11 +186,12 @@ def test_a_template_is_previewed_and_taken_and_undone(windows, check_accessibili
     assert editor.prompts(page) == ["Which colour?"]
 
 
-def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
+def test_a_sentence_becomes_a_script(windows, monkeypatch, settings, check_accessibility):
     page = opened(windows, COLOUR)
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
     page.get_by_role("button", name="Start from…").click()
-    page.get_by_label("What do you want to ask, and whom?").fill("Ask members how the club evening was")
+    intent = "Club evening: rate the food and the music, ask why they came. Open until Friday."
+    page.get_by_label("What do you want to ask, and whom?").fill(intent)
     expect(page.locator("#start-cost")).to_contain_text("no credits")
     page.get_by_role("button", name="Write the script").click()
     expect(page.locator(".start progress")).to_be_visible()
@@ -200,8 +201,15 @@ def test_a_sentence_becomes_a_script(windows, monkeypatch, settings):
     generation.run(generation_id=Generation.objects.get().pk)
 
     page.get_by_role("button", name="Your script is ready").click()
+    result = page.locator(".start-result")
+    expect(result).to_contain_text("A template fitted to your words")
+    expect(result).to_contain_text("What was understood:")
+    expect(result).to_contain_text("The closing time (Friday) is set when you open the project.")
+    expect(page.get_by_role("list", name="The blocks").get_by_role("listitem")).to_have_count(4)
+    check_accessibility(page)
+    assert editor.prompts(page) == ["Which colour?"]
     page.get_by_role("button", name="Replace the draft").click()
-    assert len(editor.prompts(page)) > 1
+    assert editor.prompts(page)[1:3] == ["How would you rate the food?", "How would you rate the music?"]
 
 
 def changed_by_ai(request: RevisionRequest) -> ProposedScript:

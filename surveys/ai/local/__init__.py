@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surveys.ai.local.drafts import builder
+from surveys.ai.local.drafts import builder, drafting
 from surveys.ai.local.review import review
 from surveys.ai.local.summaries import analysis, open_question, questions
 from surveys.ai.provider import (
@@ -50,7 +50,7 @@ class LocalProvider:
         The tests check every template against the rules. If a draft breaks a rule all the same, something
         taken from the intent is the likely cause, so the second draft takes nothing from the intent.
         """
-        return builder.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
+        return drafting.draft_for_intent(request) if correction is None else builder.fallback_draft(request)
 
     def revise_script(self, request: RevisionRequest, correction: Correction | None = None) -> ProposedScript:
         """Refuse: templates cannot follow an instruction."""

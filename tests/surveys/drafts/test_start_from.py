@@ -78,6 +78,31 @@ def test_ai_writes_blocks_for_the_draft_and_spends_credits_once_they_are_fetched
     assert asked[0][0].scoring is False
 
 
+def test_a_template_is_called_one_with_what_was_understood_and_not_met():
+    scene = Scene()
+    intent = "Rate the food and the music, ask why they came. Open until Friday."
+
+    job = scene.ask({"intent": intent}).json()["id"]
+    generation.run(generation_id=job)
+    written = scene.look(job).json()
+
+    assert (written["method"], written["status"]) == ("template", "completed")
+    assert written["understood"] == ["Questions from the intent: 3."]
+    assert written["unmet"] == ["The closing time (Friday) is set when you open the project."]
+
+
+def test_an_intent_in_a_language_without_templates_is_told_in_a_sentence():
+    scene = Scene()
+
+    job = scene.ask({"intent": "sondaggio sui pasti della nostra mensa"}).json()["id"]
+    generation.run(generation_id=job)
+    told = scene.look(job).json()
+
+    assert told["status"] == "failed"
+    assert "Write the intent in one of them" in told["error"]
+    assert scene.credits == 10
+
+
 def test_what_was_fetched_is_not_given_back_when_the_job_is_cleared(monkeypatch, settings):
     scene = Scene()
     provide(monkeypatch, settings, GOOD)

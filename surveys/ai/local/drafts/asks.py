@@ -13,33 +13,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from communities.ground.sent_text import sent_text
 from surveys.ai.local.drafts.bank import find
+from surveys.ai.local.drafts.formats import (
+    BRACKETS,
+    CONJUNCTIONS,
+    QUOTES,
+    RIGHT,
+    SCALE,
+    TRAILING,
+    YES_NO,
+    Format,
+    read_format,
+    read_scale,
+    split_options,
+)
 from surveys.ai.local.drafts.phrasing import PEOPLE
-from surveys.ai.local.drafts.stems import word_set
 
 _MAX_ASKS = 40
 _MAX_LEAD = 120  # characters before a colon
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How an ask is answered, as far as the intent says so. `at_most` is how many options can be chosen."""
-
-    options: tuple[str, ...] = ()
-    low: int | None = None
-    high: int | None = None
-    has_stars: bool = False
-    is_yes_no: bool = False
-    is_open: bool = False
-    takes_several: bool = False
-    at_most: int | None = None
-    right: int | None = None  # the index of the right answer, in a quiz
-
-    @property
-    def is_scale(self) -> bool:
-        """Whether it is a scale."""
-        return self.high is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,127 +67,6 @@ class Asks:
     is_added: bool = False  # the asks shall come in addition to what is usual
 
 
-# --- Formats --------------------------------------------------------------------------------------
-
-_YES_NO = re.compile(
-    r"\(?\b(?:yes ?(?:/|or) ?no|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|o) ?no|sim ?(?:/|"
-    r"ou) ?não)\b\)?"
-    r"(?: questions?)?",
-    re.IGNORECASE,
-)
-_STARS = r"(?:stars?|sternen?|étoiles?|estrellas?|estrelas?)"
-_SCALE = re.compile(
-    r"\(?(?:\b(?:on|with|mit|auf|sur|en|con|com|in|a|an|all|alle|une|einer|eine|um|uma|una|each|from|of|"
-    r"von|de|del|"
-    r"scale|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
-    r"jeweils)\s+)*"
-    rf"(?:(?<![\d:.,])(?P<low>[01])\s*(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
-    rf"\bthrough\b)\s*(?P<high>\d{{1,2}})\b"
-    rf"(?!\s*(?:questions?|minutes?|min\b|fragen|people|weeks?|days?|hours?|uhr|h\b|sentences?)|"
-    rf"[:.]\d)(?:\s*{_STARS})?"
-    rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
-    r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
-    r"(?:\s+(?:scale|skala|punkten?|points?))?\)?(?:\s*(?:bewerten|rating))?",
-    re.IGNORECASE,
-)
-_STARRED = re.compile(_STARS, re.IGNORECASE)
-_BRACKETS = re.compile(r"\(([^()]{1,300})\)")
-_OPEN = re.compile(
-    r"^(?:open|free|open[- ]ended|open text|free text|offen|freitext|ouverte?|libre|abierta|aberta)$", re.I
-)
-_SEVERAL = re.compile(
-    r"\b(?:select|check|choose|pick|mark) (?:all|any|multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
-    r"choice|selection)\b"
-    r"|\bmehrere(?: antworten)?(?: möglich)?\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
-    r"multiples?\b"
-    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b",
-    re.IGNORECASE,
-)
-_RIGHT = re.compile(
-    r"\s*\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|\s*[✓✔✅]",
-    re.IGNORECASE,
-)
-_QUOTES = "\"'“”‘’«»„`*_ \t"
-_TRAILING = " .,;:!-–—"
-_CONJUNCTIONS = {
-    "en": "and|or|&",
-    "de": "und|oder|&",
-    "fr": "et|ou|&",
-    "es": "y|e|o|u|&",
-    "pt": "e|ou|&",
-}
-_MAX_WORDS_OF_OPTION = 8
-_ETC = word_set("etc etc. usw usw. ... …")
-
-
-def read_format(text: str, language: str) -> tuple[str, Format]:
-    """A text without the format that it names, and that format."""
-    found = Format()
-    if match := _SEVERAL.search(text):
-        text, found = text.replace(match[0], ""), replace(found, takes_several=True)
-    for match in _BRACKETS.finditer(text):
-        inner = match[1].strip()
-        options = split_options(inner, language)
-        if _YES_NO.fullmatch(inner) or _SCALE.fullmatch(inner):
-            continue
-        if _OPEN.match(inner):
-            found = replace(found, is_open=True)
-        elif len(options) > 1 and not re.match(r"(?:e\.g\.|z\. ?B\.|for example|par ex|por ej)", inner, re.I):
-            found = replace(found, options=options)
-        elif inner:
-            continue
-        text = text.replace(match[0], " ")
-    if match := _YES_NO.search(text):
-        text, found = text.replace(match[0], " "), replace(found, is_yes_no=True)
-    if scale := read_scale(text):
-        match, of_scale = scale
-        text = text[: match.start()] + " " + text[match.end() :]
-        found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars)
-    text = re.sub(r"\(\s*\)", " ", text)
-    return " ".join(text.split()).strip(_TRAILING), found
-
-
-def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
-    """The first scale in a text, with where it is; None without one."""
-    for match in _SCALE.finditer(text):
-        high = int(match["high"] or match["top"] or match["of"])
-        low = int(match["low"]) if match["high"] else 1
-        if 2 <= high <= 10 and high > low and (low or high == 10):
-            return match, Format(
-                low=None if match["of"] else low, high=high, has_stars=bool(_STARRED.search(match[0]))
-            )
-    return None
-
-
-def split_options(text: str, language: str) -> tuple[str, ...]:
-    """The parts of a list of options; empty if they are no options."""
-    conjunctions = _CONJUNCTIONS[language]
-    text = text.strip(_TRAILING + "?")
-    separator = r"\s+/\s+|/" if "/" in text and "," not in text else r"\s*[,;|]\s*"
-    parts = [part for part in re.split(separator, text) if part.strip()]
-    if len(parts) > 1 or re.search(rf"\s(?:{conjunctions}|vs\.?|versus)\s", text):
-        last = re.split(
-            rf"\s+(?:{conjunctions}|vs\.?|versus)\s+", re.sub(rf"^(?:{conjunctions})\s+", "", parts[-1])
-        )
-        is_pair = len(parts) > 1 or re.search(r"\s(?:or|oder|ou|o|u|vs\.?|versus)\s", text)
-        parts[-1:] = last if is_pair else parts[-1:]
-    options: dict[str, str] = {}
-    for part in parts:
-        option = " ".join(part.split()).strip(_QUOTES).strip(_TRAILING).strip(_QUOTES)
-        if option.casefold() in _ETC or not sent_text(option):
-            continue
-        if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
-            return ()
-        options.setdefault(option.casefold(), option_text(option))
-    return tuple(options.values()) if len(options) > 1 else ()
-
-
-def option_text(option: str) -> str:
-    """An option with a capital letter, but `iPhone` and `9:00` as they are."""
-    first = option.split(" ", 1)[0]
-    return option[:1].upper() + option[1:] if first.islower() else option
-
-
 # --- Settings that are no asks ----------------------------------------------------------------------
 
 _NUMBER = (
@@ -230,7 +100,7 @@ _ONE_OPEN = re.compile(
     r"am schluss|à la fin|al final|no final))?",
     re.IGNORECASE,
 )
-_UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", _SCALE.pattern).replace(
+_UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
     "(?:out of|sur|von|sobre) (?:5|7|10)\\b", "(?!)"
 )
 _GLOBAL_SCALE = re.compile(
@@ -276,7 +146,7 @@ def _read_condition(text: str) -> tuple[str, Condition | None]:
         if match := pattern.search(text):
             rest = f"{text[: match.start()]} {text[match.end() :]}"
             below = int(match["below"]) if kind == "below" else None
-            return " ".join(rest.split()).strip(_TRAILING), Condition(kind, below)
+            return " ".join(rest.split()).strip(TRAILING), Condition(kind, below)
     return text, None
 
 
@@ -402,7 +272,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
             continue
         if asks and asks[-1].is_question and (said := _SAYS_YES_NO.match(sentence)):
             asks[-1] = replace(asks[-1], format=replace(asks[-1].format, is_yes_no=True))
-            sentence = sentence[said.end() :].strip(_TRAILING)
+            sentence = sentence[said.end() :].strip(TRAILING)
             if not sentence:
                 continue
         is_continued = bool(asks) and sentence[:1].islower() and _LEADING.match(sentence) is not None
@@ -443,10 +313,10 @@ def _sentences(text: str) -> Iterator[str]:
         elif len(_NUMBERED.findall(line)) > 1:
             first, *items = _NUMBERED.split(line)
             if first.strip():
-                yield first.strip(_TRAILING)
+                yield first.strip(TRAILING)
             yield from (f"• {item.strip()}" for item in items)
         else:
-            yield from (part.strip() for part in _SENTENCES.split(line) if part and part.strip(_TRAILING))
+            yield from (part.strip() for part in _SENTENCES.split(line) if part and part.strip(TRAILING))
 
 
 _CHOOSE = re.compile(r"[\s,-]*\b(?:choose|pick|select|vote|you can (?:choose|pick))[\s.]*$", re.IGNORECASE)
@@ -467,7 +337,7 @@ def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask 
         or ":" in sentence
     ):
         return None
-    parts = split_options(_RIGHT.sub("✓", sentence), language)
+    parts = split_options(RIGHT.sub("✓", sentence), language)
     if not parts or not all(len(part.split()) <= 6 for part in parts):
         return None
     if re.search(_ASKING[language], sentence, re.IGNORECASE):
@@ -485,7 +355,7 @@ _YES_AND_NO = frozenset(["yes", "no", "ja", "nein", "oui", "non", "sí", "si", "
 
 
 _SAYS_YES_NO = re.compile(
-    rf"(?:{_YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={_IF}\b|$)", re.IGNORECASE
+    rf"(?:{YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={_IF}\b|$)", re.IGNORECASE
 )
 
 
@@ -499,10 +369,11 @@ def _of_sentence(
         options = split_options(rest, language) if colon else ()
         if options:
             return [_ask(lead, language, format=Format(options=options))], ""
-        return [_ask(item, language)], ""
+        verb = re.match(_ASKING[language], item, re.IGNORECASE)
+        return [_ask(_after_verb(item, language)[1] if verb else item, language)], ""
     without, condition = _read_condition(sentence)
     if condition and (why := _FOLLOW_UP.search(without)):
-        return [Ask(why["what"], condition=condition)], without[: why.start()].strip(_TRAILING)
+        return [Ask(why["what"], condition=condition)], without[: why.start()].strip(TRAILING)
     if condition and sentence.lower().startswith(without.lower()[:4]) and not _leads_with_condition(sentence):
         condition = None
     if condition:
@@ -515,7 +386,7 @@ def _of_sentence(
             return [_ask(sentence, language, is_question=True)], ""
         if sentence.endswith("?") and _is_asked(sentence, language):
             return [_ask(each, language, is_question=True) for each in _questions(sentence, language)], ""
-        return [], sentence.strip(_TRAILING)
+        return [], sentence.strip(TRAILING)
     if _YES_NO_LEAD.match(lead.strip()):
         return [_ask(items_text, language, is_question=True, format=Format(is_yes_no=True))], ""
     head, _, announcement = lead.rpartition(",")
@@ -538,7 +409,7 @@ def _of_sentence(
         if ask.text or ask.format.options or ask.format.is_scale:
             asks.append(replace(ask, condition=condition))
     if len(asks) == 1 and _TOPIC_OF_QUESTIONS.search(sentence):
-        return [], sentence.strip(_TRAILING)
+        return [], sentence.strip(TRAILING)
     return _with_common_scale(asks), lead
 
 
@@ -583,14 +454,14 @@ def _with_common_scale(asks: list[Ask]) -> list[Ask]:
 
 def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
     """What leads to a list, the list, and the word that introduces it; None where there is no list."""
-    depth_free = _BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
+    depth_free = BRACKETS.sub(lambda match: " " * len(match[0]), sentence)
     colon = re.search(r"\s?:(?=\s)", depth_free)
     if colon and colon.start() <= _MAX_LEAD:
         lead, rest = sentence[: colon.start()], sentence[colon.end() :]
         inner_dash = re.search(r"\s[-–—]\s", rest)
         if inner_dash and "," in rest[inner_dash.end() :] and "," not in rest[: inner_dash.start()]:
             return f"{lead}: {rest[: inner_dash.start()].strip()}", rest[inner_dash.end() :], ""
-        if rest.strip(_TRAILING) and not re.match(
+        if rest.strip(TRAILING) and not re.match(
             INTERROGATIVE[language], lead.split(",")[-1].strip(), re.IGNORECASE
         ):
             inner = _verb(rest, language)
@@ -623,9 +494,9 @@ def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         return ("", sentence, "") if len(known) > 1 else (sentence, None, "")
     is_rated = bool(re.fullmatch(_RATING[language], verb[0], re.IGNORECASE))
     how, items = _after_verb(sentence[verb.start() :], language)
-    if not items.strip(_TRAILING) or re.fullmatch(PEOPLE[language], items.strip(_TRAILING), re.IGNORECASE):
-        return sentence[: verb.start()].strip(_TRAILING), "", ""
-    return sentence[: verb.start()].strip(_TRAILING), items, "rate" if is_rated else how
+    if not items.strip(TRAILING) or re.fullmatch(PEOPLE[language], items.strip(TRAILING), re.IGNORECASE):
+        return sentence[: verb.start()].strip(TRAILING), "", ""
+    return sentence[: verb.start()].strip(TRAILING), items, "rate" if is_rated else how
 
 
 def _verb(text: str, language: str) -> str | None:
@@ -670,10 +541,10 @@ def _items(text: str, language: str) -> list[str]:
     parts.append(current)
     items: list[str] = []
     for part in parts:
-        part = part.strip().strip(_QUOTES)
+        part = part.strip().strip(QUOTES)
         while match := _LEADING.match(part):
             part = part[match.end() :]
-        if not part.strip(_TRAILING + "?"):
+        if not part.strip(TRAILING + "?"):
             continue
         if (
             items
@@ -691,7 +562,7 @@ def _halves(part: str, language: str) -> list[str]:
     if re.search(r":\s", part):
         return [part]
     conjunction = (
-        _CONJUNCTIONS[language]
+        CONJUNCTIONS[language]
         .replace("|or|", "|")
         .replace("|oder|", "|")
         .replace("|ou|", "|")
@@ -729,7 +600,7 @@ def _is_asked(sentence: str, language: str) -> bool:
 
 def _questions(sentence: str, language: str) -> list[str]:
     """A sentence that asks, or its parts if each of them asks: `How was the food, how was the music?`."""
-    parts = [part.strip(_TRAILING) for part in re.split(r",\s+", sentence.rstrip("?"))]
+    parts = [part.strip(TRAILING) for part in re.split(r",\s+", sentence.rstrip("?"))]
     clean = [_LEADING.sub("", part) for part in parts]
     if len(parts) > 1 and all(
         re.match(INTERROGATIVE[language], part, re.IGNORECASE) and " " in part for part in clean
@@ -754,5 +625,5 @@ def _ask(
             name: value for name in ("options", "is_yes_no") if (value := getattr(format, name))
         })  # fmt: skip
     return Ask(
-        text.strip(_QUOTES + ".,;:!"), found, is_question=is_question, is_rated=is_rated, is_field=is_field
+        text.strip(QUOTES + ".,;:!"), found, is_question=is_question, is_rated=is_rated, is_field=is_field
     )

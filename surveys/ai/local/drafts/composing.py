@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask, Condition, Format
+from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask, Condition
+from surveys.ai.local.drafts.formats import Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
 from surveys.ai.local.drafts.phrasing import addressed, question_from

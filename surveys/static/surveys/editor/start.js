@@ -448,7 +448,7 @@ function outlined(blocks) {
     const options = (block.options ?? []).map(({ value, label }) => label ?? value).join(" · ");
     return h("li", {}, block.prompt, options ? h("div", { class: "help" }, options) : null);
   });
-  return h("ol", { class: "start-blocks", "aria-label": "The blocks" }, lines);
+  return h("ol", { class: "start-blocks", tabindex: "0", "aria-label": "The blocks" }, lines);
 }
 
 function costOf({ cost, left }) {

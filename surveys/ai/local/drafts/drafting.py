@@ -1,0 +1,413 @@
+"""Scripts built from an intent: what it asks for, and a template for what that leaves open.
+
+draft_for_intent(request)   from the intent, in its language or the one that it names
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from surveys.ai.local.drafts import bank, languages, library, scoring
+from surveys.ai.local.drafts.asks import INTERROGATIVE, Asks, read_asks, wants_one_open_question
+from surveys.ai.local.drafts.builder import (
+    FORM_WELCOME,
+    WELCOME,
+    adapted_blocks,
+    foreign_blocks,
+    presentable,
+    with_question,
+    with_topic,
+    written_language,
+)
+from surveys.ai.local.drafts.composing import (
+    Composed,
+    compose,
+    in_language,
+    text_in,
+    with_format,
+    with_names_beside,
+)
+from surveys.ai.local.drafts.formats import Format, read_scale, split_options
+from surveys.ai.local.drafts.intent import Intent, clean, read_intent
+from surveys.ai.local.drafts.length import (
+    MutableBlock,
+    asks_the_same,
+    position_for_more,
+    resize,
+    without_blocks,
+)
+from surveys.ai.local.drafts.library import RawBlock, Template
+from surveys.ai.local.drafts.matching import KEY_PHRASE, TemplateMatch, best_match, topic_for
+from surveys.ai.local.drafts.phrasing import question_from
+from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
+from surveys.ai.provider import ProposedScript, ScriptRequest
+from surveys.engine.rules import placeholders
+from surveys.engine.script import QUESTIONS
+
+_SURE_POINTS = 10.0  # of a match: a decisive phrase and a word beside it
+
+
+def draft_for_intent(request: ScriptRequest) -> ProposedScript:
+    """Build a script from what the intent asks for, and for the rest from the template that fits it best.
+
+    Its wishes besides the subject are met in the script, or named in `unmet`. Raises UnwrittenLanguage for a
+    language that the library does not have: a script in English would be wrong.
+    """
+    wishes = read_wishes(request.intent)
+    intent = read_intent(replace(request, intent=wishes.text))
+    language = written_language(intent, wishes)
+    if intent.language not in languages.written_languages():
+        intent = replace(intent, language=language)
+    asks = read_asks(clean(wishes.text), intent.language, is_poll=request.type == "poll")
+    draft = _Draft(request, wishes, intent, asks, language)
+    return draft.poll() if request.type == "poll" else draft.survey()
+
+
+@dataclass
+class _Draft:
+    """One request on its way to a script."""
+
+    request: ScriptRequest
+    wishes: Wishes
+    intent: Intent
+    asks: Asks
+    language: str
+
+    def survey(self) -> ProposedScript:
+        """A survey or a quiz: the asks, and a template for what they leave open."""
+        if self._is_subject() and best_match(self.intent).word_points:
+            self.asks = Asks((), self.wishes.text, self.asks.scale)
+        rest = self._rest()
+        match = best_match(rest)
+        template = match.template
+        is_quiz = any(ask.format.right is not None for ask in self.asks.asks)
+        if is_quiz:
+            template = library.require(library.TOPIC_QUIZ)
+        is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
+        is_form = template.id in library.FORMS or bool(_FORM.search(self.asks.rest))
+        composed = compose(
+            [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
+            self.language,
+            spoken=self.intent.language,
+            is_form=is_form,
+            scale=self.asks.scale,
+            is_scored=is_scored,
+            before=template.blocks if template.id in library.STANDARD else (),
+            is_about_leaving=bool(_LEAVING.search(self.request.intent)),
+        )
+        if template.id in library.STANDARD:  # its questions belong together, so they stay
+            composed = replace(
+                composed,
+                blocks=[each for each in composed.blocks if not _is_standard(each, template)],
+                known=set(),
+            )
+        count = self.intent.question_count
+        is_wanted = self._is_wanted
+        adds = self.asks.is_added or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
+        understood: list[str] = []
+        if not composed.blocks or template.id in library.STANDARD or (adds and not is_quiz):
+            understood.append(f"Template: {template.name}.")
+            is_resized = template.scoring_enabled or template.result_of
+            raw = adapted_blocks(
+                template, rest if is_resized else replace(rest, question_count=None), self.request
+            )
+            unwanted = {
+                block["name"] for block in raw if not is_wanted(block) or _is_covered(block, composed)
+            }
+            raw = without_blocks(raw, unwanted)
+            if count and not is_resized:
+                wanted = max(
+                    count.nearest(_question_count(raw) + len(composed.blocks)) - len(composed.blocks), 0
+                )
+                raw = resize(raw, wanted, template, placeholder=None, is_wanted=is_wanted)
+            blocks = self._written(raw, template, rest, is_scored=is_scored)
+            blocks = self._with_open_end(blocks)
+            place = position_for_more(blocks)
+            blocks = [*blocks[:place], *with_names_beside(composed.blocks, blocks), *blocks[place:]]
+        else:
+            understood.append(f"Questions from the intent: {len(composed.blocks)}.")
+            blocks = self._around(
+                composed, template, rest, is_quiz=is_quiz, is_form=is_form, is_scored=is_scored
+            )
+        if self.asks.scale:
+            blocks = _on_scale(blocks, self.asks.scale)
+        return self._finished(
+            blocks,
+            is_scored=is_scored,
+            understood=understood,
+            unmet=composed.unmet + self._unmet_count(blocks),
+            confidence=max(
+                _confidence(match), 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0
+            ),
+        )
+
+    def _is_subject(self) -> bool:
+        """Whether the intent begins with its only question: what the survey is about, not what it asks."""
+        asks = self.asks.asks
+        is_one = len(asks) == 1 and asks[0].is_question and asks[0].format == Format()
+        return is_one and self.wishes.text.lstrip().startswith(asks[0].text[:20])
+
+    def _rest(self) -> Intent:
+        """The intent without its asks, to choose the template by; all of it if that tells nothing."""
+        text = self.asks.rest or self.wishes.text
+        rest = replace(
+            read_intent(replace(self.request, intent=text)),
+            language=self.intent.language,
+            question_count=self.intent.question_count,
+            option_count=self.intent.option_count,
+            listed_options=self.intent.listed_options,
+        )
+        if self.intent.language == languages.ENGLISH:
+            return rest
+        return replace(rest, topics=languages.topics_in(clean(text), self.intent.language))
+
+    def _around(
+        self,
+        composed: Composed,
+        template: Template,
+        rest: Intent,
+        *,
+        is_quiz: bool,
+        is_form: bool,
+        is_scored: bool,
+    ) -> list[MutableBlock]:
+        """The asks with a greeting, and with questions of the template if more are wanted."""
+        own = self._written([dict(block) for block in template.blocks], template, rest, is_scored=is_scored)
+        if is_quiz:
+            place = next((n for n, block in enumerate(own) if block["name"].startswith("question_")), 1)
+            frame = [block for block in own if not block["name"].startswith("question_")]
+            return [*frame[:place], *with_names_beside(composed.blocks, frame), *frame[place:]]
+        greeting = own[0] if template.id in library.FORMS else {
+            "name": "welcome",
+            "type": "content_block",
+            "section": "intro",
+            "prompt": text_in(FORM_WELCOME if is_form else WELCOME, self.language),
+            "continue": {"after": "click", "label": text_in("Let's go", self.language)},
+        }  # fmt: skip
+        blocks = list(composed.blocks)
+        if template.id == library.RSVP and not composed.known & {"coming"} and not _asks_who_comes(blocks):
+            blocks = [_named(own, "coming"), *blocks]
+        if self.intent.question_count:
+            wanted = self.intent.question_count.nearest(len(blocks)) - len(blocks)
+            further = [
+                block
+                for block in own[1:]
+                if block["type"] in QUESTIONS and not block.get("show_when") and self._is_wanted(block)
+                and not _is_covered(block, composed)
+            ]  # fmt: skip
+            blocks += with_names_beside(further[: max(wanted, 0)], blocks)
+        return [greeting, *blocks]
+
+    def _is_wanted(self, block: RawBlock) -> bool:
+        """Whether a question of the library may be in the script, by the prohibitions of the intent."""
+        if block["type"] == "open_text" and (
+            self.wishes.no_open_text or wants_one_open_question(self.request.intent)
+        ):
+            return False
+        return not asks_unwanted(block, self.wishes)
+
+    def _with_open_end(self, blocks: list[MutableBlock]) -> list[MutableBlock]:
+        """The blocks with one open question at the end, where the intent wants that and nothing else."""
+        if not wants_one_open_question(self.request.intent) or self.wishes.no_open_text:
+            return blocks
+        last = in_language(bank.blocks()["anything_else"], self.language)
+        if self.intent.question_count:
+            questions = [n for n, block in enumerate(blocks) if block["type"] in QUESTIONS]
+            blocks = blocks[: questions[-1]] if questions else blocks
+        return [*blocks, *with_names_beside([last], blocks)]
+
+    def _unmet_count(self, blocks: list[MutableBlock]) -> list[str]:
+        count, asked = self.intent.question_count, _question_count(blocks)
+        if count is None or count.low <= asked <= count.high or self.request.type == "poll":
+            return []
+        return [f"The draft has {asked} questions, and the intent says another number."]
+
+    def _written(
+        self, blocks: list[MutableBlock], template: Template, intent: Intent, *, is_scored: bool
+    ) -> list[MutableBlock]:
+        if self.language == languages.ENGLISH:
+            topic = topic_for(intent, template) if self.intent.language == languages.ENGLISH else None
+            blocks = [with_topic(block, topic, template) for block in blocks]
+            return blocks if is_scored else scoring.without_points(blocks)
+        translatable = intent.topics if self.intent.language == self.language else ()
+        return foreign_blocks(
+            blocks, template, next(iter(translatable), None), self.request, self.language, is_scored=is_scored
+        )
+
+    # --- Polls ---
+
+    def poll(self) -> ProposedScript:
+        """A poll: the question of the intent with its options or scale, else a template's."""
+        question, options, composed = self._question()
+        intent = replace(self.intent, listed_options=options or self.intent.listed_options)
+        if question is not None:
+            block = {**question, "name": question.get("name") or "choice"}
+            is_open = block["type"] in ("open_text", "open_numeric")  # polls are for choices
+            has_template = intent.is_yes_or_no and not options
+            if is_open or (has_template and not self.asks.asks[0].format.is_yes_no):
+                question = None
+        if question is not None:
+            return self._finished(
+                [block],
+                is_scored=False,
+                understood=["The question is from the intent."],
+                unmet=composed.unmet,
+                confidence=0.9,
+            )
+        match = best_match(intent)
+        is_scored = bool(self.request.scoring)
+        named = _BEST.search(self.asks.rest or "")
+        if named and options and self.language == self.intent.language == languages.ENGLISH:
+            intent = replace(intent, question=f"What is {named['owner'] or 'the '}{named['what'].strip()}?")
+        blocks = self._written(
+            adapted_blocks(match.template, intent, self.request), match.template, intent, is_scored=is_scored
+        )
+        if intent.question and self.language == self.intent.language:
+            blocks = [with_question(block, intent.question, match.template) for block in blocks]
+        return self._finished(
+            blocks,
+            is_scored=is_scored,
+            understood=[f"Template: {match.template.name}."],
+            unmet=[] if options else composed.unmet,
+            confidence=_confidence(match),
+        )
+
+    def _question(self) -> tuple[MutableBlock | None, tuple[str, ...], Composed]:
+        """The question that the intent puts, the options that it lists, and what came of composing it."""
+        asks = [ask for ask in self.asks.asks if ask.text]
+        options = next((ask.format.options for ask in self.asks.asks if ask.format.options), ())
+        first = next((ask for ask in asks if ask.is_question), None) or next(iter(asks), None)
+        if first is None:
+            return None, options, Composed()
+        is_asked = re.match(INTERROGATIVE[self.intent.language], first.text, re.IGNORECASE) is not None
+        if first.format.is_yes_no and not is_asked and not first.is_rated:
+            return None, options, Composed()
+        others = [ask for ask in asks if ask is not first and not ask.is_question]
+        is_clause = first.is_question or question_from(first.text, self.intent.language) is not None
+        if not options:
+            listed = ", ".join(ask.text for ask in (others if is_clause else asks))
+            options = split_options(listed, self.intent.language)
+        options = tuple(presentable(options, for_chat=self.request.for_chat))
+        if not is_clause and not first.is_rated and not first.format.is_yes_no and len(asks) > 1:
+            return None, options, Composed()
+        scale = next((ask.format for ask in self.asks.asks if ask.format.is_scale), None) or self.asks.scale
+        scale = scale or (found[1] if (found := read_scale(self.asks.rest)) else None)
+        if len(options) > 1 or first.format.is_yes_no:
+            first = with_format(
+                first,
+                options=options if len(options) > 1 else (),
+                low=None,
+                high=None,
+                at_most=self.wishes.at_most,
+            )
+        elif scale:
+            first = with_format(first, low=scale.low, high=scale.high, has_stars=scale.has_stars)
+        if not first.format.options and not scale and not is_clause:
+            return None, options, Composed()
+        composed = compose([first], self.language, spoken=self.intent.language, is_form=False, scale=scale)
+        return (composed.blocks[0] if composed.blocks else None), options, composed
+
+    def _finished(
+        self,
+        blocks: list[MutableBlock],
+        *,
+        is_scored: bool,
+        understood: list[str],
+        unmet: list[str],
+        confidence: float,
+    ) -> ProposedScript:
+        kept, of_wishes, not_met = apply_wishes(blocks, self.wishes)
+        return ProposedScript(
+            kept,
+            scoring_enabled=is_scored,
+            understood=(*understood, *of_wishes),
+            unmet=(*unmet, *not_met),
+            confidence=round(confidence, 2),
+            wishes=self.wishes.settings,
+            is_placeholder=any(
+                placeholders.is_marked(text) for block in kept for text in placeholders.texts_of(block)
+            ),
+        )
+
+
+_BEST = re.compile(
+    r"(?:^|: ?|\bpoll (?:on|about|for) )(?P<owner>the |your |our )?(?P<what>(?:best|favou?rite|ideal|"
+    r"preferred|worst|most \w+) [^:.?!]{3,80})$",
+    re.IGNORECASE,
+)
+_FORM = re.compile(
+    r"\b(?:forms?|registrations?|registr\w+|sign[- ]?ups?|rsvp|appl(?:y|ication)\w*|demographics?|"
+    r"anmeld\w+|bewerb\w+|formular\w*|formulaires?|"
+    r"inscriptions?|formularios?|inscripci[oó]n|formulários?|inscriç(?:ão|ões)|cadastro|confirm\w+)\b",
+    re.IGNORECASE,
+)
+_LEAVING = re.compile(
+    r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|kündig\w*|austr\w+|verlass\w*|départ|"
+    r"quitt\w+|résili\w+|"
+    r"dejan|se van|baja|salida|saída|saem|cancelam\w*)\b",
+    re.IGNORECASE,
+)
+_COMES = re.compile(
+    r"\bcom(?:e|ing)\b|\battend|\bkomm|\bdabei|\bvien|\bvenez|\basist|\bvem\b|\bpresença", re.IGNORECASE
+)
+
+
+def _asks_who_comes(blocks: list[MutableBlock]) -> bool:
+    return any(_COMES.search(block["prompt"]) and block["type"] == "single_punch" for block in blocks)
+
+
+def _named(blocks: list[MutableBlock], name: str) -> MutableBlock:
+    return next(block for block in blocks if block["name"] == name)
+
+
+def _question_count(blocks: Iterable[RawBlock]) -> int:
+    return sum(block["type"] in QUESTIONS for block in blocks)
+
+
+def _confidence(match: TemplateMatch) -> float:
+    return min(1.0, match.word_points / _SURE_POINTS)
+
+
+def _is_covered(block: RawBlock, composed: Composed) -> bool:
+    """Whether a question of a template asks what an ask of the intent asks already."""
+    if block["type"] not in QUESTIONS:
+        return False
+    known = [bank.blocks()[name] for name in composed.known]
+    is_recommended = block["type"] == "nps" and any(each["type"] == "nps" for each in known)
+    return (
+        is_recommended
+        or block["name"] in composed.known
+        or any(asks_the_same(block, each) for each in (*known, *composed.blocks))
+    )
+
+
+def _is_standard(block: MutableBlock, template: Template) -> bool:
+    """Whether a standard set of questions asks a question already."""
+    asks_why = block["name"].startswith("reason") and block.get("show_when")
+    types = [each["type"] for each in template.blocks]
+    return (
+        bool(asks_why and "nps" in types)
+        or (block["type"] == "nps" and "nps" in types)
+        or any(asks_the_same(block, each) for each in template.blocks)
+    )
+
+
+def _on_scale(blocks: list[MutableBlock], scale: Format) -> list[MutableBlock]:
+    """The blocks with every scale as the intent wants it; conditions on a scale follow it."""
+    highs = {
+        block["name"]: block.get("max", 5) for block in blocks if block["type"] in ("rating", "opinion_scale")
+    }
+    result = []
+    for block in blocks:
+        if block["name"] in highs:
+            labels = {key: text for key, text in block.get("scale", {}).items() if key != "label_center"}
+            block = {**block, "min": 1 if block["type"] == "rating" else scale.low or 1, "max": scale.high}
+            block = block | ({"scale": labels} if labels else {})
+        condition = block.get("show_when") or {}
+        if condition.get("block") in highs and isinstance(condition.get("value"), int):
+            value = round(condition["value"] * (scale.high or 5) / highs[condition["block"]])
+            block = {**block, "show_when": {**condition, "value": value}}
+        result.append(block)
+    return result

@@ -1,0 +1,152 @@
+"""Formats of answers in an intent: options, scales, stars, yes or no, and how many options can be chosen.
+
+read_format("their level (low, middle, high)", "en")   → "their level", with three options
+split_options("pizza, sushi or tacos", "en")           → Pizza, Sushi, Tacos
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from communities.ground.sent_text import sent_text
+from surveys.ai.local.drafts.stems import word_set
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How an ask is answered, as far as the intent says so. `at_most` is how many options can be chosen."""
+
+    options: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    has_stars: bool = False
+    is_yes_no: bool = False
+    is_open: bool = False
+    takes_several: bool = False
+    at_most: int | None = None
+    right: int | None = None  # the index of the right answer, in a quiz
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a scale."""
+        return self.high is not None
+
+
+YES_NO = re.compile(
+    r"\(?\b(?:yes ?(?:/|or) ?no|ja ?(?:/|oder) ?nein|oui ?(?:/|ou) ?non|s[ií] ?(?:/|o) ?no|sim ?(?:/|"
+    r"ou) ?não)\b\)?"
+    r"(?: questions?)?",
+    re.IGNORECASE,
+)
+_STARS = r"(?:stars?|sternen?|étoiles?|estrellas?|estrelas?)"
+SCALE = re.compile(
+    r"\(?(?:\b(?:on|with|mit|auf|sur|en|con|com|in|a|an|all|alle|une|einer|eine|um|uma|una|each|from|of|"
+    r"von|de|del|"
+    r"scale|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
+    r"jeweils)\s+)*"
+    rf"(?:(?<![\d:.,])(?P<low>[01])\s*(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
+    rf"\bthrough\b)\s*(?P<high>\d{{1,2}})\b"
+    rf"(?!\s*(?:questions?|minutes?|min\b|fragen|people|weeks?|days?|hours?|uhr|h\b|sentences?)|"
+    rf"[:.]\d)(?:\s*{_STARS})?"
+    rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
+    r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
+    r"(?:\s+(?:scale|skala|punkten?|points?))?\)?(?:\s*(?:bewerten|rating))?",
+    re.IGNORECASE,
+)
+_STARRED = re.compile(_STARS, re.IGNORECASE)
+BRACKETS = re.compile(r"\(([^()]{1,300})\)")
+_OPEN = re.compile(
+    r"^(?:open|free|open[- ]ended|open text|free text|offen|freitext|ouverte?|libre|abierta|aberta)$", re.I
+)
+_SEVERAL = re.compile(
+    r"\b(?:select|check|choose|pick|mark) (?:all|any|multiple|several)\b[^,.;)]*|\bmultiple (?:answers|"
+    r"choice|selection)\b"
+    r"|\bmehrere(?: antworten)?(?: möglich)?\b|\bmehrfachauswahl\b|\bplusieurs réponses\b|\bchoix "
+    r"multiples?\b"
+    r"|\bvarias respuestas\b|\bselección múltiple\b|\bvárias respostas\b|\bmúltipla escolha\b",
+    re.IGNORECASE,
+)
+RIGHT = re.compile(
+    r"\s*\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|\s*[✓✔✅]",
+    re.IGNORECASE,
+)
+QUOTES = "\"'“”‘’«»„`*_ \t"
+TRAILING = " .,;:!-–—"
+CONJUNCTIONS = {
+    "en": "and|or|&",
+    "de": "und|oder|&",
+    "fr": "et|ou|&",
+    "es": "y|e|o|u|&",
+    "pt": "e|ou|&",
+}
+_MAX_WORDS_OF_OPTION = 8
+_ETC = word_set("etc etc. usw usw. ... …")
+
+
+def read_format(text: str, language: str) -> tuple[str, Format]:
+    """A text without the format that it names, and that format."""
+    found = Format()
+    if match := _SEVERAL.search(text):
+        text, found = text.replace(match[0], ""), replace(found, takes_several=True)
+    for match in BRACKETS.finditer(text):
+        inner = match[1].strip()
+        options = split_options(inner, language)
+        if YES_NO.fullmatch(inner) or SCALE.fullmatch(inner):
+            continue
+        if _OPEN.match(inner):
+            found = replace(found, is_open=True)
+        elif len(options) > 1 and not re.match(r"(?:e\.g\.|z\. ?B\.|for example|par ex|por ej)", inner, re.I):
+            found = replace(found, options=options)
+        elif inner:
+            continue
+        text = text.replace(match[0], " ")
+    if match := YES_NO.search(text):
+        text, found = text.replace(match[0], " "), replace(found, is_yes_no=True)
+    if scale := read_scale(text):
+        match, of_scale = scale
+        text = text[: match.start()] + " " + text[match.end() :]
+        found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars)
+    text = re.sub(r"\(\s*\)", " ", text)
+    return " ".join(text.split()).strip(TRAILING), found
+
+
+def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
+    """The first scale in a text, with where it is; None without one."""
+    for match in SCALE.finditer(text):
+        high = int(match["high"] or match["top"] or match["of"])
+        low = int(match["low"]) if match["high"] else 1
+        if 2 <= high <= 10 and high > low and (low or high == 10):
+            return match, Format(
+                low=None if match["of"] else low, high=high, has_stars=bool(_STARRED.search(match[0]))
+            )
+    return None
+
+
+def split_options(text: str, language: str) -> tuple[str, ...]:
+    """The parts of a list of options; empty if they are no options."""
+    conjunctions = CONJUNCTIONS[language]
+    text = text.strip(TRAILING + "?")
+    separator = r"\s+/\s+|/" if "/" in text and "," not in text else r"\s*[,;|]\s*"
+    parts = [part for part in re.split(separator, text) if part.strip()]
+    if len(parts) > 1 or re.search(rf"\s(?:{conjunctions}|vs\.?|versus)\s", text):
+        last = re.split(
+            rf"\s+(?:{conjunctions}|vs\.?|versus)\s+", re.sub(rf"^(?:{conjunctions})\s+", "", parts[-1])
+        )
+        is_pair = len(parts) > 1 or re.search(r"\s(?:or|oder|ou|o|u|vs\.?|versus)\s", text)
+        parts[-1:] = last if is_pair else parts[-1:]
+    options: dict[str, str] = {}
+    for part in parts:
+        option = " ".join(part.split()).strip(QUOTES).strip(TRAILING).strip(QUOTES)
+        if option.casefold() in _ETC or not sent_text(option):
+            continue
+        if len(option) > 100 or len(option.split()) > _MAX_WORDS_OF_OPTION:
+            return ()
+        options.setdefault(option.casefold(), option_text(option))
+    return tuple(options.values()) if len(options) > 1 else ()
+
+
+def option_text(option: str) -> str:
+    """An option with a capital letter, but `iPhone` and `9:00` as they are."""
+    first = option.split(" ", 1)[0]
+    return option[:1].upper() + option[1:] if first.islower() else option

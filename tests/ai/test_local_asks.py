@@ -1,0 +1,211 @@
+"""What an intent asks for is found and put into questions, in five languages (rule 10.44)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from surveys.ai.local.drafts import bank, languages
+from surveys.ai.local.drafts.asks import read_asks
+from surveys.ai.local.drafts.formats import read_scale, split_options
+from surveys.ai.local.drafts.phrasing import question_from
+from tests.support.ai.drafts import draft_from, option_values, prompts, questions
+
+
+def asked(intent: str) -> list[str]:
+    return [block["prompt"] for block in questions(draft_from(intent))]
+
+
+@pytest.mark.parametrize(
+    ("clause", "language", "question"),
+    [
+        ("whether they own a car", "en", "Do you own a car?"),
+        ("if they'd come again", "en", "Would you come again?"),
+        ("why they stopped giving", "en", "Why did you stop giving?"),
+        ("what would bring them back", "en", "What would bring you back?"),
+        ("where to go for the trip", "en", "Where should we go for the trip?"),
+        ("was the treatment explained", "en", "Was the treatment explained?"),
+        ("how the food was", "en", "How was the food?"),
+        ("warum sie gehen", "de", "Warum gehst du?"),
+        ("was sie mitbringen", "de", "Was bringst du mit?"),
+        ("ob sie vegetarisch essen", "de", "Isst du vegetarisch?"),
+        ("wohin der Ausflug gehen soll", "de", "Wohin soll der Ausflug gehen?"),
+        ("was wir hätten besser machen können", "de", "Was hätten wir besser machen können?"),
+        ("was gefehlt hat", "de", "Was hat gefehlt?"),
+        ("wie zufrieden sind sie mit dem Haus", "de", "Wie zufrieden bist du mit dem Haus?"),
+        ("s'ils veulent recevoir la lettre", "fr", "Est-ce que vous voulez recevoir la lettre ?"),
+        ("ce qui leur manque", "fr", "Qu'est-ce qui vous manque ?"),
+        ("pourquoi ils donnent", "fr", "Pourquoi est-ce que vous donnez ?"),
+        ("por qué se van", "es", "¿Por qué te vas?"),
+        ("qué les gusta del barrio", "es", "¿Qué te gusta del barrio?"),
+        ("si usarían un huerto", "es", "¿Usarías un huerto?"),
+        ("por que querem ajudar", "pt", "Por que você quer ajudar?"),
+        ("em que ano se formaram", "pt", "Em que ano você se formou?"),
+        ("se recomendariam o curso", "pt", "Você recomendaria o curso?"),
+    ],
+)
+def test_a_clause_is_put_to_the_respondents(clause: str, language: str, question: str) -> None:
+    assert question_from(clause, language) == question
+
+
+@pytest.mark.parametrize(
+    ("phrase", "language"),
+    [("the venue", "en"), ("das Essen", "de"), ("la salle", "fr"), ("la comida", "es"), ("a comida", "pt")],
+)
+def test_a_noun_phrase_is_no_clause(phrase: str, language: str) -> None:
+    assert question_from(phrase, language) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("from 1 to 7", (1, 7, False)),
+        ("1-5 stars", (1, 5, True)),
+        ("mit 1 bis 5 Sternen", (1, 5, True)),
+        ("0-10", (0, 10, False)),
+        ("note sur 10", (None, 10, False)),
+        ("1-2 questions", None),
+        ("at 10:30", None),
+        ("11-50", None),
+    ],
+)
+def test_a_scale_is_read(text: str, scale: tuple[int | None, int, bool] | None) -> None:
+    found = read_scale(text)
+
+    assert (found and (found[1].low, found[1].high, found[1].has_stars)) == scale
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "options"),
+    [
+        ("pizza, sushi or tacos", "en", ("Pizza", "Sushi", "Tacos")),
+        ("Zoo, Kletterpark oder Weinprobe", "de", ("Zoo", "Kletterpark", "Weinprobe")),
+        ("lundi, mercredi ou jeudi", "fr", ("Lundi", "Mercredi", "Jeudi")),
+        ("S / M / L", "en", ("S", "M", "L")),
+        ("fish and chips", "en", ()),
+        ("x, , \u200b", "en", ()),
+    ],
+)
+def test_options_are_split(text: str, language: str, options: tuple[str, ...]) -> None:
+    assert split_options(text, language) == options
+
+
+def test_lists_questions_and_clauses_are_asked_in_their_order() -> None:
+    assert asked("Gym survey: rate the rooms and the staff, ask why they came. How old are your shoes?") == [
+        "How would you rate the rooms?",
+        "How would you rate the staff?",
+        "Why did you come?",
+        "How old are your shoes?",
+    ]
+
+
+def test_numbered_lines_are_asked() -> None:
+    assert asked("Library survey\n1. How often do you visit?\n2) city\n- ask if they own a car") == [
+        "How often do you visit?",
+        "Where do you live?",
+        "Do you own a car?",
+    ]
+
+
+def test_a_condition_shows_its_question_only_after_that_answer() -> None:
+    car, brand, reason = questions(
+        draft_from("Ask if they own a car. If yes, ask which brand. If not, why not.")
+    )
+
+    assert brand["show_when"] == {"block": car["name"], "op": "eq", "value": "Yes"}
+    assert (reason["prompt"], reason["show_when"]["value"]) == ("Why not?", "No")
+
+
+def test_a_condition_without_its_question_is_unmet() -> None:
+    draft = draft_from("Ask for name and city. If no, ask why.")
+
+    assert draft.unmet == ("Asked of everybody, as its condition was not understood: “Why not?”",)
+
+
+def test_options_types_and_limits_of_the_intent_are_used() -> None:
+    level, swim, day = questions(
+        draft_from("Form: level (low, middle, high), can you swim (yes/no), which days suit you")
+    )
+
+    assert option_values(level) == ["Low", "Middle", "High"]
+    assert option_values(swim) == ["Yes", "No"]
+    assert (day["type"], len(day["options"])) == ("multi_punch", 7)
+
+
+def test_a_stated_number_is_filled_up_and_never_cuts_what_is_asked() -> None:
+    few = draft_from("Gym survey, 5 questions: rate the rooms and the staff")
+    many = draft_from("Gym survey with 2 questions: name, city, e-mail")
+
+    assert len(questions(few)) == 5
+    assert len(questions(many)) == 3
+    assert many.unmet == ("The draft has 3 questions, and the intent says another number.",)
+
+
+def test_one_scale_is_meant_for_all_ratings() -> None:
+    scales = questions(draft_from("Hotel survey: room, breakfast and pool from 1 to 7"))
+
+    assert [(block["type"], block["max"]) for block in scales] == [("opinion_scale", 7)] * 3
+
+
+def test_a_quiz_of_the_author_needs_no_placeholder() -> None:
+    draft = draft_from("Quiz: What is the capital of Italy? Milan, Rome (correct), Turin.")
+
+    (question,) = questions(draft)
+    assert (option_values(question)[question["correct_answer_index"]], draft.is_placeholder) == (
+        "Rome",
+        False,
+    )
+    assert draft.scoring_enabled
+
+
+def test_a_draft_with_placeholders_says_so() -> None:
+    assert draft_from("A quiz about volcanoes").is_placeholder
+    assert draft_from("Which one shall we take?", "poll").is_placeholder
+    assert not draft_from("Which one shall we take? The red one or the blue one", "poll").is_placeholder
+
+
+@pytest.mark.parametrize(
+    ("intent", "start"), [("customer survey in German", "Hallo!"), ("short French survey", "Bonjour !")]
+)
+def test_a_script_is_in_the_language_that_the_intent_names(intent: str, start: str) -> None:
+    assert prompts(draft_from(intent))[0].startswith(start)
+
+
+def test_what_cannot_be_translated_is_unmet() -> None:
+    draft = draft_from("Ask for their name and why they collect stamps, in German")
+
+    assert questions(draft)[0]["prompt"] == "Wie heißt du?"
+    assert draft.unmet == ("Not asked: “why they collect stamps”.",)
+
+
+def test_settings_are_no_asks() -> None:
+    found = read_asks("Team survey, 6 questions, takes a minute, keep it short", "en")
+
+    assert found.asks == ()
+
+
+# --- The bank -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", languages.written_languages())
+def test_the_bank_knows_phrases_in_every_language(language: str) -> None:
+    named = {"en": "their date of birth", "de": "Geburtsdatum", "fr": "date de naissance",
+             "es": "fecha de nacimiento", "pt": "data de nascimento"}  # fmt: skip
+
+    found = bank.find(named[language], language)
+
+    assert found is not None
+    assert found["name"] == "birthday"
+
+
+@pytest.mark.parametrize("language", languages.written_languages()[1:])
+def test_every_text_of_the_bank_is_translated(language: str) -> None:
+    texts = set()
+    for block in bank.blocks().values():
+        texts |= {block["prompt"], *(option["value"] for option in block.get("options", ()))}
+        texts |= set(block.get("scale", {}).values())
+
+    missing = texts - languages.catalog(language).texts.keys()
+
+    assert {text for text in missing if not re.fullmatch("[SMLX]+", text)} == set()
