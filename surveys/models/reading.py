@@ -73,7 +73,8 @@ class Reading(models.Model):
 
     A trigger deletes it with the answer, and when the text of the answer changes. `version` is the version of
     the codebook with which the answer was read. `sentiment` is null if it could not be judged. `quote` is a
-    verbatim part of the answer. `is_corrected` if staff have corrected the reading.
+    verbatim part of the answer. `is_corrected` if staff have corrected the reading. `is_emptied` if all its
+    themes were removed since.
     """
 
     pk = models.CompositePrimaryKey("conversation_id", "block_id")
@@ -85,6 +86,7 @@ class Reading(models.Model):
     version = models.PositiveIntegerField()
     generated_by = models.CharField(max_length=16)
     is_corrected = models.BooleanField(default=False)
+    is_emptied = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [

@@ -273,7 +273,7 @@ def remove(*, block_id: int, ids: Sequence[int]) -> None:
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]
     fetch_rows(
         """
-        UPDATE surveys_reading SET themes = ARRAY(
+        UPDATE surveys_reading SET is_emptied = themes <@ %(ids)s::bigint[], themes = ARRAY(
             SELECT theme FROM unnest(themes) WITH ORDINALITY AS every(theme, place)
             WHERE theme <> ALL(%(ids)s) ORDER BY place
         ) WHERE block_id = %(block)s AND themes && %(ids)s::bigint[] RETURNING block_id

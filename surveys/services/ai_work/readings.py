@@ -38,6 +38,8 @@ _TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # of an answer `a` in the con
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
 # What is there without a row of use: `better` is whether a better provider than the local one is at work.
 _IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
+# What has no theme because staff removed it, or put it right, is no reason to look for new themes.
+_IS_UNFIT = "r.themes = '{}' AND NOT r.is_corrected AND NOT r.is_emptied"
 _NEWEST_THEME = """
     coalesce((
         SELECT max(t.since) FROM surveys_theme t WHERE t.block_id = b.id AND t.merged_into_id IS NULL
@@ -99,8 +101,10 @@ def to_read(
     after: uuid.UUID | None,
     length: int,
     older_than: int | None,
+    since: int = 0,
 ) -> list[Text]:
-    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook.
+    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook,
+    and not before `since`.
 
     Costs the same at any depth: hand-written SQL looks up one answer for each conversation. With a plain join
     PostgreSQL reads all answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
@@ -108,6 +112,7 @@ def to_read(
     version, condition = "0", f"(r.version IS NULL OR NOT {_IS_READ})"
     if older_than is not None:
         version, condition = "r.version", f"r.version < {older_than} AND NOT r.is_corrected AND {_IS_READ}"
+        condition = f"r.version >= {since} AND {condition}"
     sql = f"""
         SELECT c.id, {_TEXT}, {version}
         FROM surveys_conversation c CROSS JOIN LATERAL (
@@ -140,7 +145,7 @@ def sample(*, block_id: int) -> list[str]:
 def sample_unfit(*, block_id: int) -> list[str]:
     """At most MAX_SAMPLE of the answers that fit no theme, chosen as in `sample`."""
     rows = "surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)"
-    return _evenly(rows, "r.block_id = %(block)s AND r.themes = '{}'", block_id)
+    return _evenly(rows, f"r.block_id = %(block)s AND {_IS_UNFIT}", block_id)
 
 
 def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
@@ -159,9 +164,8 @@ def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
 
 def unfit_share(*, block_id: int) -> tuple[int, int]:
     """How many answers to a question fit no theme, and how many have been read."""
-    sql = """
-        SELECT count(*) FILTER (WHERE themes = '{}' AND NOT is_corrected), count(*)
-        FROM surveys_reading WHERE block_id = %s
+    sql = f"""
+        SELECT count(*) FILTER (WHERE {_IS_UNFIT}), count(*) FROM surveys_reading r WHERE block_id = %s
     """
     [(unfit, read)] = fetch_rows(sql, [block_id])
     return unfit, read
@@ -212,7 +216,8 @@ _STORE = """
         sentiment = CASE WHEN %(again)s THEN r.sentiment ELSE excluded.sentiment END,
         quote = CASE WHEN excluded.quote = '' AND %(again)s THEN r.quote ELSE excluded.quote END,
         version = excluded.version,
-        generated_by = excluded.generated_by
+        generated_by = excluded.generated_by,
+        is_emptied = FALSE
     WHERE NOT r.is_corrected
     RETURNING conversation_id
 """

@@ -199,6 +199,21 @@ def test_themes_left_out_are_removed_and_answers_stay_read(read_project: Any, co
     assert texts_of(after)["analysed_count"] == 6
 
 
+def test_themes_that_staff_remove_are_not_named_again_for_nothing(read_project: Any, connect: Any) -> None:
+    """Rule 10.71."""
+    caller, project, path = read_project
+    caller.patch(path, {"themes": []})
+    provider = connect(Reads())
+
+    without = analysed(caller, project)
+    wrote(project, "#slow")
+    paid = analysed(caller, project)
+
+    assert (without["credits_used"], paid["credits_used"]) == (0, 1)
+    assert [list(batch.answers) for batch in provider.batches] == [["#slow"]]
+    assert (provider.samples, themes(paid)) == ([], {})
+
+
 def test_a_new_theme_has_all_answers_read_against_it_alone(read_project: Any, connect: Any) -> None:
     caller, project, path = read_project
     wrote(project, "#slow #nothing")
