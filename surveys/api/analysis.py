@@ -129,7 +129,7 @@ class AnalysisViewSet(OwnWorkViewSet):
     noun = "analysis"
     least_role = {
         "create": Role.CREATOR,
-        "ask": Role.MEMBER,  # of the projects that surveys.services.ground.access allows
+        "ask": Role.CREATOR,  # who may read the results; it may cost the community credits
         "retrieve": Role.MEMBER,
     }
     with_query = frozenset({"create"})
@@ -233,8 +233,8 @@ class AnalysisViewSet(OwnWorkViewSet):
             "Answers a question from the figures that results show at this moment, and from the counts of "
             "themes. Each claim names its figures, and every number in it is one of theirs, as it is or "
             "rounded. Other claims are asked for once more, and then dropped; where none is left, "
-            "`can_be_told` is false. Whoever may read the results may ask, and is answered from what they "
-            "may see; nobody's words are read for it.\n\n"
+            "`can_be_told` is false. Creators and admins who may read the results may ask, and are answered "
+            "from the figures that they may see; nobody's words are read for it.\n\n"
             "The request waits as the one for a changed script does: if the answer is not ready after up to "
             "60 seconds, the response is `503 unavailable`, and the same `Idempotency-Key` joins the running "
             "work. An answer costs one credit, unless it fails or nobody fetches it within ten minutes; the "

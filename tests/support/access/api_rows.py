@@ -102,7 +102,7 @@ TABLE: dict[str, Row] = {
     "response.create": Row(OWN_OR_ANY, 201, {"data": [PAST]}),
     "response.destroy": Row(OWN_OR_ANY, 204),
     "analysis.create": Row(OWN_OR_ANY, 202),
-    "analysis.ask": Row(EVERYBODY, 503, {"question": "How many answered?"}),  # no worker is there
+    "analysis.ask": Row(CREATORS, 503, {"question": "How many answered?"}),  # no worker is there
     "analysis.retrieve": Row(EVERYBODY, 200),
     "codebook.retrieve": Row(EVERYBODY, 200, None, QUESTION),
     "codebook.partial_update": Row(OWN_OR_ANY, 200, {"themes": []}, QUESTION),
