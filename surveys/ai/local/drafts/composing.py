@@ -295,8 +295,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
         prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
         return _answered(prompt, ask.format, language, None, None)
     possessed = _POSSESSED.fullmatch(phrase)
-    owned = next((value for value in possessed.groupdict().values() if value), None) if possessed else None
-    known = bank.find(owned, language) if owned else None
+    known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL)
     if (
         ask.is_rated
@@ -312,13 +311,26 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
             ("Very poor", "Very good"),
         )
     bare = re.sub(r"^(?:their|your|the|any|some|a|an) ", "", phrase) if language == "en" else phrase
-    key = "What is the {label}?" if possessed and "'" in phrase.replace("’", "'") else "What is your {label}?"
+    key = "What is the {label}?" if possessed else "What is your {label}?"
     prompt = _filled(key, bare, language)
     if language == "en" and _is_plural(bare):
         prompt = prompt.replace("What is ", "What are ")
     if _NUMERIC_LABEL.search(plain) or (known and known["name"] == "age"):
         return {"type": "open_numeric", "prompt": prompt, "min": 0}
     return {"type": "open_text", "prompt": prompt}
+
+
+def is_fact(phrase: str, language: str) -> bool:
+    """Whether a phrase names something to fill in, such as an age: of a person, or of another."""
+    known = bank.find(phrase, language) or _owned(phrase, language)
+    return bool(known and known["name"] in _PERSONAL)
+
+
+def _owned(phrase: str, language: str) -> RawBlock | None:
+    """The question that the first part of `age of the dog` names."""
+    match = _POSSESSED.fullmatch(phrase.strip())
+    owned = next((value for value in match.groupdict().values() if value), None) if match else None
+    return bank.find(owned, language) if owned else None
 
 
 def _is_plural(phrase: str) -> bool:
