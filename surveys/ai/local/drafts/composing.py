@@ -258,8 +258,14 @@ def _block_for(
 
 _LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
 _NO_ASK = re.compile(
-    r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|todo|tudo|"
+    r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|"
+    r"todo|tudo|"
     r"sin|solo|sem|apenas)\b"
+)
+_SENTENCE = re.compile(
+    r"\b(?:you|we|your|is|are|was|were|would|will|can|could|should|do|does|did|has|have|went|made|"
+    r"brought)\b",
+    re.IGNORECASE,
 )
 _COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
 
@@ -268,6 +274,8 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
     """The question that a clause of the intent reports; None for a phrase, and if other answers would fit."""
     is_clause = len(text.split()) > 2 and re.match(INTERROGATIVE[language], text, re.IGNORECASE)
     question = question_from(text, language) if is_clause else None
+    if question and language == languages.ENGLISH and not _SENTENCE.search(question):
+        return None  # `how much per month` is no whole question
     if question is None or not _is_closed(bank.folded(question), language):
         return question
     values = [option["value"] for option in block.get("options", ())]
