@@ -256,8 +256,8 @@ def chat_application(env: Env) -> dict[str, str]:
 
 
 def missing_of_chat(variables: Mapping[str, str]) -> list[str]:
-    """A sentence that names what is missing, if some of the application's variables are set but not all (rule
-    12.13).
+    """A sentence that names what is missing, if some of the application's variables are set but not all
+    (rule 12.13).
     """
     wanted = [name for name in variables if name != "CHAT_API_BASE_URL"]
     missing = [name for name in wanted if not variables[name]]

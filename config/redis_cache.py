@@ -1,5 +1,5 @@
-"""Django's cache in Redis, as JSON, because unpickling could run code that an attacker has stored (rule
-12.8).
+"""Django's cache in Redis, as JSON, because unpickling could run code that an attacker has stored
+(rule 12.8).
 """
 
 from __future__ import annotations

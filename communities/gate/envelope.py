@@ -84,8 +84,8 @@ class RateLimited(Refusal):
 
 
 def error_response(error: Exception, request: HttpRequest) -> HttpResponse:
-    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500 (rule
-    11.13).
+    """Return the response for a refusal or for an unexpected error, which is logged and becomes a 500
+    (rule 11.13).
     """
     refusal = _as_refusal(error)
     if refusal is None or isinstance(error, IntegrityError):

@@ -46,7 +46,7 @@ class RequestMiddleware:
             response = self.get_response(request)
         if is_api_request(request):
             response = _as_api_response(request, response)
-        response["X-Request-Id"] = request_id
+        response["X-Request-Id"] = request_id  # rule 11.5
         if request.method == "HEAD" and not response.streaming:
             response.content = b""  # Content-Length is already set to the length that GET would send
         log.info(

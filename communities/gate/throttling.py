@@ -32,7 +32,7 @@ from communities.ground import key_versions, redis_connection
 from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
 MINUTE, HOUR = 60, 3600  # seconds
-LIMIT_HEADER = "X-RateLimit-Limit"
+LIMIT_HEADER = "X-RateLimit-Limit"  # rule 11.17
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
 
 MAX_COUNTED_HERE = 10_000  # names; the least recently used is removed first

@@ -113,7 +113,7 @@ def _is_crowded(task: str) -> bool:
 
 
 _waker = Waker()
-_sending = threading.Lock()  # held while a thread talks to the broker, and while a process forks
+_sending = threading.Lock()  # locked while a thread talks to the broker, and while a process forks
 _forking = threading.local()
 
 

@@ -52,7 +52,7 @@ COLUMNS = (
     *("object_type", "object_id", "object_name", "project_id", "before", "after", "id"),
 )
 MAX_SHOWN = 2_000  # characters of one value
-MAX_BYTES = 800_000  # of the differences of one entry on a page, which has less than 1 MB (rule 3.38)
+MAX_BYTES = 800_000  # of the differences of one entry on a page, which has less than 1 MB (rule 6.40)
 _ROW = 500  # bytes of a difference in addition to its texts
 # Changes of a few fields each. Changes of scripts are large, and their fields are not informative without
 # their block.

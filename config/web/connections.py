@@ -66,7 +66,7 @@ class Connection:
         self.request = b""  # the whole request that is being served
         self.held = 0  # bytes of that request
         self.is_cut = False  # its body was not read to the end
-        self.keeps = False  # whether the next request may come over this connection
+        self.keeps = False  # whether the connection may be used for the next request
         self.discarded = 0  # bytes since the end was sent
         self.watched = 0  # events that the poller waits for
 

@@ -120,7 +120,7 @@ def _chat_in_words(community_id: int) -> str:
     return "An invitation is posted to a channel, once this installation has an application on Discord."
 
 
-_TURNS = (
+_SCHEDULES = (
     ("opening", "opens", "it opens at once, unless you set another below"),
     ("closing", "closes", "it stays open until somebody closes it, unless you set another below"),
 )
@@ -148,10 +148,10 @@ class OpenForm(ScheduleForm):
     def values_of(self, project: Project) -> dict[str, Any]:
         """The stored values, without times that are in the past."""
         values = super().values_of(project)
-        for turn in ("opening", "closing"):
-            time = values[f"{turn}_time"]
+        for schedule in ("opening", "closing"):
+            time = values[f"{schedule}_time"]
             if time is None or time <= self.page.at:
-                values |= {f"{turn}_time": None, f"{turn}_mode": "manual"}
+                values |= {f"{schedule}_time": None, f"{schedule}_mode": "manual"}
         return values
 
     @property
@@ -161,9 +161,9 @@ class OpenForm(ScheduleForm):
 
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         fields = super().changes(among)
-        for turn in ("opening", "closing"):  # a time that is not used may be in the past
-            if fields["delivery"][turn]["mode"] == "manual":
-                fields["delivery"][turn]["time"] = None
+        for schedule in ("opening", "closing"):  # a time that is not used may be in the past
+            if fields["delivery"][schedule]["mode"] == "manual":
+                fields["delivery"][schedule]["time"] = None
         is_offered = self.has_channel or self.cleaned_data["response_channel"] == "chat"
         if not is_offered or "post_channel_id" not in self.changed_data:
             del fields["delivery"]["invitation"]
@@ -297,14 +297,14 @@ def facts_of(page: ProjectPage) -> list[str]:
         facts.append(_results_in_words(project))
     if rewards := _rewards_in_words(project):
         facts.append(f"Completing it gives {rewards}.")
-    for turn, verb, otherwise in _TURNS:
-        time = field_groups.time_of(project.delivery, turn)
+    for schedule, verb, otherwise in _SCHEDULES:
+        time = field_groups.time_of(project.delivery, schedule)
         if time and time > page.at:
             facts.append(
                 format_html("It {} by itself on {}, unless you change this below.", verb, moment(time))
             )
         elif time:
-            facts.append(format_html("The {} time, {}, is over: {}.", turn, moment(time), otherwise))
+            facts.append(format_html("The {} time, {}, is over: {}.", schedule, moment(time), otherwise))
     return facts
 
 
@@ -316,8 +316,8 @@ def _questions_in_words(project: Project) -> str:
 
 def times_that_are_over(page: ProjectPage) -> str:
     """A sentence about the stored times that no longer apply; empty if all of them apply."""
-    planned = {turn: field_groups.time_of(page.project.delivery, turn) for turn, *_ in _TURNS}
-    over = [turn for turn, time in planned.items() if time and time <= page.at]
+    planned = {schedule: field_groups.time_of(page.project.delivery, schedule) for schedule, *_ in _SCHEDULES}
+    over = [schedule for schedule, time in planned.items() if time and time <= page.at]
     if not over:
         return ""
     times, verb = ("time", "is") if len(over) == 1 else ("times", "are")

@@ -47,9 +47,9 @@ def after_a_change_of_zone(actor: Actor, before: ZoneInfo, after: ZoneInfo) -> S
 def _planned(actor: Actor, at: datetime) -> QuerySet[Project]:
     """The community's projects with a planned opening or closing, drafts included."""
     text, planned = field_groups.as_text(at), Q(opens_at__gt=at) | Q(closes_at__gt=at)
-    for turn in ("opening", "closing"):
+    for schedule in ("opening", "closing"):
         planned |= Q(
-            **{f"delivery__{turn}__mode": "scheduled", f"delivery__{turn}__time__gt": text},
+            **{f"delivery__{schedule}__mode": "scheduled", f"delivery__{schedule}__time__gt": text},
         )
     own: QuerySet[Project] = Project.objects.in_community(actor.community_id)
     return own.filter(planned).order_by("-created_at", "-pk")

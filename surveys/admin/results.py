@@ -27,7 +27,7 @@ from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.ground.slots import of_community
 from communities.staff.texts import moment
-from surveys.admin import exporting
+from surveys.admin import asked, exporting
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.respondents import names_of, title_of
 from surveys.drawing.figures import aggregate, overview
@@ -64,10 +64,7 @@ SCORES_COUNTED = "Scores and calculated results are being counted:"
 def results(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
     """The tab. If the service refuses, the reason is shown instead of the results."""
     try:
-        access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
-        if access.may_read_people(actor=page.actor, project=page.project):
-            return draw(request, page)
-        return _draw_shared(request, page)
+        return draw_for_reader(request, page)
     except (Forbidden, Unavailable) as refusal:
         return refused(request, page, refusal)
 
@@ -137,6 +134,16 @@ def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 # --- Drawing ----------------------------------------------------------------------------------------
 
 
+def draw_for_reader(
+    request: HttpRequest, page: ProjectPage, *, refusal: Refusal | None = None
+) -> HttpResponseBase:
+    """The tab as this reader may see it, with what was refused. Raises Forbidden and Unavailable."""
+    access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
+    if access.may_read_people(actor=page.actor, project=page.project):
+        return draw(request, page, refusal=refusal)
+    return _draw_shared(request, page, refusal=refusal)
+
+
 def draw(
     request: HttpRequest,
     page: ProjectPage,
@@ -189,21 +196,25 @@ def draw(
         "credits_left": project.community.bot_credits,
         "csrf": get_token(request),
     }
+    box = asked.box_of(request, page)
     code = STATUS[refusal.code] if refusal else 200 if form.is_valid() else BAD_REQUEST
     return page.render(
         request,
         TEMPLATE,
         {
-            "fragment": fragment("results/staff.html", context),
+            "fragment": fragment("results/staff.html", {**context, "box": box}),
             "is_wrong": bool(refusal or form.errors),
-            "is_running": bool(status.running or job),
+            "is_running": bool(status.running or job or asked.is_running(box)),
         },
         status=code,
     )
 
 
-def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
+def _draw_shared(
+    request: HttpRequest, page: ProjectPage, *, refusal: Refusal | None = None
+) -> HttpResponseBase:
     """The tab for other people: the shared results as the interface returns them."""
+    box = asked.box_of(request, page)
     seen = aggregate.read(page.project, actor=page.actor, at=page.at)
     context = {
         **_frame_of(request, page),
@@ -214,7 +225,9 @@ def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         "divided_by": "",
         "written": {},
         "theme_pages": {},
-        "notice": PART_IGNORED if request.GET else "",
+        "notice": PART_IGNORED if request.GET.keys() - {asked.PARAMETER} else "",
+        "refusal": refusal.message if refusal else "",
+        "box": box,
         "counting": _progress_of(page, None, seen.job) if seen.job else None,
     }
     return page.render(
@@ -222,8 +235,10 @@ def _draw_shared(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
         TEMPLATE,
         {
             "fragment": fragment("results/staff_shared.html", context),
-            "is_running": bool(seen.job),
+            "is_wrong": bool(refusal),
+            "is_running": bool(seen.job or asked.is_running(box)),
         },
+        status=STATUS[refusal.code] if refusal else 200,
     )
 
 

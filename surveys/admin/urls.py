@@ -12,7 +12,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from surveys.admin import analysing, answers, exporting, history, responses, results, themes
+from surveys.admin import analysing, answers, asking, exporting, history, responses, results, themes
 from surveys.admin.preview.urls import PREVIEW_ROUTES
 from surveys.admin.script.urls import SCRIPT_ROUTES
 from surveys.admin.settings_urls import SETTINGS_ROUTES
@@ -46,6 +46,8 @@ ROUTES: list[tuple[str, View, str]] = [
     ("results/counting/", results.counting, "results_counting"),
     ("results/analyse/", analysing.analyse, "results_analyse"),
     ("results/analysis/", analysing.progress, "results_analysis"),
+    ("results/ask/", asking.ask, "results_ask"),
+    ("results/ask/<int:job_id>/", asking.answer, "results_ask_answer"),
     ("responses/", responses.responses, "responses"),
     ("responses/<uuid:response_id>/", responses.response, "response"),
     ("responses/<uuid:response_id>/delete/", responses.delete, "response_delete"),

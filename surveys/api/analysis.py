@@ -75,7 +75,9 @@ class AnalysisOut(serializers.Serializer[Any]):
     completed_at = serializers.DateTimeField(allow_null=True)
     completion_count = serializers.IntegerField()
     response_count = serializers.IntegerField(help_text="Answered blocks.")
-    credits_used = serializers.IntegerField(help_text="0 if it failed: credits are returned.")
+    credits_used = serializers.IntegerField(
+        help_text="If it failed, those for answers that were read: the others are returned."
+    )
     generated_by = serializers.CharField(
         allow_null=True, help_text="Who wrote summaries and named themes: `anthropic`, `openai` or `local`."
     )

@@ -95,7 +95,7 @@ EVENTS: dict[EventType, EventDescription] = {
     ),
     EventType.ANALYSIS_FAILED: EventDescription(
         "An analysis failed",
-        f"Contains the `error`. The credits have been returned. {_ROUNDED}",
+        f"Contains the `error`. Credits for answers that were not read have been returned. {_ROUNDED}",
         _ANALYSIS,
         {"project_id": "7", "analysis": analysis_job_examples.FAILED},
     ),

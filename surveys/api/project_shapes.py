@@ -171,7 +171,7 @@ class ProjectSettingsIn(Group):
     )
 
 
-class TurnIn(Group):
+class ScheduleIn(Group):
     mode = StrictChoiceField(["manual", "scheduled"], required=False)
     time = UtcDateTimeField(
         required=False, allow_null=True, help_text="Required with `scheduled`; must be in the future."
@@ -241,8 +241,8 @@ class InvitationIn(Group):
 
 
 class DeliveryIn(Group):
-    opening = TurnIn()
-    closing = TurnIn()
+    opening = ScheduleIn()
+    closing = ScheduleIn()
     audience = AudienceIn()
     invitation = InvitationIn(allow_null=True)
 

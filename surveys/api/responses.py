@@ -260,7 +260,7 @@ def _read_and_walk(view: ResponseViewSet, claim: Claim | None) -> PreparedImport
     if is_settled(claim, at=view.at):
         return None
     options = imports.options_of(view.query(imports.ImportIn))
-    with walking.turn(community_id=view.actor.community_id):
+    with walking.import_slot(community_id=view.actor.community_id):
         batch = imports.read(view.elements, options)
         walked = walking.walk(
             actor=view.actor,

@@ -1,4 +1,4 @@
-"""The content of a visitor's page. A `Screen` holds typed fields; the templates only print them."""
+"""The content of a visitor's page. A `Screen` has typed fields; the templates only print them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """All answers of one conversation as a few bytes; figures are counted from them without the answer rows.
 
-    pack(replies)        the bytes that stand on the conversation's row, written together with its state
+    pack(replies)        the bytes stored on the conversation's row, written together with its state
     key(id, kind)        what identifies an option, or a block's answers of one kind
 
 There is one record for each answer row: a 64-bit integer of an id, a kind and a small number, which are

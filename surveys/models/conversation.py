@@ -202,8 +202,8 @@ class FiredAction(models.Model):
 
 
 class SealedGifts(models.Model):
-    """The effects of a move on an anonymous project for a person, until its hour is over (rules 7.10 and
-    7.11).
+    """The effects of a move on an anonymous project for a person, until its hour is over
+    (rules 7.10 and 7.11).
 
     The transaction of the answer writes the row, so its content is encrypted. `due_at` is the end of the hour
     or day. There are no foreign keys, because gifts are given even if the project was deleted meanwhile.
@@ -224,7 +224,9 @@ class SealedGifts(models.Model):
 
 
 class Tally(models.Model):
-    """A project's counts, as a sum over slots, so that votes on a busy poll do not wait for one row."""
+    """A project's counts, as a sum over slots, so that votes on a busy poll do not wait for one row
+    (rule 1.39).
+    """
 
     SLOTS = 16
 

@@ -271,6 +271,9 @@ class Project(models.Model):
                 fields=["deleted_at"], condition=Q(deleted_at__isnull=False), name="project_deleted"
             ),
             models.Index(
+                fields=["deleted_by"], condition=Q(deleted_by__isnull=False), name="project_deleted_by"
+            ),
+            models.Index(
                 fields=["opens_at"], condition=Q(opens_at__isnull=False), name="project_due_to_open"
             ),
             models.Index(
@@ -282,8 +285,8 @@ class Project(models.Model):
         return f"{self.name} ({self.pk})"
 
     def is_live_at(self, at: datetime) -> bool:
-        """Whether the project accepts responses at a time, even if the scheduler has not run yet (rule
-        2.9).
+        """Whether the project accepts responses at a time, even if the scheduler has not run yet
+        (rule 2.9).
         """
         return self.has_begun_at(at) and (self.closes_at is None or self.closes_at > at)
 

@@ -34,7 +34,8 @@ class Theme(models.Model):
 
     `since` is the version of the codebook in which the theme got its current meaning: an answer that was read
     before that is read again. `phrases` are the provider's own data to recognise the theme. Answers of a
-    theme that was merged count for `merged_into`; its row stays for workers that still use it.
+    theme that was merged count for `merged_into`; its row stays, with the version of the merge as `since`, as
+    long as an analysis may still use it.
     """
 
     block = models.ForeignKey(Block, models.CASCADE, related_name="themes", db_index=False)
@@ -56,7 +57,12 @@ class Theme(models.Model):
                 name="theme_title_once_in_a_question",
             ),
         ]
-        indexes = [models.Index(fields=["block"], name="theme_of_block")]
+        indexes = [
+            models.Index(fields=["block"], name="theme_of_block"),
+            models.Index(
+                fields=["merged_into"], name="theme_merged_into", condition=Q(merged_into__isnull=False)
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"Theme {self.pk}"
@@ -67,7 +73,8 @@ class Reading(models.Model):
 
     A trigger deletes it with the answer, and when the text of the answer changes. `version` is the version of
     the codebook with which the answer was read. `sentiment` is null if it could not be judged. `quote` is a
-    verbatim part of the answer. `is_corrected` if staff have corrected the reading.
+    verbatim part of the answer. `is_corrected` if staff have corrected the reading. `is_emptied` if all its
+    themes were removed since.
     """
 
     pk = models.CompositePrimaryKey("conversation_id", "block_id")
@@ -79,6 +86,7 @@ class Reading(models.Model):
     version = models.PositiveIntegerField()
     generated_by = models.CharField(max_length=16)
     is_corrected = models.BooleanField(default=False)
+    is_emptied = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints = [

@@ -251,6 +251,7 @@ def test_a_draft_that_says_nothing_about_itself_is_a_draft_all_the_same(
 
 
 def test_the_request_contains_all_conditions(claude: ClaudeProvider, anthropic: Loopback) -> None:
+    """Rule 10.49."""
     request = ScriptRequest(
         "Quiz", "convo", True, ("Fire Mage",), for_chat=True, community="Chess Club", topics="chess, tea"
     )

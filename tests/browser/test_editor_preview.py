@@ -225,6 +225,7 @@ def changed_by_ai(request: RevisionRequest) -> ProposedScript:
 
 @pytest.mark.parametrize("phone", [False, True])
 def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monkeypatch, settings, phone):
+    """Rule 10.57."""
     provide(monkeypatch, settings).revise = changed_by_ai
     monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
     settings.CREDITS_FOR_A_SCRIPT = 0

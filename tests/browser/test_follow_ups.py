@@ -21,7 +21,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    settings.FOLLOW_UP_SECONDS = 60
     with model(settings, monkeypatch) as loopback:
         yield loopback
 

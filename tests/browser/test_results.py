@@ -7,10 +7,11 @@ import pytest
 from playwright.sync_api import expect
 
 from surveys.drawing import theme
-from surveys.models import Analysis
+from surveys.models import Analysis, Generation
+from surveys.services.ai_work import generation
 from surveys.services.results import figures
 from tests.support.browser import answered_surveys
-from tests.support.browser.sizes import expect_to_fit
+from tests.support.browser.sizes import DESK, PHONE, expect_to_fit
 from tests.support.browser.staff_results import for_staff
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -277,3 +278,23 @@ def test_a_visitor_reads_in_their_own_zone_when_the_results_were_counted(windows
 
     plain = windows.open(shared(made), java_script_enabled=False)
     expect(plain.locator(".foot time")).to_contain_text("UTC")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_question_is_answered_on_the_tab_and_its_figure_leads_to_its_card(windows, monkeypatch, size):
+    made = scenario.project({"type": "rating", "name": "evening", "prompt": "How was the evening?"})
+    scenario.say(scenario.begin(made), 4)
+    monkeypatch.setattr(generation, "wake", lambda name, **ids: None)
+    page = for_staff(windows, made, viewport=size)
+    field = page.get_by_label("A question about these results")
+    field.fill("What is the average of the evening?")
+    field.press("Enter")
+    expect(page.get_by_role("progressbar", name="The answer is being looked for")).to_be_visible()
+    expect_to_fit(page)
+
+    generation.run(generation_id=Generation.objects.get().pk)
+
+    expect(page.locator("#answer")).to_contain_text("Average of “How was the evening?” (1 to 5): 4.")
+    expect_to_fit(page)
+    page.locator("#answer").get_by_role("link").press("Enter")
+    expect(page.locator(":target")).to_contain_text("How was the evening?")

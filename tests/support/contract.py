@@ -23,6 +23,7 @@ _CHAPTER = re.compile(r"^# (\d+)\. (.+)$", re.MULTILINE)
 _RULE = re.compile(rf"^\*\*({_NUMBER})\*\* (.+?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _RULES = re.compile(rf"\brules? ({_NUMBER}(?:(?:,? and |,? or |, | to ){_NUMBER})*)", re.IGNORECASE)
 _CHAPTERS = re.compile(r"\bchapters? (\d+(?:(?:,? and |, | to )\d+)*)(?![.\d])", re.IGNORECASE)
+_BROKEN = re.compile(rf"\(rules?(?: {_NUMBER}(?:(?:,| and| to) {_NUMBER})*(?:,| and| to))?$", re.IGNORECASE)
 # The documents that the chapters have replaced.
 _EARLIER = re.compile(
     r"\b(?:decisions?|interface)(?:,? (?:section|rule))? \d+(?:\.\d+)?\b"
@@ -104,6 +105,11 @@ def _expanded(listed: str, pattern: str) -> Iterator[str]:
                 yield from (".".join([*chapter, str(each)]) for each in range(int(start) + 1, int(end) + 1))
 
 
+def broken_citations(root: Path = ROOT) -> list[str]:
+    """The files and lines that end within a citation: the rest of it, on the next line, is not found."""
+    return [f"{file}:{number}" for file, number, line in _lines(root, FOLDERS) if _BROKEN.search(line)]
+
+
 def cited_at(number: str, root: Path = ROOT) -> list[str]:
     """The files and lines that cite this rule: the code first, then the tests and documents."""
     places = [each for each in citations(root) if each.number == number]
@@ -111,7 +117,7 @@ def cited_at(number: str, root: Path = ROOT) -> list[str]:
     return [f"{each.file}:{each.line}" for each in places]
 
 
-def main(numbers: Iterable[str]) -> None:
+def main(numbers: Iterable[str] = ()) -> None:
     """Print the places that cite each of these rules; without any, the rules that no test cites."""
     rules = dict(numbered())
     lines = [line for each in numbers for line in (f"{each}  {rules[each]}", *cited_at(each))]

@@ -101,7 +101,7 @@ def test_an_intent_in_a_language_without_templates_names_the_intent_and_costs_no
     answer = caller.post("/projects", INTENT)
 
     assert answer.status_code == 400
-    assert faults(answer) == {("intent", "unsupported_language")}
+    assert faults(answer) == {("intent", "invalid")}
     assert not Project.objects.exists()
     assert credits(caller) == 3
 
@@ -110,6 +110,7 @@ def test_an_intent_in_a_language_without_templates_names_the_intent_and_costs_no
 def test_a_script_with_a_placeholder_cannot_be_opened_until_its_author_replaces_it(
     caller, monkeypatch, settings, texts
 ):
+    """Rule 10.47."""
     prompt, option = texts
     options = [{"value": option}, {"value": "No"}]
     block = {"name": "fact", "type": "single_punch", "prompt": prompt, "options": options}
@@ -187,6 +188,31 @@ def test_without_a_model_a_script_is_in_the_language_of_the_intent(caller, inten
     assert words in "\n".join(block["prompt"] for block in made["script"]["blocks"])
 
 
+def test_without_a_model_a_draft_may_have_fewer_questions_than_wanted_and_says_so(caller):
+    """Rule 10.45."""
+    intent = "Survey about our club evening with 60 questions"
+
+    made = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent}).json()
+
+    questions = [block for block in made["script"]["blocks"] if block["type"] != "content_block"]
+    assert 10 < len(questions) < 60
+    assert [str(len(questions)) in each for each in made["generation"]["unmet"]] == [True]
+
+
+def test_without_a_model_and_a_match_the_general_template_is_chosen_with_low_confidence(caller):
+    """Rule 10.46."""
+    fields = {"name": "N", "type": "convo"}
+
+    clear, unclear = (
+        caller.post("/projects", {**fields, "intent": intent}).json()["generation"]
+        for intent in ("Event feedback survey", "Qwertz uiop asdf")
+    )
+
+    assert clear["confidence"] > 0.5 > unclear["confidence"]
+    assert clear["understood"] == ["Template: Event feedback."]
+    assert unclear["understood"] == ["Template: General survey."]
+
+
 def test_without_a_model_no_script_is_written_in_another_language(caller):
     """Rule 10.43."""
     intent = "sondaggio sui pasti della nostra mensa"
@@ -194,7 +220,7 @@ def test_without_a_model_no_script_is_written_in_another_language(caller):
     answer = caller.post("/projects", {"name": "N", "type": "convo", "intent": intent})
 
     assert refusal(answer) == (400, "invalid_request")
-    assert faults(answer) == {("intent", "unsupported_language")}
+    assert faults(answer) == {("intent", "invalid")}
     assert "English, French, German, Portuguese and Spanish only" in answer.json()["message"]
     assert not Project.objects.exists()
 
@@ -226,6 +252,7 @@ def test_nothing_is_left_of_the_work_once_it_is_fetched(caller, drafts):
 
 
 def test_the_provider_is_told_the_intent_and_what_it_is_for(caller, drafts):
+    """Rule 10.49."""
     caller.post("/projects", INTENT)
 
     ((request, correction),) = drafts.asked
@@ -236,6 +263,7 @@ def test_the_provider_is_told_the_intent_and_what_it_is_for(caller, drafts):
         False,
         None,
     )
+    assert request.community == caller.community.name
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _UNLOCK = """
 
 
 class Busy(Exception):
-    """Another worker holds the lock, or this process has no thread to spare."""
+    """Another worker has the lock, or this process has no thread to spare."""
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""The decisions of staff about the access of a member, read from the audit trail, and their effect in a
-merge.
+"""The decisions of staff about a member's access, from the audit trail, and their effect in a merge.
 
-decisions_about(member) when they last changed, lowered and gave the access of a member merged(own, other) the
-access of one member who was two
+decisions_about(member)     when staff last changed, lowered and gave the access of a member
+merged(own, other)          the access of a member who was two members
 """
 
 from __future__ import annotations

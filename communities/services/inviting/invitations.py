@@ -1,6 +1,6 @@
 """Invitations by mail, and joining a community that lets anybody sign up.
 
-invite(actor=…, email=…)            an admin invites an address; the mail holds the only copy of the token
+invite(actor=…, email=…)            an admin invites an address; the mail has the only copy of the token
 invite_all(actor=…, emails=…)       the same for several, all or none
 accept(token=…, user=…)             the reader becomes a member, exactly once
 take(token=…), admit(…)             the same in two steps: between them, an account is made or merged for it

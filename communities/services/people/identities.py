@@ -269,7 +269,7 @@ def disconnect(*, user_id: int, identity_id: int) -> None:
     if not _has_another_way(user, identity):
         raise Conflict("This is your only way to sign in. First set a password, or connect another account.")
     SocialAccount.objects.filter(provider=identity.provider, uid=identity.platform_id).delete()
-    identity.delete()  # `member_changes.announce_due` tells the communities
+    identity.delete()  # `member_changes.announce_due` informs the communities
 
 
 def belongs_to(*, user_id: int, provider: str, platform_id: str) -> bool:

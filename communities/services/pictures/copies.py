@@ -1,7 +1,8 @@
 """Our copies of pictures: requested when an address is written, and looked up when a page is rendered.
 
-want(…) in the transaction that writes addresses find(…) what a page shows for them: only what has been
-fetched state(…) the state of one, for staff
+want(…)   in the transaction that writes addresses
+find(…)   the copies for a page: only fetched pictures have one
+state(…)  the state of one picture, for staff
 """
 
 from __future__ import annotations

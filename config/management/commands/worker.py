@@ -64,7 +64,7 @@ def workers() -> dict[str, Worker]:
         "webhooks": Worker(
             [
                 *("--queues", "webhooks", "--pool", "threads"),
-                # Deliveries take WEBHOOKS_THREADS at most (`slow_endpoints.py`), so none holds up a mail.
+                # Deliveries take WEBHOOKS_THREADS at most (`slow_endpoints.py`), so none delays a mail.
                 *("--concurrency", str(settings.WEBHOOKS_THREADS + OTHER_THREADS)),
             ],
             signal.SIGKILL,

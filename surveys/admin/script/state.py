@@ -21,7 +21,7 @@ from surveys.models import Project
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts.service import Draft, SavedDraft
+from surveys.services.drafts.service import SavedDraft, UnsavedScript
 from surveys.services.ground import metadata
 from surveys.services.representations import project as project_json
 from surveys.services.representations import script as script_json
@@ -86,7 +86,7 @@ def after_save(page: ProjectPage, saved: SavedDraft) -> Json:
     }
 
 
-def after_keep(page: ProjectPage, draft: Draft) -> Json:
+def after_keep(page: ProjectPage, draft: UnsavedScript) -> Json:
     """The response to a draft that was stored."""
     return {
         "version": draft.version,
@@ -99,7 +99,7 @@ def _archived_count(project: Project) -> int:
     return len(scripts.archived(project_id=project.pk, revision=project.revision))
 
 
-def _draft(project: Project, draft: Draft) -> Json:
+def _draft(project: Project, draft: UnsavedScript) -> Json:
     return {
         **draft.as_json(),
         "blocks": points.with_stored(project, draft.blocks),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import pairwise
 from typing import Any
 
 from surveys.ai.provider import Remark, RemarkCode
@@ -50,7 +50,7 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"^\D{0,3}(\d{1,6})\s*(?:-|–|—|to|bis|à|a|até)\s*(\d{1,6})\D{0,20}$")
-_SENTENCE = re.compile(r"[.!?…]+(?:\s|$)")
+_END_OF_SENTENCE = re.compile(r"[.!?…](?:\s|$)")  # the last of several marks: a repetition would be quadratic
 Block = Mapping[str, Any]
 
 
@@ -81,7 +81,7 @@ def _weaknesses(block: Block) -> Iterator[tuple[RemarkCode, str]]:
     words = len(prompt.split())
     if words > MAX_WORDS:
         yield "too_long", f"The question has {words} words. Most people stop reading after about 25."
-    elif max(len(sentence.split()) for sentence in _SENTENCE.split(prompt)) > MAX_WORDS_OF_SENTENCE:
+    elif max(len(sentence.split()) for sentence in _END_OF_SENTENCE.split(prompt)) > MAX_WORDS_OF_SENTENCE:
         yield (
             "hard_to_read",
             f"A sentence has more than {MAX_WORDS_OF_SENTENCE} words. Shorter ones are easier.",
@@ -93,8 +93,9 @@ def _weaknesses(block: Block) -> Iterator[tuple[RemarkCode, str]]:
 def _weaknesses_of_options(block: Block, prompt: str) -> Iterator[tuple[RemarkCode, str]]:
     texts = [str(option.get("label") or option.get("value") or "") for option in block.get("options") or ()]
     ranges = [(int(found[1]), int(found[2]), text) for text in texts if (found := _RANGE.match(text.strip()))]
-    for (low, high, first), (other_low, other_high, second) in combinations(ranges, 2):
-        if block["type"] == "single_punch" and max(low, other_low) <= min(high, other_high):
+    in_order = sorted(each for each in ranges if each[0] <= each[1])
+    for (_, high, first), (low, _, second) in pairwise(in_order):  # if any overlap, neighbours do
+        if block["type"] == "single_punch" and low <= high:
             yield "overlapping_options", f"Some answers fit “{first}” and “{second}”."
             break
     if _SOURCES.search(prompt) and len(texts) > 2 and not any(_OTHER.search(text) for text in texts):

@@ -1,6 +1,6 @@
 """Groups numbers into columns of equal width, so that distances along a chart's axis are correct.
 
-bins_of(distribution) the columns, from low to high, also those that nobody is in
+bins_of(distribution)     the columns, from low to high, empty ones included
 """
 
 from __future__ import annotations

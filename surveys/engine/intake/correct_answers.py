@@ -9,8 +9,8 @@ from surveys.engine.script import Block, Option, Violation
 
 
 def resolve(values: dict[str, object], block_path: BlockPath) -> list[Violation]:
-    """Convert `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` to ids and an index (rules
-    3.24 and 3.25).
+    """Convert `correct_answer_ids`, `correct_answer_id` and `correct_answer_index` to ids and an index
+    (rules 3.24 and 3.25).
 
     Changes `values`: `correct_answer_ids` becomes a tuple if the option has an id, and `correct_answer_index`
     the option's index in display order. A submitted index refers to the submitted array, and is ignored if

@@ -119,12 +119,12 @@ def lex(text: str, grammar: regex.Pattern[str] = SKIP_LOGIC) -> list[Token]:
 
 
 def quoted(text: str) -> str:
-    """The text as a string of an expression or a formula, with each double quote doubled."""
+    """The text as a string of an expression or a formula, with each double quote doubled (rule 4.5)."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def unquoted(text: str) -> str:
-    """The text that a string of an expression or a formula represents."""
+    """The text that a string of an expression or a formula represents (rule 4.5)."""
     return text[1:-1].replace('""', '"')
 
 

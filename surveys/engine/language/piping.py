@@ -1,6 +1,6 @@
 """Piping: [tokens] in prompts and feedback → text (rules 4.27 to 4.32).
 
-    fill("Thanks, [UserName|friend]!", text_of)     the words after the bar stand in for an empty value
+    fill("Thanks, [UserName|friend]!", text_of)     the words after the bar replace an empty value
 
 Each value and each filled text has a limit, because their product would have none: a prompt may contain a
 thousand tokens, and an answer ten thousand characters.

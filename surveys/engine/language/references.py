@@ -141,8 +141,8 @@ def readings(name: str, script: Script) -> tuple[int | None, int] | None:
 
 
 def variable_like(block: Block, script: Script) -> str | None:
-    """The variable that has the same name as a block, in any case; None if there is none (rules 3.9 and
-    4.20).
+    """The variable that has the same name as a block, in any case; None if there is none
+    (rules 3.9 and 4.20).
 
     It may be a variable of the script, such as `score`, or of texts only, such as `username`.
     """

@@ -1,5 +1,5 @@
-"""Comparisons that look like mistakes: unknown values, and orderings that are never true (rules 3.34 and
-3.35).
+"""Comparisons that look like mistakes: unknown values, and orderings that are never true
+(rules 3.34 and 3.35).
 
     Comparisons(script).findings(n)    the path, code and message of each, in block `n`
 

@@ -168,7 +168,7 @@ def _dangling(
 def frozen_changes(
     before: Script, after: Script, *, block_paths: Sequence[BlockPath], path: str = "blocks"
 ) -> list[Violation]:
-    """Report structural changes, which are refused while the project is active."""
+    """Report structural changes, which are refused while the project is active (rule 2.12)."""
     violations: list[Violation] = []
     stored = {block.id: block for block in before.blocks if block.id is not None}
     for block, block_path in zip(after.blocks, block_paths, strict=True):

@@ -107,8 +107,8 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
-    """Check that a stored script is a poll: one question to vote on, and content blocks around it (rule
-    2.19).
+    """Check that a stored script is a poll: one question to vote on, and content blocks around it
+    (rule 2.19).
     """
     return list(_is_a_poll(script.blocks, stored_paths(script, path=path), path))
 
@@ -160,8 +160,8 @@ def _is_a_poll(blocks: Sequence[Block], block_paths: Sequence[BlockPath], path: 
 
 
 def _texts_fit(script: Script, path: str) -> Iterator[Violation]:
-    """Blocks that are written one by one are together no longer than one body may be (rules 3.38 and
-    3.41).
+    """Blocks that are written one by one are together no longer than one body may be
+    (rules 3.38 and 3.41).
     """
     size = sum(map(_characters, script.blocks))
     if size > MAX_TEXTS:

@@ -27,7 +27,7 @@ from communities.ground.errors import Conflict, NotFound, ViolationJson, refuse_
 from communities.ground.statements import fetch_rows
 from communities.ground.transactions import in_transaction
 from surveys.ai.provider import LOCAL, MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, TextTheme
-from surveys.models import Block, Codebook, Project, Theme
+from surveys.models import Analysis, Block, Codebook, Project, Theme
 from surveys.services.ai_work import readings
 from surveys.services.conversations import repository
 from surveys.services.ground import access, history
@@ -35,6 +35,7 @@ from surveys.services.representations.response import ResponseJson
 from surveys.services.responses import service as responses
 
 MAX_THEMES = 24  # of a question, those of staff included
+MAX_MERGED = 200  # merged themes of a question that are remembered for a running analysis
 MAX_PHRASES, MAX_PHRASE = 20, 80  # of a theme, and characters of each
 NO_QUESTION = "This project has no open question with this id whose answers are read."
 
@@ -135,7 +136,8 @@ def change(
     _refuse_wrong(there, themes, merges)
     book.version += 1
     for merge in merges:
-        _merge(block.pk, [there.pop(pk) for pk in merge.sources], there[merge.into])
+        _merge(book, [there.pop(pk) for pk in merge.sources], there[merge.into])
+    _forget_merged(book)
     if themes is not None:
         _write(book, there, themes)
     book.save(update_fields=["version"])
@@ -213,7 +215,7 @@ def _unknown(field: str) -> ViolationJson:
     return violation(field, "not_found", "must be a theme of this question, named once.")
 
 
-def _merge(block_id: int, sources: Sequence[Theme], into: Theme) -> None:
+def _merge(book: Codebook, sources: Sequence[Theme], into: Theme) -> None:
     """Make the answers of some themes those of another one, each counted once."""
     ids = [theme.pk for theme in sources]
     fetch_rows(
@@ -225,14 +227,26 @@ def _merge(block_id: int, sources: Sequence[Theme], into: Theme) -> None:
             ) once ORDER BY place
         ) WHERE block_id = %(block)s AND themes && %(ids)s::bigint[] RETURNING block_id
         """,
-        {"ids": ids, "into": into.pk, "block": block_id},
+        {"ids": ids, "into": into.pk, "block": book.pk},
     )
-    Theme.objects.filter(block_id=block_id, merged_into_id__in=ids).update(merged_into=into)
-    Theme.objects.filter(pk__in=ids).update(merged_into=into)
+    Theme.objects.filter(block_id=book.pk, merged_into_id__in=ids).update(merged_into=into)
+    Theme.objects.filter(pk__in=ids).update(merged_into=into, since=book.version)
     # What a provider recognised the sources by, it recognises the merged theme by.
     phrases = [phrase for theme in (into, *sources) for phrase in (*theme.phrases, theme.title)]
     into.phrases = list(dict.fromkeys(phrases))[:MAX_PHRASES]
     into.save(update_fields=["phrases"])
+
+
+def _forget_merged(book: Codebook) -> None:
+    """Delete merged themes that no answer can be assigned to any more: all unless an analysis runs.
+
+    An analysis that begins later never sees them, because it waits for the lock on the codebook. While one
+    runs, the MAX_MERGED that were merged last stay.
+    """
+    is_read = Analysis.objects.filter(Analysis.UNFINISHED, project_id=book.project_id).exists()
+    merged = Theme.objects.filter(block_id=book.pk, merged_into__isnull=False).order_by("-since", "-pk")
+    forgotten = list(merged.values_list("pk", flat=True)[MAX_MERGED if is_read else 0 :])
+    Theme.objects.filter(pk__in=forgotten).delete()
 
 
 def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeChange]) -> None:
@@ -259,7 +273,7 @@ def remove(*, block_id: int, ids: Sequence[int]) -> None:
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]
     fetch_rows(
         """
-        UPDATE surveys_reading SET themes = ARRAY(
+        UPDATE surveys_reading SET is_emptied = themes <@ %(ids)s::bigint[], themes = ARRAY(
             SELECT theme FROM unnest(themes) WITH ORDINALITY AS every(theme, place)
             WHERE theme <> ALL(%(ids)s) ORDER BY place
         ) WHERE block_id = %(block)s AND themes && %(ids)s::bigint[] RETURNING block_id

@@ -16,8 +16,10 @@ from communities import services as communities
 from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.provider import FollowUpRequest, ProviderError
+from surveys.engine.flow.wording import heading
+from surveys.engine.walk import answers, follow_ups
 from surveys.services.ai_work import paying
-from surveys.services.conversations import further, view
+from surveys.services.conversations import further
 from surveys.services.ground import jobs
 
 
@@ -43,16 +45,18 @@ def ask(
 def _request(
     conversation_id: uuid.UUID, block_id: int, number: int, at: datetime
 ) -> tuple[int, FollowUpRequest] | None:
-    """The community, and what the question is about."""
+    """The community, and what the question is about: nothing else of the respondent, so tokens stay out."""
     loaded = further.waiting(conversation_id=conversation_id, block_id=block_id, number=number, at=at)
     if loaded is None:
         return None
-    exchange = view.of_conversation(loaded, at).history()[-1]
-    earlier = [(str(each["question"]), each["answer"] or "") for each in exchange.follow_ups]
+    block, reply = loaded.block, further.reply_about(loaded)
+    assert block is not None
+    assert reply is not None
+    earlier = [(str(each["question"]), each["answer"] or "") for each in follow_ups.of(reply)]
     community_id = loaded.project.community_id
     return community_id, FollowUpRequest(
-        prompt=exchange.block.prompt,
-        answer=exchange.answer,
+        prompt=heading(block.prompt, loaded.script),
+        answer=answers.display_text(block, reply),
         earlier=earlier,
         locale=communities.get_settings(community_id=community_id).locale,
     )

@@ -299,7 +299,7 @@ def fetch(*, generation_id: int | None) -> Generation:
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
-        refuse("intent", "unsupported_language", generation.error or NO_VALID_SCRIPT)
+        refuse("intent", "invalid", generation.error or NO_VALID_SCRIPT)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or SCRIPT_FAILED,

@@ -1,7 +1,7 @@
 """What a community pays before a model works for it, and how often (rules 10.3, 10.4 and 10.17).
 
 Credits of work that fails or is cancelled are given back. The number of jobs in an hour limits what such work
-can cost the operator. So a failed analysis counts as more than one job if a model had read much for it.
+can cost the operator. An analysis that fails keeps the credits for answers that were read.
 """
 
 from __future__ import annotations
@@ -51,15 +51,6 @@ def pay_for_follow_up(*, community_id: int) -> bool:
     return communities.spend_for_follow_up(
         community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
     )
-
-
-def count_failed(*, community_id: int, hundreds: int) -> None:
-    """Count a failed analysis as one more job for each hundred answers that were read for it."""
-    if ai.provider_is_free():
-        return
-    for _ in range(hundreds):
-        if _count_job(community_id).is_used_up:
-            return
 
 
 def _count_job(community_id: int) -> throttling.Allowance:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.crypto import salted_hmac
+
 from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.errors import NotFound, refuse
@@ -83,10 +85,11 @@ def answer(*, actor: Actor, project_id: int, generation_id: int | None, at: date
     return _as_json(generation.fetch(generation_id=generation_id))
 
 
-def begin(*, actor: Actor, project: Project, question: str, at: datetime) -> int:
+def begin(*, actor: Actor, project: Project, question: str, ticket: str, at: datetime) -> int:
     """Have a question answered for somebody who follows it on the Results page; returns the job's id.
 
-    Refuses an empty question and one that is too long, and as `prepare` does.
+    The same question under the same `ticket`, as from a form that is sent twice, is asked once. Refuses an
+    empty question and one that is too long, and as `prepare` does.
     """
     question = sent_text(question)
     if not question:
@@ -100,20 +103,23 @@ def begin(*, actor: Actor, project: Project, question: str, at: datetime) -> int
             community_id=actor.community_id,
             kind=KIND,
             request=request,
+            claim=salted_hmac("surveys.question", f"{actor.user_id}:{ticket}:{question}").hexdigest(),
             fingerprint=f"{_MARK}{project.pk}",
             requested_by=actor.user_id,
             at=at,
         )
-    assert job_id is not None  # it is None only for a claim that is answered already
+    assert job_id is not None  # it is None only for a claim whose answer is stored elsewhere
     return job_id
 
 
 @in_transaction
-def look(*, actor: Actor, project: Project, job_id: int) -> AskedQuestion:
+def look(*, actor: Actor, project: Project, job_id: int, at: datetime) -> AskedQuestion:
     """How far an own question on this project is. Its credits are spent once the answer was seen.
 
-    Raises NotFound for one of somebody else, of another project, and one that is gone.
+    Raises NotFound for one of somebody else, of another project, and one that is gone, and refuses whoever
+    may not read the results any more.
     """
+    access.require_results_reader(actor=actor, project=project, at=at)
     own = Generation.objects.filter(community_id=actor.community_id, requested_by_id=actor.user_id)
     job = own.select_for_update().filter(pk=job_id, fingerprint=f"{_MARK}{project.pk}").first()
     if job is None:

@@ -26,7 +26,7 @@ from communities.ground.transactions import again_after_deadlock, in_transaction
 from surveys.ai import provider_is_free
 from surveys.ai.provider import LOCAL, SENTIMENTS, TextExample, TextReading
 from surveys.models import Answer, Block, Codebook, Project, Theme
-from surveys.services.conversations import repository
+from surveys.services.conversations import further, repository
 from surveys.services.ground import anonymity, feed_order
 
 MAX_READ = 2_000  # characters of one answer: a price for each text limits what a model reads for it
@@ -34,9 +34,12 @@ MAX_SAMPLE = 300  # answers from which themes are named
 MAX_THEMES_OF_ANSWER = 5
 MAX_EXAMPLES = 20  # corrections that a provider is shown
 
+_TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # of an answer `a` in the conversation `c`
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
 # What is there without a row of use: `better` is whether a better provider than the local one is at work.
 _IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
+# What has no theme because staff removed it, or put it right, is no reason to look for new themes.
+_IS_UNFIT = "r.themes = '{}' AND NOT r.is_corrected AND NOT r.is_emptied"
 _NEWEST_THEME = """
     coalesce((
         SELECT max(t.since) FROM surveys_theme t WHERE t.block_id = b.id AND t.merged_into_id IS NULL
@@ -98,8 +101,10 @@ def to_read(
     after: uuid.UUID | None,
     length: int,
     older_than: int | None,
+    since: int = 0,
 ) -> list[Text]:
-    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook.
+    """The next answers to read, cut to MAX_READ: unread ones, or those read before a version of the codebook,
+    and not before `since`.
 
     Costs the same at any depth: hand-written SQL looks up one answer for each conversation. With a plain join
     PostgreSQL reads all answers from the first one: 50 ms for the 100 after the 150,000th, instead of 1 ms.
@@ -107,10 +112,12 @@ def to_read(
     version, condition = "0", f"(r.version IS NULL OR NOT {_IS_READ})"
     if older_than is not None:
         version, condition = "r.version", f"r.version < {older_than} AND NOT r.is_corrected AND {_IS_READ}"
+        condition = f"r.version >= {since} AND {condition}"
     sql = f"""
-        SELECT c.id, left(a.value, {MAX_READ}), {version}
+        SELECT c.id, {_TEXT}, {version}
         FROM surveys_conversation c CROSS JOIN LATERAL (
-            SELECT value FROM surveys_answer WHERE conversation_id = c.id AND block_id = %(block)s LIMIT 1
+            SELECT value, block_id FROM surveys_answer
+            WHERE conversation_id = c.id AND block_id = %(block)s LIMIT 1
         ) a
         LEFT JOIN surveys_reading r ON r.conversation_id = c.id AND r.block_id = %(block)s
         WHERE c.project_id = %(project)s AND c.id > %(after)s {_COVERS.get(covers, "")} AND {condition}
@@ -138,16 +145,16 @@ def sample(*, block_id: int) -> list[str]:
 def sample_unfit(*, block_id: int) -> list[str]:
     """At most MAX_SAMPLE of the answers that fit no theme, chosen as in `sample`."""
     rows = "surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)"
-    return _evenly(rows, "r.block_id = %(block)s AND r.themes = '{}'", block_id)
+    return _evenly(rows, f"r.block_id = %(block)s AND {_IS_UNFIT}", block_id)
 
 
 def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
     sql = f"""
-        SELECT left(value, {MAX_READ}) FROM (
-            SELECT a.value, row_number() OVER (ORDER BY a.conversation_id) - 1 AS place,
-                count(*) OVER () AS total
+        SELECT {_TEXT} FROM (
+            SELECT a.value, a.block_id, a.conversation_id, count(*) OVER () AS total,
+                row_number() OVER (ORDER BY a.conversation_id) - 1 AS place
             FROM {rows} WHERE {condition}
-        ) answer
+        ) a JOIN surveys_conversation c ON c.id = a.conversation_id
         WHERE total <= {MAX_SAMPLE}
             OR place * {MAX_SAMPLE} / total <> (place - 1) * {MAX_SAMPLE} / total OR place = 0
         ORDER BY place
@@ -157,9 +164,8 @@ def _evenly(rows: str, condition: str, block_id: int) -> list[str]:
 
 def unfit_share(*, block_id: int) -> tuple[int, int]:
     """How many answers to a question fit no theme, and how many have been read."""
-    sql = """
-        SELECT count(*) FILTER (WHERE themes = '{}' AND NOT is_corrected), count(*)
-        FROM surveys_reading WHERE block_id = %s
+    sql = f"""
+        SELECT count(*) FILTER (WHERE {_IS_UNFIT}), count(*) FROM surveys_reading r WHERE block_id = %s
     """
     [(unfit, read)] = fetch_rows(sql, [block_id])
     return unfit, read
@@ -178,8 +184,9 @@ def corrected_themes(*, block_id: int) -> set[int]:
 def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
     """The latest answers that staff have put right, for a provider that reads against these themes."""
     sql = f"""
-        SELECT left(a.value, {MAX_READ}), r.themes, r.sentiment
+        SELECT {_TEXT}, r.themes, r.sentiment
         FROM surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)
+        JOIN surveys_conversation c ON c.id = r.conversation_id
         WHERE r.block_id = %s AND r.is_corrected ORDER BY r.conversation_id DESC LIMIT {MAX_EXAMPLES}
     """
     places = {theme.pk: place for place, theme in enumerate(themes)}
@@ -199,8 +206,9 @@ _STORE = """
     SELECT read.id, %(block)s, read.themes::bigint[], read.sentiment, read.quote, %(version)s, %(by)s, FALSE
     FROM jsonb_to_recordset(%(read)s::jsonb)
         AS read(id uuid, text text, themes bigint[], sentiment text, quote text)
+    JOIN surveys_conversation c ON c.id = read.id
     JOIN surveys_answer a ON a.conversation_id = read.id AND a.block_id = %(block)s AND a.ordinal = 0
-        AND left(a.value, {most}) = read.text
+        AND {text} = read.text
     ON CONFLICT (conversation_id, block_id) DO UPDATE SET
         themes = CASE WHEN %(again)s THEN (ARRAY(
             SELECT kept FROM unnest(r.themes) AS kept WHERE kept <> ALL(%(against)s)
@@ -208,7 +216,8 @@ _STORE = """
         sentiment = CASE WHEN %(again)s THEN r.sentiment ELSE excluded.sentiment END,
         quote = CASE WHEN excluded.quote = '' AND %(again)s THEN r.quote ELSE excluded.quote END,
         version = excluded.version,
-        generated_by = excluded.generated_by
+        generated_by = excluded.generated_by,
+        is_emptied = FALSE
     WHERE NOT r.is_corrected
     RETURNING conversation_id
 """
@@ -255,7 +264,7 @@ def store(
         if reading is not None
     ]
     stored = fetch_rows(
-        _STORE.format(most=MAX_READ, themes=MAX_THEMES_OF_ANSWER),
+        _STORE.format(text=_TEXT, themes=MAX_THEMES_OF_ANSWER),
         {
             "block": block_id,
             "version": version,

@@ -24,11 +24,16 @@ from surveys.engine.walk import answers, follow_ups
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.runner import Turn
-from surveys.models import Conversation
+from surveys.models import Conversation, Reading
 from surveys.services.conversations import saving
 from surveys.services.conversations.loaded import LoadedConversation
 
 ASK = "surveys.ask_further"
+# SQL for an answer `a` of the conversation `c` with what was answered further, each on a line of its own.
+WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
+    SELECT string_agg(asked ->> 'answer', E'\\n')
+    FROM jsonb_array_elements(c.state -> 'follow_ups' -> a.block_id::text) AS asked
+))"""
 
 
 def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
@@ -94,6 +99,11 @@ def waiting(
     if block is None or block.id != block_id or asked is None or asked.number != number:
         return None
     return loaded if asked.question is None and at.timestamp() < asked.until else None
+
+
+def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
+    """Forget what an analysis has read in an answer to which something was added."""
+    Reading.objects.filter(conversation_id=loaded.conversation.pk, block_id=block.id or 0).delete()
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:

@@ -491,6 +491,8 @@ def _take_further(
     given = _parsed(replace(block, required=None), raw)
     text = None if is_repeat and number is None else given.get("text")
     reply = follow_ups.completed(reply, asked.question, None if text is None else str(text))
+    if text is not None:
+        further.outdate_reading(loaded, block)
     if further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at), at)
     turn = runner.answer(loaded.script, loaded.state, reply)

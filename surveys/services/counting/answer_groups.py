@@ -1,7 +1,7 @@
 """All answers of a project, grouped by block, option and point: counted from two indexes.
 
 part(questions)     the part of a statement that counts them
-by_block(rows)      what that comes to
+by_block(rows)      its counts by block
 """
 
 from __future__ import annotations

@@ -152,15 +152,15 @@ def count_answers(
     )
     questions = [each for each in reported if each.block.asks]
 
-    def count(*, has_turn: bool) -> tuple[Counted, Any] | None:
-        """The counts, and where unfinished conversations stopped; None if the count needs a turn."""
+    def count(*, has_slot: bool) -> tuple[Counted, Any] | None:
+        """The counts, and where unfinished conversations stopped; None if the count needs a slot."""
         ((listed, completed, changes),) = _values_of([_totals(project_id)])
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE
         if is_large and (known := large.kept(key, changes=changes)) is not None:
             return known, _values_of([unfinished_part])[0]
-        if is_large and not has_turn:
+        if is_large and not has_slot:
             return None
         sent_fields.refuse_unknown(project_id=project_id, names=undeclared)
         if where or dividing is not None:
@@ -180,11 +180,11 @@ def count_answers(
         return counted, unfinished
 
     with _one_moment(max_wait):
-        found = count(has_turn=False)
+        found = count(has_slot=False)
     # Outside of the transaction, because the database ends a transaction that is idle for long
     if found is None:
-        with large.turn(max_wait=max_wait), _one_moment(max_wait):
-            found = count(has_turn=True)
+        with large.counting_slot(max_wait=max_wait), _one_moment(max_wait):
+            found = count(has_slot=True)
     assert found is not None
     counted, unfinished = found
     return AnswerCounts(

@@ -1,8 +1,8 @@
 """Limits for counting many responses, which takes a second of CPU, and a cache of the counts.
 
-with turn(max_wait=…): one count at a time; others wait for some seconds, or are refused keep(key, counted)
-what was counted, until memory is needed for another kept(key, changes=…) it again, as long as the answers
-have not changed
+with counting_slot(max_wait=…):   one count at a time; others wait for some seconds, or are refused
+keep(key, counted)                caches counts until memory is needed for others
+kept(key, changes=…)              the cached counts, as long as the answers have not changed
 """
 
 from __future__ import annotations
@@ -67,26 +67,26 @@ def _size(kept: _Kept) -> int:
     return kept.size
 
 
-_turns = BoundedSemaphore(AT_ONCE)
+_slots = BoundedSemaphore(AT_ONCE)
 _kept: LRUCache[Hashable, _Kept] = LRUCache(MAX_BYTES, getsizeof=_size)
 _lock = Lock()
 
 
 @contextmanager
-def turn(*, max_wait: float | None) -> Iterator[None]:
+def counting_slot(*, max_wait: float | None) -> Iterator[None]:
     """Let one thread of the process count. Raises Unavailable for other threads after `max_wait` seconds.
 
     Requests for a filter or segments do not wait: each waiting request would occupy one of the process's few
     threads, and votes would have none. Shared results, which are cached after the count, wait for
     SECONDS_FOR_SHOWN. Workers wait without a limit (None).
     """
-    turns = _turns
-    if not turns.acquire(timeout=max_wait):
+    slots = _slots
+    if not slots.acquire(timeout=max_wait):
         raise Unavailable(BUSY, retry_after=RETRY_AFTER)
     try:
         yield
     finally:
-        turns.release()
+        slots.release()
 
 
 def keep(key: Hashable, counted: Counted) -> None:

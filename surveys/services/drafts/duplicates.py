@@ -15,7 +15,7 @@ from surveys.engine.script import Script
 from surveys.models import Project, ScriptDraft
 from surveys.services.drafts import keys
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts.service import Draft
+from surveys.services.drafts.service import UnsavedScript
 from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning
 from surveys.services.representations import script as script_json
@@ -45,7 +45,7 @@ def duplicate(*, actor: Actor, project_id: int, at: datetime) -> Project:
     return copy
 
 
-def _move(draft: Draft, actor: Actor, original: Project, copy: Project, at: datetime) -> None:
+def _move(draft: UnsavedScript, actor: Actor, original: Project, copy: Project, at: datetime) -> None:
     """Store the draft of the original as the draft of its copy."""
     before = scripts.load(project_id=original.pk, revision=original.revision)
     after = scripts.load(project_id=copy.pk, revision=copy.revision)

@@ -41,7 +41,7 @@ GONE_ELSEWHERE = "This draft was saved or discarded in another tab or browser of
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnsavedScript:
     """A stored draft. `blocks` are as the editor sent them, with their keys.
 
     `base` are the blocks of the script from which it began, at `revision`; None if they were not known when
@@ -77,12 +77,12 @@ class OtherTab(Conflict):
     `draft` is the newer draft; None if it was deleted.
     """
 
-    def __init__(self, draft: Draft | None) -> None:
+    def __init__(self, draft: UnsavedScript | None) -> None:
         super().__init__(CHANGED_ELSEWHERE if draft else GONE_ELSEWHERE)
         self.draft = draft
 
 
-def get(*, actor: Actor, project: Project) -> Draft | None:
+def get(*, actor: Actor, project: Project) -> UnsavedScript | None:
     """The actor's draft of a project, or None. The caller has checked that they may read the project."""
     row = _own(actor, project.pk).first()
     return None if row is None else _draft(row)
@@ -98,7 +98,7 @@ def keep(
     version: int | None,
     fingerprint: str | None = None,
     at: datetime,
-) -> Draft:
+) -> UnsavedScript:
     """Store the actor's draft. Faulty blocks are kept as they are.
 
     `revision` is that of the script from which the draft began, and `fingerprint` identifies its blocks.
@@ -180,7 +180,7 @@ def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedD
     return SavedDraft(project, keys.with_keys(blocks, sent=draft.blocks, ordered=checked.plan.ordered))
 
 
-def _require_unchanged(project: Project, draft: Draft) -> None:
+def _require_unchanged(project: Project, draft: UnsavedScript) -> None:
     script = scripts.load(project_id=project.pk, revision=project.revision)
     theirs = script_json.all_blocks(project, script)
     if draft.base is not None and collisions.is_same(draft.base, theirs):
@@ -253,9 +253,9 @@ def _own(actor: Actor, project_id: int) -> QuerySet[ScriptDraft]:
     return ScriptDraft.objects.filter(user_id=actor.user_id, project_id=project_id)
 
 
-def _draft(row: ScriptDraft) -> Draft:
+def _draft(row: ScriptDraft) -> UnsavedScript:
     base = orjson.loads(row.base) if row.base else None
-    return Draft(orjson.loads(row.blocks), row.revision, base, row.version, row.saved_at)
+    return UnsavedScript(orjson.loads(row.blocks), row.revision, base, row.version, row.saved_at)
 
 
 def _base(project: Project, revision: int, fingerprint: str | None) -> str:
@@ -271,7 +271,7 @@ def _base(project: Project, revision: int, fingerprint: str | None) -> str:
     return ""
 
 
-def is_behind(draft: Draft, *, project: Project) -> bool:
+def is_behind(draft: UnsavedScript, *, project: Project) -> bool:
     """Whether somebody else has changed the script since the draft was begun."""
     if draft.revision == project.revision:
         return False

@@ -142,8 +142,8 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """A column of a value that is stored beside the answers: `score.…`, `variable.…` or `field.…` (rule
-    6.62).
+    """A column of a value that is stored beside the answers: `score.…`, `variable.…` or `field.…`
+    (rule 6.62).
 
     `place` is the index of the value in a row of `responses.batches`, and `key` its key there.
     """

@@ -60,8 +60,8 @@ def require_premium(*, actor: Actor, after: Group | None, before: Group | None) 
 
 
 def ping_faults(*, actor: Actor, after: Group | None, before: Group | None) -> list[Violation]:
-    """Only admins list roles that a post notifies, because a post disturbs everybody with the role (rule
-    6.44).
+    """Only admins list roles that a post notifies, because a post disturbs everybody with the role
+    (rule 6.44).
 
     Creators may send back or remove the roles that an admin listed.
     """
@@ -84,14 +84,14 @@ def may_clone(*, actor: Actor, project: Project, at: datetime) -> bool:
 def may_read_solutions(*, actor: Actor) -> bool:
     """Whether the actor may read the correct answers, points, feedback and formulas of scripts they see.
 
-    Members may not: a member may be asked to answer, so a member knows no more than any respondent (rule
-    1.35).
+    Members may not: a member may be asked to answer, so a member knows no more than any respondent
+    (rule 1.35).
     """
     return not actor.is_member
 
 
 def may_read_people(*, actor: Actor, project: Project) -> bool:
-    """Whether the actor may read single responses of a project whose results they may read.
+    """Whether the actor may read single responses of a project whose results they may read (rule 7.1).
 
     An actor who may not reads shared results: aggregates over the whole project, without answers in words.
     """

@@ -120,8 +120,8 @@ def decoy() -> str:
 
 
 def new_id(*, project: Project) -> uuid.UUID:
-    """A conversation's id: ordered by time (UUID v7), but random (v4) on anonymous projects (rules 1.2 and
-    7.9).
+    """A conversation's id: ordered by time (UUID v7), but random (v4) on anonymous projects
+    (rules 1.2 and 7.9).
     """
     return uuid.uuid4() if project.is_anonymous else uuid.UUID(int=uuid_utils.uuid7().int)
 

@@ -79,11 +79,11 @@ def as_text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def time_of(delivery: Group | None, turn: str) -> datetime | None:
+def time_of(delivery: Group | None, schedule: str) -> datetime | None:
     """The scheduled time of the `opening` or `closing`; None if it is not scheduled."""
-    if delivery is None or delivery[turn]["mode"] != "scheduled" or delivery[turn]["time"] is None:
+    if delivery is None or delivery[schedule]["mode"] != "scheduled" or delivery[schedule]["time"] is None:
         return None
-    return datetime.fromisoformat(delivery[turn]["time"])
+    return datetime.fromisoformat(delivery[schedule]["time"])
 
 
 def check_delivery(after: Group, *, before: Group | None, at: datetime) -> Iterator[Violation]:
@@ -91,12 +91,12 @@ def check_delivery(after: Group, *, before: Group | None, at: datetime) -> Itera
 
     A stored time may be in the past, because clients may send back the values that they read.
     """
-    for turn in ("opening", "closing"):
-        path = f"delivery.{turn}.time"
-        if after[turn]["mode"] == "scheduled" and after[turn]["time"] is None:
+    for schedule in ("opening", "closing"):
+        path = f"delivery.{schedule}.time"
+        if after[schedule]["mode"] == "scheduled" and after[schedule]["time"] is None:
             yield Violation(path, "required", f"`{path}` is required where `mode` is `scheduled`.")
-        moment = time_of(after, turn)
-        if moment and moment <= at and moment != time_of(before, turn):
+        moment = time_of(after, schedule)
+        if moment and moment <= at and moment != time_of(before, schedule):
             yield Violation(path, "in_past", f"`{path}` must lie in the future.")
     yield from check_order(after)
 

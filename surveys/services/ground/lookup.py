@@ -77,7 +77,7 @@ def load_page(projects: ProjectQuerySet, offset: int, length: int) -> list[Proje
 def lock(*, actor: Actor, project_id: int) -> Project:
     """A project that the actor may edit, under a row lock until the transaction ends.
 
-    Answers to the project wait while the lock is held. Raises NotFound and Forbidden.
+    Answers to the project wait for the lock. Raises NotFound and Forbidden.
     """
     project = one(Project.objects.in_community(actor.community_id).select_for_update(), project_id)
     access.require_editor(actor=actor, project=project)

@@ -34,8 +34,8 @@ def find(*, project: Project, sent: Sequence[SentResponse]) -> Mapping[int, Pers
     """The people of these responses, by line. On anonymous projects the result is empty.
 
     `platform_id` belongs to a present member's account, on the platform of `provider`, or on any platform
-    without `provider`. Otherwise, and always for `web`, `platform_id` is an `external_id` (rules 6.7 and
-    6.8).
+    without `provider`. Otherwise, and always for `web`, `platform_id` is an `external_id`
+    (rules 6.7 and 6.8).
     """
     if project.is_anonymous:
         return {}

@@ -27,26 +27,26 @@ MAX_ID = 2**63 - 1
 # Of CPU, for all walks of an import. A thousand walks through 200 plain blocks take 4 s; one walk through 200
 # blocks with the longest conditions takes 0.1 s, and with conditions on the scores of 20 buckets 1.5 s.
 MOST_SECONDS = 10.0
-SECONDS_TO_WAIT = 1.0  # for a turn; most imports take less
+SECONDS_TO_WAIT = 1.0  # for a slot; most imports take less
 RETRY_AFTER = 5  # seconds
-_turns = large_jobs
+_slots = large_jobs
 
 
 @contextmanager
-def turn(*, community_id: int) -> Iterator[None]:
+def import_slot(*, community_id: int) -> Iterator[None]:
     """Let an import be read and walked as one of the LARGE_JOBS of this process, at most one for each
     community.
 
     Raises Unavailable for other imports.
     """
-    turns, owner = _turns, of_community(community_id)
-    if not turns.acquire(owner, timeout=SECONDS_TO_WAIT):
+    slots, owner = _slots, of_community(community_id)
+    if not slots.acquire(owner, timeout=SECONDS_TO_WAIT):
         message = "Too many imports and downloads are running. Please retry shortly."
         raise Unavailable(message, retry_after=RETRY_AFTER)
     try:
         yield
     finally:
-        turns.release(owner)
+        slots.release(owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """The walk of a preview: the engine's own moves on an unsaved script, without a conversation.
 
-walk = begin(source, project) the first step walk, feedback = answer(…, walk, raw) the moves of the real page
-walk = proceed(…, walk), back(…, walk) walk = jump(…, walk, key) to a block, with the answers given so far
-walk = follow(…, walk) after the script was edited
+walk = begin(source, project)                the first step
+walk, feedback = answer(…, walk, raw)        the moves of the real page
+walk = proceed(…, walk), back(…, walk)
+walk = jump(…, walk, key)                    to a block, with the answers given so far
+walk = follow(…, walk)                       after the script was edited
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def open_project(
 
 
 def require_fitting_script(project: Project, *, at: datetime) -> None:
-    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat (rule
-    2.3).
+    """Refuse to open a script without a question, without a formula, or unfit for a poll or the chat
+    (rule 2.3).
     """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     violations = script_rules.check_formulas(script) + projects.chat_faults(project, script)

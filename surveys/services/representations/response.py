@@ -119,7 +119,8 @@ def response_serializer(
 
 def theme_titles(project_id: int) -> dict[int, str]:
     """The titles of the themes of a project's questions, by id."""
-    return dict(Theme.objects.filter(block__project_id=project_id).values_list("pk", "title"))
+    themes = Theme.objects.filter(block__project_id=project_id, merged_into__isnull=True)
+    return dict(themes.values_list("pk", "title"))
 
 
 def calculated_blocks(script: Script) -> dict[str, str]:

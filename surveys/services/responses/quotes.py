@@ -7,9 +7,11 @@ from typing import Any
 
 from communities.ground import statements, wire
 from surveys.models import Analysis
+from surveys.services.conversations import further
 
-_TEXTS = """
-    SELECT a.value FROM surveys_answer a JOIN surveys_block b ON b.id = a.block_id
+_TEXTS = f"""
+    SELECT {further.WHOLE_TEXT} FROM surveys_answer a JOIN surveys_block b ON b.id = a.block_id
+    JOIN surveys_conversation c ON c.id = a.conversation_id
     WHERE a.conversation_id = %s AND b.type = 'open_text'
 """
 

@@ -26,7 +26,7 @@ MAX_CACHED_COUNTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class PollResults:
-    """`by_option` holds votes by option id (choices), `by_number` by point (scales); `voters` are people.
+    """`by_option` contains votes by option id (choices), `by_number` by point (scales); `voters` are people.
 
     If `least_answers` is a number, there are no votes until that many people have voted. `removed` are the
     options that the question no longer has; their votes are in `by_option` too.

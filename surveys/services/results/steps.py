@@ -4,10 +4,10 @@
     texts(project=…, analysis_id=…, blocks=…)           what to show of an analysis of open texts
     totals(projects=…)                                  the counts to show beside each project
 
-Each block's figures, and the counts of responses, stay as they were last shown until at least five responses
-differ (rule 7.12, `anonymity.may_replace`). A block's figures must also differ from the few states before.
-The shown figures are stored, so that every process shows the same figures, also after a restart. These
-readers never get a selection or segments: `surveys.services.ground.access`.
+Each block's figures, what was read in its texts, and the counts of responses stay as they were last shown
+until at least five responses differ (rule 7.12, `anonymity.may_replace`), also from the few states before:
+`_step`. The shown figures are stored, so that every process shows the same figures, also after a restart.
+These readers never get a selection or segments: `surveys.services.ground.access`.
 
 Everything that shows counts uses one stored state. An analysis with counts of its own could differ from the
 shared page by one answer, so only its readings of texts are used.
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -30,9 +30,11 @@ from surveys.services.counting.counts import AnswerCounts
 from surveys.services.ground import anonymity
 from surveys.services.representations import analysis as analysis_json
 
+State = TypeVar("State")
 BlockJson = Mapping[str, Any]
 GroupJson = Sequence[Any]
-EarlierJson = Sequence[Any]  # the type of a block, and its groups
+GroupsJson = Sequence[Any]  # the type of a block, and its groups
+TotalsJson = Sequence[int]  # responses that are listed, those completed, and answered blocks
 # When responses are deleted or changed, figures may return close to the figures before the last step.
 EARLIER_STATES = 3
 
@@ -51,9 +53,12 @@ class _Shown:
     answered: int = 0  # answered blocks in all responses
     groups: Mapping[str, Sequence[GroupJson]] = field(default_factory=dict)  # by block id
     types: Mapping[str, str] = field(default_factory=dict)  # of the blocks when they were counted
-    earlier: Mapping[str, Sequence[EarlierJson]] = field(default_factory=dict)  # latest first, by block id
     analysis_id: int = 0
     texts: Mapping[str, BlockJson] = field(default_factory=dict)  # of the analysis, by block id
+    # The states before, latest first
+    earlier: Mapping[str, Sequence[GroupsJson]] = field(default_factory=dict)  # of groups, by block id
+    earlier_texts: Mapping[str, Sequence[BlockJson]] = field(default_factory=dict)  # by block id
+    earlier_totals: Sequence[TotalsJson] = ()
 
 
 def counts(
@@ -108,12 +113,36 @@ def _totals(project: Project, row: ShownFigures | None) -> dict[str, int]:
     return {"completion_count": shown.completed, "response_count": shown.answered}
 
 
+def _step(
+    shown: State | None,
+    earlier: Sequence[State],
+    now: State,
+    *,
+    differ: Callable[[State | None, State], bool],
+) -> tuple[State | None, list[State]]:
+    """The state to show next, and those before it, latest first.
+
+    The current state takes the place of the shown one if at least five responses differ between both, and
+    between the current one and each state before. One of these states may return: it tells nothing new.
+    """
+    if differ(shown, now) and all(differ(each, now) or each == now for each in earlier):
+        return now, [*([] if shown is None else [shown]), *earlier][:EARLIER_STATES]
+    return shown, list(earlier)
+
+
 def _with_totals(shown: _Shown, listed: int, completed: int, answered: int) -> _Shown:
-    """The shown state with new counts of responses; the two counts change together."""
-    was = {"listed": shown.listed, "completed": shown.completed}
-    if not anonymity.may_replace(was, {"listed": listed, "completed": completed}):
+    """The shown state with new counts of responses; the three counts change together."""
+    before = [shown.listed, shown.completed, shown.answered]
+    step, earlier = _step(
+        before if any(before) else None,
+        shown.earlier_totals,
+        [listed, completed, answered],
+        differ=_totals_differ,
+    )
+    if step is None or step == before:
         return shown
-    return replace(shown, listed=listed, completed=completed, answered=answered)
+    listed, completed, answered = step
+    return replace(shown, listed=listed, completed=completed, answered=answered, earlier_totals=earlier)
 
 
 def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at: datetime) -> _Shown:
@@ -121,15 +150,12 @@ def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at:
         return shown
     groups, types_shown, earlier = dict(shown.groups), dict(shown.types), dict(shown.earlier)
     for block_id in {*groups, *map(str, now.groups)}:
-        new = [_group_as_json(each) for each in now.groups.get(int(block_id), ())]
-        type = types.get(int(block_id), "")
-        before = [types_shown.get(block_id, type), groups.get(block_id, [])]
-        others = earlier.get(block_id, [])
-        if _differ(before, type, new) and all(
-            _differ(each, type, new) or _same(each, type, new) for each in others
-        ):
-            groups[block_id], types_shown[block_id] = new, type
-            earlier[block_id] = [before, *others][:EARLIER_STATES] if before[1] else others
+        counted_groups = sorted(map(_group_as_json, now.groups.get(int(block_id), ())), key=repr)
+        before = [types_shown.get(block_id, ""), groups[block_id]] if groups.get(block_id) else None
+        new = [types.get(int(block_id), ""), counted_groups]
+        step, earlier[block_id] = _step(before, earlier.get(block_id, []), new, differ=_groups_differ)
+        if step is not None:
+            types_shown[block_id], groups[block_id] = step
     answered = sum(group.people for groups in now.groups.values() for group in groups)
     counted = _with_totals(shown, now.listed, now.completed, answered)
     if counted == shown and groups == shown.groups and shown.counted_at:
@@ -147,22 +173,32 @@ def _with_counts(shown: _Shown, now: AnswerCounts, types: Mapping[int, str], at:
 def _with_texts(shown: _Shown, analysis_id: int, now: Mapping[str, BlockJson]) -> _Shown:
     if analysis_id <= shown.analysis_id:
         return shown
-    kept = dict(shown.texts)
+    texts, earlier = dict(shown.texts), dict(shown.earlier_texts)
     for block_id, block in now.items():
-        if block_id not in kept or anonymity.may_replace(_people(kept[block_id]), _people(block)):
-            kept[block_id] = {name: block[name] for name in ("response_count", "open_text")}
-    return replace(shown, analysis_id=analysis_id, texts=kept)
+        new = {name: block[name] for name in ("response_count", "open_text")}
+        step, earlier[block_id] = _step(
+            texts.get(block_id), earlier.get(block_id, []), new, differ=_texts_differ
+        )
+        if step is not None:
+            texts[block_id] = step
+    return replace(shown, analysis_id=analysis_id, texts=texts, earlier_texts=earlier)
 
 
-def _differ(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
-    """Whether at least five responses differ between the earlier groups and these groups."""
-    type_earlier, groups_earlier = earlier
-    by_point = type_earlier == type
-    return anonymity.may_replace(_rows(groups_earlier, by_point=by_point), _rows(groups, by_point=by_point))
+def _totals_differ(earlier: TotalsJson | None, now: TotalsJson) -> bool:
+    """By the listed and completed responses alone: one response may answer many blocks."""
+    return anonymity.may_replace(dict(enumerate((earlier or [])[:2])), dict(enumerate(now[:2])))
 
 
-def _same(earlier: EarlierJson, type: str, groups: Sequence[GroupJson]) -> bool:
-    return bool(type == earlier[0] and sorted(earlier[1], key=repr) == sorted(groups, key=repr))
+def _groups_differ(earlier: GroupsJson | None, now: GroupsJson) -> bool:
+    type_earlier, groups_earlier = earlier or [now[0], []]
+    by_point = type_earlier == now[0]
+    return anonymity.may_replace(_rows(groups_earlier, by_point=by_point), _rows(now[1], by_point=by_point))
+
+
+def _texts_differ(earlier: BlockJson | None, now: BlockJson) -> bool:
+    """By the people who answered alone: themes may change without any new answer."""
+    people = {"people": earlier["response_count"] if earlier else 0}
+    return anonymity.may_replace(people, {"people": now["response_count"]})
 
 
 def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
@@ -177,11 +213,6 @@ def _rows(groups: Iterable[GroupJson], *, by_point: bool) -> dict[object, int]:
         rows[key] = rows.get(key, 0) + row_count
         rows["people"] += people
     return rows
-
-
-def _people(block: BlockJson) -> dict[object, int]:
-    """The counts of people who answered. Themes are left out: they may change without any new answer."""
-    return {"people": block["response_count"]}
 
 
 def _row(project: Project) -> ShownFigures | None:

@@ -370,8 +370,8 @@ def _empty_before_opening(project: Project, script: Script, *, at: datetime) -> 
 
 
 def _new_types(before: Script, script: Script, ordered: OrderedBlocks) -> Conflict | None:
-    """Refuse another type for a block that has answers, because the answers would be meaningless there (rule
-    2.14).
+    """Refuse another type for a block that has answers, because the answers would be meaningless there
+    (rule 2.14).
     """
     stored = {block.id: block.type for block in before.blocks}
     retyped = [

@@ -36,6 +36,7 @@ ANSWERS: Mapping[str, Value] = {
     "Numbers": ("1", "02"),
     "Nothing_Chosen": (),
     "Story": "I play chess.",
+    "Quoted": 'say "hi"',
     "Flag": True,
     "Unset": False,
     "And": "keyword",
@@ -67,6 +68,8 @@ def holds(text: str) -> bool:
         ("Age = -20", False),
         ("- 20 = -20.0", True),
         ("Half = 0.5", True),
+        ('Quoted = "say ""hi"""', True),
+        ('Quoted = "say hi"', False),
         ("Digits = 20", True),
         ('Digits = "20"', True),
         ("Digits = Age", True),
@@ -198,7 +201,7 @@ def holds(text: str) -> bool:
     ],
 )
 def test_an_expression_is_true_or_false(text: str, expected: bool) -> None:
-    """Rules 4.12 and 4.13."""
+    """Rules 4.5, 4.12 and 4.13."""
     assert holds(text) is expected
 
 

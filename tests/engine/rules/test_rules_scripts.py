@@ -104,6 +104,7 @@ def test_positions_sort_and_ties_are_as_in_the_array(positions: list[int | None]
 
 
 def test_outro_blocks_stand_apart() -> None:
+    """Rule 3.9."""
     raw = [{**CONTENT, "section": "outro", "id": 9}, TEXT]
 
     arranged = order_blocks(reader.read_blocks(raw, path="blocks"))

@@ -105,6 +105,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
         ("multi_punch", {"max": 1}, {"option_ids": [RED, BLUE]}, ("option_ids", "too_many")),
         ("multi_punch", {"required": True}, {"option_ids": []}, ("value", "required")),
         ("ranking", {}, {"ranking": [RED, GREEN]}, ("ranking", "too_few")),
+        ("ranking", {"rank_top_n": 2}, {"ranking": [RED]}, ("ranking", "too_few")),
         ("ranking", {"rank_top_n": 2}, {"ranking": [RED, GREEN, BLUE]}, ("ranking", "too_many")),
         ("ranking", {}, {"ranking": [RED, RED, BLUE]}, ("ranking", "duplicate")),
         ("open_text", {"required": True}, {"value": " \t"}, ("value", "required")),

@@ -161,6 +161,7 @@ def test_answers_ahead_count_until_the_other_answers_hide_them():
 
 
 def test_the_latest_answer_is_the_last_that_was_no_skip():
+    """Rule 4.18."""
     script = script_builder.script(
         TEXT, TEXT, {**SAYING, "prompt": "[answer]"}, {**TEXT, "precondition": 'answer = "a"'}, TEXT
     )

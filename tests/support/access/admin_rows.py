@@ -258,6 +258,14 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 403 403 302 302 404 302",
         "302 404 403 403 303 303 404 303",
     ),
+    "surveys/project/<int:project_id>/results/ask/": (
+        NO_SUCH_METHOD_FOR_MEMBERS,
+        "302 404 400 400 400 400 404 400",
+    ),
+    "surveys/project/<int:project_id>/results/ask/<int:job_id>/": (
+        "302 404 404 404 404 404 404 404",  # a question is there for the one who asked it alone
+        NO_SUCH_METHOD_FOR_MEMBERS,
+    ),
     "surveys/project/<int:project_id>/results/analysis/": (
         "302 404 204 204 204 204 404 204",
         NO_SUCH_METHOD_FOR_MEMBERS,

@@ -33,8 +33,8 @@ SECOND = "Which time would suit you?"
 
 @contextmanager
 def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """A model is at work: the real client, and a server that answers what is queued."""
-    settings.AI_PROVIDER = "anthropic"
+    """A model is at work: the real client, and a server with queued answers. Nothing comes too late."""
+    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
     with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
         monkeypatch.setattr(ai, "get_provider", lambda: provider)
         yield loopback

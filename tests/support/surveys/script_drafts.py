@@ -7,7 +7,7 @@ from typing import Any
 from communities.ground.actors import Actor
 from surveys.models import Project
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts.service import Draft, SavedDraft
+from surveys.services.drafts.service import SavedDraft, UnsavedScript
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.surveys.script_paths import path_of
@@ -26,7 +26,7 @@ def keep(
     revision: int = 1,
     version: int | None = None,
     **by: Any,
-) -> Draft:
+) -> UnsavedScript:
     """Keep blocks as the caller's draft, or as that of another `actor`."""
     return drafts.keep(
         **{"actor": caller.actor, "at": NOON, **by},
@@ -42,6 +42,6 @@ def save(caller: Caller, made: dict[str, Any], version: int) -> SavedDraft:
     return drafts.save(actor=caller.actor, project_id=int(made["id"]), version=version, at=NOON)
 
 
-def get(actor: Actor, made: dict[str, Any]) -> Draft | None:
+def get(actor: Actor, made: dict[str, Any]) -> UnsavedScript | None:
     """The draft of a member."""
     return drafts.get(actor=actor, project=Project.objects.get(pk=made["id"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from django.db import connection
 
 from communities.models import Community
-from surveys.ai.provider import Provider
+from surveys.ai.provider import Provider, TextBatch, TextReading
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ground import anonymity
@@ -28,6 +29,7 @@ from tests.support.surveys.analyses import (
     Reads,
     analysed,
     ask,
+    by_marks,
     clock,
     connecting,  # noqa: F401
     credits_of,
@@ -190,23 +192,28 @@ def test_a_community_has_so_many_jobs_of_a_model_in_an_hour_whatever_comes_of_th
     assert ask(other, of_other).status_code == 202
 
 
-def test_a_failed_analysis_counts_once_more_for_each_hundred_texts_that_were_read(
-    connect: Any, settings: Any
-) -> None:
-    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 4
-    connect(Failing(None, None, None, DOWN, max_batch_size=100))
+def test_a_failed_analysis_keeps_the_credits_for_what_was_read(connect: Any, settings: Any) -> None:
+    """Rule 10.4. The four batches are read at once, so the last checkpoint before them tells of none."""
+
+    def all_but_the_last(batch: TextBatch) -> Sequence[TextReading | None]:
+        if len(batch.answers) == 1:
+            raise DOWN
+        return by_marks(batch)
+
+    connect(Reads(all_but_the_last))
+    settings.AI_CALLS_AT_ONCE = 4
     caller = Caller()
     give(caller.community, 9)
     project = survey(caller)
     wrote_many(project, 301)
-    analysis.run(analysis_id=int(ask(caller, project).json()["id"]))
 
-    told = read(caller, project).json()
-    refused = ask(caller, project)
+    failed = analysed(caller, project)
 
-    assert told["status"] == "failed"
-    assert refusal(refused) == (409, "conflict")
-    assert credits_of(caller.community) == 9
+    assert (failed["status"], failed["credits_used"], credits_of(caller.community)) == ("failed", 3, 6)
+    provider = connect(Reads())
+    again = analysed(caller, project)
+    assert [len(batch.answers) for batch in provider.batches] == [1]
+    assert (again["status"], again["credits_used"], credits_of(caller.community)) == ("completed", 1, 5)
 
 
 def test_an_analysis_without_anything_for_a_model_to_read_is_no_job_of_a_model(

@@ -10,6 +10,7 @@ from django.db import OperationalError, transaction
 from surveys.services import events
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ai_work.analysis import worker
+from surveys.services.ai_work.analysis.texts import WRITTEN_BY_US
 from surveys.tasks import run_analysis
 from tests.support.caller import Caller
 from tests.support.moments import NOON
@@ -141,7 +142,28 @@ def test_a_provider_that_fails_gives_the_credits_back_and_says_why(connect: Any)
     assert heard(caller.community.pk) == [("analysis.failed", data)]
 
 
-@pytest.mark.parametrize("step", ["name_themes", "assign_themes", "summarize_texts", "summarize_analysis"])
+@pytest.mark.parametrize("step", ["summarize_texts", "summarize_analysis"])
+def test_a_summary_that_a_model_fails_to_write_is_ours_and_says_so(step: str, connect: Any) -> None:
+    """Rule 10.70."""
+
+    def fails(*_: Any) -> Any:
+        raise DOWN
+
+    provider = connect(Reads())
+    setattr(provider, step, fails)
+    caller = Caller()
+    job = asked_for(caller, "#slow")
+
+    analysis.run(analysis_id=job.pk)
+
+    done = told(caller, job)
+    summaries = {"summarize_texts": texts_of(done)["summary"], "summarize_analysis": done["summary"]}
+    assert (done["status"], done["credits_used"], credits_of(caller.community)) == ("completed", 1, 9)
+    assert [name for name, text in summaries.items() if text.endswith(WRITTEN_BY_US)] == [step]
+    assert summaries[step] != f" {WRITTEN_BY_US}"
+
+
+@pytest.mark.parametrize("step", ["name_themes", "assign_themes"])
 def test_it_fails_as_a_whole_at_whatever_step(step: str, connect: Any) -> None:
     def fails(*_: Any) -> Any:
         raise DOWN

@@ -10,12 +10,22 @@ import pytest
 from surveys.ai.provider import TextTheme
 from surveys.models import Analysis, Answer, Project, Theme
 from surveys.services.ai_work import readings
+from surveys.services.ai_work.analysis import service as analysis
+from surveys.services.ai_work.analysis import text_analysis
 from tests.factories import ConversationFactory
+from tests.support.caller import Caller
+from tests.support.moments import NOON
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
+    LATER,
+    Failing,
+    Killed,
     Reads,
     analysed,
+    ask,
+    clock,
     connecting,  # noqa: F401
+    read,
     rich,
     several,
     survey,
@@ -93,6 +103,61 @@ def test_what_fits_nothing_grows_the_codebook_and_all_are_read_against_the_new_t
     against = [[theme.title for theme in batch.themes] for batch in provider.batches]
     assert against == [["Slow"], ["Noise"], ["Noise"], ["Noise"]]
     assert told["credits_used"] == 1
+
+
+def test_a_worker_that_takes_over_reads_what_growth_concerns_at_no_further_charge(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 10.22, where less is paid than is read against the new theme."""
+    caller, project = read_against_slow(connect)
+    wrote(project, *several("#noise", 5))
+    monkeypatch.setattr(text_analysis, "TEXTS_PER_CREDIT_UNIT", 5)
+    connect(Failing(None, None, None, Killed(), max_batch_size=4))
+    asked = ask(caller, project).json()
+    with pytest.raises(Killed):
+        analysis.run(analysis_id=int(asked["id"]), now=clock(NOON))
+    provider = connect(Reads(max_batch_size=4))
+
+    analysis.run(analysis_id=int(asked["id"]), now=clock(LATER))
+
+    told = read(caller, project).json()
+    assert (told["credits_used"], themes(told)) == (1, {"Noise": 11, "Slow": 6})
+    assert [len(batch.answers) for batch in provider.batches] == [4, 3]
+    assert provider.samples == []
+    assert price_of(project) == 0
+
+
+def test_growth_does_not_read_what_was_outdated_before_and_not_paid(
+    connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 10.71."""
+    caller, project = read_against_slow(connect)
+    wrote(project, *several("#noise", 5))
+    monkeypatch.setattr(text_analysis, "TEXTS_PER_CREDIT_UNIT", 5)
+    provider = connect(Reads())
+    asked = ask(caller, project).json()
+    path = f"/projects/{project.pk}/blocks/{project.blocks.get(type='open_text').pk}/codebook"
+    caller.patch(path, {"themes": [*caller.get(path).json()["themes"], {"title": "Kind"}]})
+
+    analysis.run(analysis_id=int(asked["id"]))
+
+    assert [len(batch.answers) for batch in provider.batches] == [5, 5]
+    assert themes(read(caller, project).json()) == {"Slow": 6, "Noise": 5}
+    assert price_of(project) == 1
+
+
+def read_against_slow(connect: Any) -> tuple[Caller, Project]:
+    """A project with six answers that were read against one theme, though they name another one too."""
+    connect(Reads(name_by=lambda _sample: [TextTheme("Slow")]))
+    caller = rich()
+    project = survey(caller)
+    wrote(project, *several("#slow #noise", 6))
+    assert themes(analysed(caller, project)) == {"Slow": 6}
+    return caller, project
+
+
+def price_of(project: Project) -> int:
+    return analysis.price(project=project, covers="all")
 
 
 def test_themes_are_not_looked_for_again_and_again(connect: Any) -> None:

@@ -138,6 +138,38 @@ def test_merged_themes_count_each_answer_once(read_project: Any, connect: Any) -
     assert provider.batches == []
 
 
+def test_a_merged_theme_leaves_no_row_unless_an_analysis_may_still_name_it(
+    read_project: Any, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codebook, "MAX_MERGED", 3)
+    caller, project, path = read_project
+
+    def merge(count: int) -> list[int]:
+        """Add as many themes, merge them into Slow, and return the ids of all merged themes with a row."""
+        sent = caller.get(path).json()["themes"]
+        caller.patch(path, {"themes": [*sent, *({"title": f"Again {n}"} for n in range(count))]})
+        of = ids(caller, path)
+        sources = [pk for title, pk in of.items() if title.startswith("Again")]
+        assert caller.patch(path, {"merge": [{"from": sources, "into": of["Slow"]}]}).status_code == 200
+        return sorted(set(Theme.objects.values_list("pk", flat=True)) - set(ids(caller, path).values()))
+
+    assert merge(5) == []
+
+    kept: list[list[int]] = []
+    wrote(project, "#slow")
+
+    def merging(batch: Any) -> Any:
+        kept.extend(merge(2) for _ in range(3))
+        return Reads().read(batch)
+
+    connect(Reads(merging))
+    analysed(caller, project)
+
+    assert list(map(len, kept)) == [2, 3, 3]
+    assert (kept[1][0], kept[2][0]) == (kept[0][-1], kept[1][-1])  # the oldest went first
+    assert merge(1) == []
+
+
 def test_an_answer_that_was_read_before_a_merge_counts_for_the_theme_that_stays(
     read_project: Any, connect: Any
 ) -> None:
@@ -165,6 +197,21 @@ def test_themes_left_out_are_removed_and_answers_stay_read(read_project: Any, co
     after = analysed(caller, project)
     assert themes(after) == {"Dear": 2, "Kind": 1}
     assert texts_of(after)["analysed_count"] == 6
+
+
+def test_themes_that_staff_remove_are_not_named_again_for_nothing(read_project: Any, connect: Any) -> None:
+    """Rule 10.71."""
+    caller, project, path = read_project
+    caller.patch(path, {"themes": []})
+    provider = connect(Reads())
+
+    without = analysed(caller, project)
+    wrote(project, "#slow")
+    paid = analysed(caller, project)
+
+    assert (without["credits_used"], paid["credits_used"]) == (0, 1)
+    assert [list(batch.answers) for batch in provider.batches] == [["#slow"]]
+    assert (provider.samples, themes(paid)) == ([], {})
 
 
 def test_a_new_theme_has_all_answers_read_against_it_alone(read_project: Any, connect: Any) -> None:

@@ -14,7 +14,7 @@ from surveys.ai.numbers import unfounded
 from surveys.models import Analysis
 from surveys.services.ai_work.analysis import differences
 from surveys.services.ai_work.analysis.differences import _Table, _told
-from surveys.services.ai_work.analysis.texts import well_founded
+from surveys.services.ai_work.analysis.texts import WRITTEN_BY_US, well_founded
 from tests.support.caller import CHOICE
 from tests.support.surveys import scenario
 from tests.support.surveys.analyses import (
@@ -164,6 +164,6 @@ def test_a_text_is_tried_twice_and_then_ours() -> None:
         tries.append("once")
         return "Of 12 people"
 
-    assert well_founded(write, ["13"], otherwise=lambda: "ours") == "ours"
+    assert well_founded(write, ["13"], otherwise=lambda: "ours") == f"ours {WRITTEN_BY_US}"
     assert len(tries) == 2
     assert well_founded(lambda: "Of 13 people", ["13"], otherwise=lambda: "ours") == "Of 13 people"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from surveys import ai
-from surveys.models import Analysis, Generation
+from surveys.models import Analysis, Generation, Theme
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
 from tests.support.ai.improvisation import data_in
@@ -215,7 +215,26 @@ def test_counted_themes_are_figures_and_nobodys_words_are(
     assert ATTACK not in str(request.body)
 
 
-def test_a_question_and_a_title_are_data_beside_the_rules_of_the_model(
+def test_a_title_of_a_theme_is_data_whatever_it_says(
+    caller: Caller, anthropic: Loopback, settings: Any
+) -> None:
+    project = survey(caller)
+    wrote(project, *["The queue was endless."] * 3)
+    settings.AI_PROVIDER = "local"
+    analyse(caller, project)
+    analysis.run(analysis_id=Analysis.objects.get().pk)
+    settings.AI_PROVIDER = "anthropic"
+    Theme.objects.update(title=ATTACK)
+    anthropic.queue({"claims": []})
+
+    ask(caller, project)
+
+    (request,) = anthropic.requests
+    assert any(ATTACK in each["text"] for each in data_in(request.body)["figures"])
+    assert ATTACK not in request.system
+
+
+def test_a_question_and_a_prompt_are_data_beside_the_rules_of_the_model(
     caller: Caller, anthropic: Loopback
 ) -> None:
     project = survey(caller, RATING | {"prompt": ATTACK})

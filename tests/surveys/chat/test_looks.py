@@ -113,11 +113,11 @@ def test_graded_answers_get_their_feedback_above_the_next_question(chat):
 def test_what_others_wrote_is_no_markup(chat):
     """Rule 6.45."""
     text = {"name": "t", "type": "open_text", "prompt": "Say.", "required": True}
-    marit = begun(chat, text, {**QUESTION, "prompt": "You said [t]."})
+    marit = begun(chat, text, {**QUESTION, "prompt": "You **said** [t]."})
 
     marit.press("Write answer")
     marit.write("**@everyone** [x](https://evil.example)")
-    assert r"You said \*\*\@everyone\*\* \[x\]\(https\://evil.example\)." in marit.text
+    assert r"You **said** \*\*\@everyone\*\* \[x\]\(https\://evil.example\)." in marit.text
     assert marit.screen["content"] == ""
 
 

@@ -19,6 +19,7 @@ EARLIER = LUNCHTIME - timedelta(hours=1)
 
 
 def test_a_talk_from_first_to_last():
+    """Rule 1.39."""
     made = scenario.project(
         {**SAYING, "section": "intro", "prompt": "Hello."},
         {**CHOICE, "name": "Colour"},

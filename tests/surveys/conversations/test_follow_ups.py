@@ -129,6 +129,19 @@ def test_the_question_is_an_optional_text_of_the_same_block(asked: Talk, anthrop
     }
 
 
+def test_the_model_gets_nothing_else_of_the_respondent(caller: Caller, anthropic: Loopback) -> None:
+    anthropic.queue(asks(QUESTION))
+    named = CHANGE | {"prompt": "[UserName], you like [colour]: what should we change?"}
+    talk = Talk(caller, survey(caller, COLOUR | {"required": False}, named))
+    talk.answer("Ultramarine")
+    talk.block_id = talk.step["block"]["id"]
+    talk.answer("The evenings")
+    write(talk.id)
+
+    assert "Ultramarine" in caller.get(f"/responses/{talk.id}").content.decode()
+    assert data_in(anthropic.requests[0].body)["question"] == "…, you like …: what should we change?"
+
+
 def test_both_questions_and_their_answers_are_part_of_the_response(asked: Talk, anthropic: Loopback) -> None:
     asked.answer("They end late")
     write(asked.id, number=2)
@@ -164,7 +177,7 @@ def test_the_talk_goes_on_once_the_time_is_over(talk: Talk) -> None:
 
 
 def test_a_question_that_comes_late_is_dropped(talk: Talk, caller: Caller) -> None:
-    times = iter([timezone.now(), timezone.now() + timedelta(seconds=7)])
+    times = iter([timezone.now(), timezone.now() + timedelta(seconds=61)])
     write(talk.id, now=lambda: next(times))
     talk.move("continue")
 

@@ -14,7 +14,7 @@ from surveys.models import Generation, ScriptDraft
 from surveys.services.ai_work import draft_generation
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.collisions import Collision
-from surveys.services.drafts.service import Draft, OtherTab, SavedDraft
+from surveys.services.drafts.service import OtherTab, SavedDraft, UnsavedScript
 from surveys.services.ground import lookup
 from surveys.services.scripts import editing
 from surveys.services.scripts.editing import Written
@@ -42,8 +42,8 @@ def test_the_first_drafts_of_two_tabs_do_not_overwrite_each_other(caller):
 
     kept = run_together(*(partial(keep, caller, made, [block]) for block in (TEXT, CHOICE)))
 
-    assert classes(kept) == {Draft, OtherTab}
-    (won,) = (each for each in kept if isinstance(each, Draft))
+    assert classes(kept) == {UnsavedScript, OtherTab}
+    (won,) = (each for each in kept if isinstance(each, UnsavedScript))
     (lost,) = (each for each in kept if isinstance(each, OtherTab))
     assert lost.draft == won
     assert ScriptDraft.objects.get().version == won.version
@@ -57,7 +57,7 @@ def test_later_drafts_of_two_tabs_do_not_overwrite_each_other(caller):
         *(partial(keep, caller, made, [block], version=version) for block in (SAYING, CHOICE))
     )
 
-    assert classes(kept) == {Draft, OtherTab}
+    assert classes(kept) == {UnsavedScript, OtherTab}
     assert ScriptDraft.objects.get().version == version + 1
 
 
@@ -81,8 +81,8 @@ def test_what_is_typed_while_another_tab_saves_is_not_lost(caller):
         partial(keep, caller, made, [TEXT, CHOICE, SAYING], version=version),
     )
 
-    assert {type(saved), type(kept)} in ({SavedDraft, OtherTab}, {OtherTab, Draft})
-    assert ScriptDraft.objects.exists() == isinstance(kept, Draft)
+    assert {type(saved), type(kept)} in ({SavedDraft, OtherTab}, {OtherTab, UnsavedScript})
+    assert ScriptDraft.objects.exists() == isinstance(kept, UnsavedScript)
 
 
 def test_of_a_write_of_the_api_and_a_draft_the_later_is_told(caller):
@@ -141,4 +141,4 @@ def test_typing_goes_on_while_the_project_is_locked(caller):
         lookup.lock(actor=caller.actor, project_id=int(made["id"]))
         (kept,) = run_together(partial(keep, caller, made, [CHOICE], version=version))
 
-    assert (type(kept), kept.version) == (Draft, version + 1)
+    assert (type(kept), kept.version) == (UnsavedScript, version + 1)

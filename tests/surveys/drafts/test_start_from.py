@@ -231,6 +231,7 @@ def reversed_and_shorter(request: RevisionRequest) -> ProposedScript:
 
 
 def test_ai_changes_the_draft_with_what_is_not_saved_yet(monkeypatch, settings):
+    """Rule 10.57."""
     scene = Scene(TEXT)
     provide(monkeypatch, settings).revise = reversed_and_shorter
     (stored,) = scene.made["script"]["blocks"]
@@ -293,6 +294,7 @@ def test_a_right_answer_that_a_model_names_among_new_options_is_named_by_its_ind
 
 
 def test_a_draft_with_faults_is_corrected_before_ai_changes_it(monkeypatch, settings):
+    """Rule 10.57."""
     scene = Scene(TEXT)
     provide(monkeypatch, settings)
     keep(scene, TEXT | {"prompt": ""})
@@ -406,6 +408,7 @@ def test_an_exported_script_is_imported_as_it_was():
 
 @pytest.mark.parametrize("body", [{"template": "general-survey"}, CHANGE])
 def test_while_the_project_is_open_nothing_is_started_from(body):
+    """Rule 10.57."""
     refused = Scene(is_open=True).ask(body)
 
     assert (refused.status_code, refused.json()["message"]) == (409, draft_generation.IS_LIVE)

@@ -18,7 +18,7 @@ ONE = past(("colour", "red"))
 
 @pytest.fixture
 def caller(monkeypatch: pytest.MonkeyPatch) -> Caller:
-    monkeypatch.setattr(walking, "_turns", Slots(LARGE_JOBS))
+    monkeypatch.setattr(walking, "_slots", Slots(LARGE_JOBS))
     monkeypatch.setattr(walking, "SECONDS_TO_WAIT", 0.01)
     return Caller()
 
@@ -36,7 +36,7 @@ def test_two_imports_are_walked_at_once(
     """Rule 11.30."""
     with ExitStack() as walked:
         for other in range(1, others + 1):
-            walked.enter_context(walking.turn(community_id=-other))
+            walked.enter_context(walking.import_slot(community_id=-other))
         answer = send(caller, project, ONE, query=query)
 
     assert answer.status_code == (200 if status == 201 and query else status)
@@ -46,7 +46,7 @@ def test_two_imports_are_walked_at_once(
 
 def test_a_community_has_one_import_walked_at_once(caller: Caller, project: Any) -> None:
     """Rule 11.30."""
-    with walking.turn(community_id=caller.community.pk):
+    with walking.import_slot(community_id=caller.community.pk):
         answer = send(caller, project, ONE)
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")

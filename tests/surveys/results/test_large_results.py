@@ -25,7 +25,7 @@ WEB = Selection(provider="web")
 @pytest.fixture(autouse=True)
 def three_are_many(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 3)
-    monkeypatch.setattr(large, "_turns", threading.BoundedSemaphore(large.AT_ONCE))
+    monkeypatch.setattr(large, "_slots", threading.BoundedSemaphore(large.AT_ONCE))
     monkeypatch.setattr(large, "_kept", LRUCache(large.MAX_BYTES, getsizeof=large._size))
 
 
@@ -180,7 +180,7 @@ def test_who_waits_for_a_turn_has_no_transaction_and_takes_what_another_counted(
         def release(self):
             pass
 
-    monkeypatch.setattr(large, "_turns", Turns())
+    monkeypatch.setattr(large, "_slots", Turns())
     assert figures.count(project=made, selection=WEB, max_wait=None).conversation_count == 3
 
     assert in_transaction == [False, False]
@@ -190,12 +190,12 @@ def test_who_waits_for_a_turn_has_no_transaction_and_takes_what_another_counted(
 @pytest.mark.django_db
 def test_a_worker_waits_for_its_turn():
     made = made_of(3)
-    with large.turn(max_wait=0):
+    with large.counting_slot(max_wait=0):
         with pytest.raises(Unavailable):
             figures.count(project=made)
-        threading.Timer(0.05, large._turns.release).start()
+        threading.Timer(0.05, large._slots.release).start()
         assert figures.count(project=made, max_wait=None).conversation_count == 3
-        large._turns.acquire()
+        large._slots.acquire()
 
 
 @pytest.mark.django_db
@@ -208,7 +208,7 @@ def test_shared_results_wait_for_some_seconds_and_show_what_they_have(client, mo
     assert "3 responses" in client.get(f"/r/{shown.results_token}").content.decode()
     scenario.say(scenario.begin(shown), 1)
 
-    with large.turn(max_wait=0):
+    with large.counting_slot(max_wait=0):
         stale = client.get(f"/r/{shown.results_token}")
         refused = client.get(f"/r/{never_shown.results_token}")
         as_json = client.get(f"/r/{never_shown.results_token}", headers={"Accept": "application/json"})

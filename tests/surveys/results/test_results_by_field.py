@@ -282,7 +282,7 @@ def test_unknown_names_among_many_responses_are_looked_for_in_turn(
     monkeypatch.setattr(large, "LARGE", 3)
     path = f"/projects/{project['id']}/analysis/results?field.customer=acme"
 
-    with large.turn(max_wait=0):
+    with large.counting_slot(max_wait=0):
         waiting = sent_statements(admin, path, 503)
     first, again = sent_statements(admin, path, 200), sent_statements(admin, path, 200)
 

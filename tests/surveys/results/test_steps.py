@@ -228,6 +228,37 @@ def test_sentiments_and_analyses_take_steps_too(monkeypatch):
     assert (running["completion_count"], running["response_count"], running["blocks"]) == (6, 0, [])
 
 
+def test_counts_of_responses_and_texts_take_steps_from_the_states_before_too(monkeypatch):
+    """20 answers, then 26, then 21: the first and the last state would differ by one person."""
+    made = made_of(TEXT)
+    vote(made, 20, "words")
+    block_id = scenario.script(made).blocks[0].id
+    analyses = count(1)
+
+    def told(texts, positive):
+        mood = {"positive": positive, "neutral": texts - positive, "negative": 0}
+        open_text = {"answer_count": texts, "summary": "s", "themes": [], "sentiment": mood}
+        block = {"block_id": block_id, "response_count": texts, "open_text": open_text}
+        shown = steps.texts(project=made, analysis_id=next(analyses), blocks=[block])[block_id]
+        forget(monkeypatch)
+        return shown["answer_count"], shown["sentiment"]["positive"], look(made).conversation_count
+
+    def delete(most):
+        for conversation in Conversation.objects.filter(project=made)[:most]:
+            conversations.remove(conversation=conversation, at=LUNCHTIME)
+
+    assert told(20, 0) == (20, 0, 20)
+    vote(made, 6, "words")
+    assert told(26, 1) == (26, 1, 26)
+    delete(5)
+    assert told(21, 1) == (26, 1, 26)
+    delete(1)
+    assert told(20, 1) == (26, 1, 20)  # as many texts as before, but not the same
+    assert told(20, 0) == (20, 0, 20)
+    delete(5)
+    assert told(15, 0) == (15, 0, 15)
+
+
 def test_the_database_does_not_tell_the_answers_since_the_last_step():
     made = made_of()
     vote(made, 6)

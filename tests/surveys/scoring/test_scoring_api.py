@@ -297,9 +297,10 @@ class TestWhatCounts:
         assert sitting.back_to("first").block["prompt"] == "1 of 1"
 
     def test_the_running_score_stands_in_the_prompt_of_a_question(self, caller):
-        blocks = [points("x", 4), points("y", 5) | {"prompt": "You have [score]. Which?"}]
+        """Rule 5.8."""
+        blocks = [points("x", 4), points("y", 5) | {"prompt": "[score] of [max_score]. Which?"}]
 
-        assert walked(caller, blocks, {"x": "a", "y": "a"})["y"] == "You have 4. Which?"
+        assert walked(caller, blocks, {"x": "a", "y": "a"})["y"] == "4 of 4. Which?"
 
     def test_the_thanks_at_the_end_may_tell_the_score(self, caller):
         made = caller.make(points("x", 4), scoring_enabled=True)

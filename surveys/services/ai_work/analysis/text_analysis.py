@@ -107,6 +107,9 @@ class TextAnalysis:
     paid: float  # how many texts may be read
     read_count: int
     last: dict[str, str]  # by question and pass, the conversation of the last text that was read
+    # By question whose themes grow in this analysis, the newest theme before: answers that were read against
+    # it are read again for nothing.
+    grown: dict[str, int]
     summaries: dict[str, str]  # by question
     spent: Spending  # what calls to the provider took, also by earlier workers
     has_progressed: bool = False  # since the last checkpoint
@@ -128,6 +131,7 @@ class TextAnalysis:
             paid=paid_texts(job),
             read_count=stored.get("read", 0),
             last=dict(stored.get("last", {})),
+            grown=dict(stored.get("grown", {})),
             summaries=dict(stored.get("summaries", {})),
             spent=Spending(**stored.get("spent", {})),
         )
@@ -170,23 +174,28 @@ class TextAnalysis:
     # --- Reading ---
 
     def _read_question(self, block: Mapping[str, Any], provider: Provider) -> None:
-        """Name themes if there are none yet, read what is unread, then what newer themes concern."""
+        """Name themes if there are none yet, read what is unread, then what newer themes concern.
+
+        New themes are looked for only after answers were read, which were paid.
+        """
         block_id = block["block_id"]
         book, themes = codebook.for_provider(project=self.project, block_id=block_id, provider=provider.name)
         if not book.generated_by:
             self._name_themes(block, provider, themes, readings.sample(block_id=block_id))
         self._read_pass(block, provider, "unread")
-        self._read_pass(block, provider, "outdated")
-        if self._needs_more_themes(block_id) and self._name_themes(
-            block,
-            provider,
-            codebook.live(block_id=block_id),
-            readings.sample_unfit(block_id=block_id),
-        ):
-            self._read_pass(block, provider, "grown")
+        if str(block_id) not in self.grown:
+            self._read_pass(block, provider, "outdated")
+            if not self._needs_more_themes(block_id):
+                return
+            known = codebook.live(block_id=block_id)
+            self.grown[str(block_id)] = _newest(known)
+            self._name_themes(block, provider, known, readings.sample_unfit(block_id=block_id))
+        self._read_pass(block, provider, "grown")
 
     def _needs_more_themes(self, block_id: int) -> bool:
-        """Whether many answers fit no theme, and more than when themes were last looked for."""
+        """Whether answers were read, many fit no theme, and more than when themes were last looked for."""
+        if not any(f"{block_id} {name}" in self.last for name in ("unread", "outdated")):
+            return False
         unfit, read = readings.unfit_share(block_id=block_id)
         book = Codebook.objects.get(pk=block_id)
         is_many = unfit >= MIN_UNFIT and unfit > MAX_UNFIT_SHARE * read and unfit >= UNFIT_GROWTH * book.unfit
@@ -194,8 +203,8 @@ class TextAnalysis:
 
     def _name_themes(
         self, block: Mapping[str, Any], provider: Provider, known: Sequence[Theme], sample: Sequence[str]
-    ) -> bool:
-        """Have themes named from a sample. Whether there are new ones."""
+    ) -> None:
+        """Have themes named from a sample."""
         room = codebook.MAX_THEMES - len(known)
         texts = TextSample(
             self._heading(block),
@@ -207,27 +216,26 @@ class TextAnalysis:
         self._release_before_call(self._progress())
         named = provider.name_themes(texts) if sample and room > 0 else ()
         unfit, _ = readings.unfit_share(block_id=block["block_id"])
-        themes = codebook.add(
+        codebook.add(
             project=self.project,
             block_id=block["block_id"],
             named=cleaned(named),
             provider=provider.name,
             unfit=unfit,
         )
-        return len(themes) > len(known)
 
     def _read_pass(self, block: Mapping[str, Any], provider: Provider, name: str) -> None:
         """Read all texts of a question that lack something, several batches at once.
 
         `unread` reads against all themes. `outdated` reads against the themes that are newer than what was
-        read, and `grown` does the same for themes named in this analysis, which the price includes.
+        read. `grown` does the same for themes named in this analysis, which the price includes, in answers
+        that were not outdated before.
         """
         block_id, place = block["block_id"], f"{block['block_id']} {name}"
         book, all_themes = codebook.for_provider(
             project=self.project, block_id=block_id, provider=provider.name
         )
-        newest = max((theme.since for theme in all_themes), default=0)
-        older_than = None if name == "unread" else newest
+        older_than = None if name == "unread" else _newest(all_themes)
         while wave := self._wave(block_id, name, place, older_than, provider):
             against = [
                 [theme for theme in all_themes if theme.since > min(text.version for text in texts)]
@@ -237,6 +245,7 @@ class TextAnalysis:
             outcomes = self._assign(block, provider, wave, against)
             for texts, themes, outcome in zip(wave, against, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
+                    self._save(self._progress())  # so that what was stored of this wave is paid
                     raise outcome
                 self._store(block_id, texts, themes, outcome, book.version, provider.name)
                 self.read_count += len(texts) if name != "grown" else 0
@@ -261,6 +270,7 @@ class TextAnalysis:
                 after=after,
                 length=int(min(length, left)),
                 older_than=older_than,
+                since=self.grown[str(block_id)] if name == "grown" else 0,
             )
             if not found:
                 break
@@ -417,12 +427,18 @@ class TextAnalysis:
         checkpoint = {
             "read": self.read_count,
             "last": self.last,
+            "grown": self.grown,
             "summaries": self.summaries,
             "spent": self.spent.as_json(),
         }
         reset = {"deaths": 0} if self.has_progressed else {}
         self.has_progressed = False
         jobs.renew(self.job, at=self.now(), progress=self.job.progress, checkpoint=checkpoint, **reset)
+
+
+def _newest(themes: Sequence[Theme]) -> int:
+    """The version of the codebook with the newest of these themes; 0 if there are none."""
+    return max((theme.since for theme in themes), default=0)
 
 
 def _leading_texts(texts: Sequence[str], most: int) -> list[str]:

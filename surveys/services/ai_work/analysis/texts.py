@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from surveys.ai.provider import (
     SENTIMENTS,
     AnalysisOverview,
     CountedTheme,
+    ProviderError,
     Sentiment,
     TextFigures,
     TextTheme,
@@ -35,6 +37,7 @@ MAX_REPORTED_THEMES = 12  # for each question
 MAX_QUOTES = 3
 MAX_LIKENESS = 0.7  # of two quotes of a theme: the share of words that both have
 MAX_SUMMARY = 2_000
+WRITTEN_BY_US = "The application wrote this summary, because the AI model could not."
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +176,16 @@ def figures_of(given: AnalysisOverview | TextFigures) -> list[str]:
 def well_founded(
     write: Callable[[], str], figures: Sequence[str], *, otherwise: Callable[[], str], tries: int = 2
 ) -> str:
-    """A text whose numbers are all among the figures: a provider's, tried again, or else our own."""
-    for _ in range(tries):
-        text = write()
-        if not unfounded(text, figures):
-            return text
-    return otherwise()
+    """A text whose numbers are all among the figures: a provider's, tried again, or else our own.
+
+    Our own too if the provider fails: the answers have been read and paid by then.
+    """
+    with suppress(ProviderError):
+        for _ in range(tries):
+            text = write()
+            if not unfounded(text, figures):
+                return text
+    return f"{otherwise()} {WRITTEN_BY_US}"
 
 
 def verbatim_quote(quote: object, text: str) -> str | None:

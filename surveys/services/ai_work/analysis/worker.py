@@ -24,14 +24,17 @@ from surveys.ai.provider import (
 )
 from surveys.models import Analysis, Job, Project
 from surveys.services import events
-from surveys.services.ai_work import paying, readings
+from surveys.services.ai_work import readings
 from surveys.services.ai_work.analysis.text_analysis import AnalysisResult, TextAnalysis, paid_texts
 from surveys.services.ground import anonymity, jobs
 from surveys.services.ground.jobs import Clock
 from surveys.services.results import figures
 from surveys.services.results.figures import Selection
 
-ANALYSIS_FAILED = "The analysis could not be made. No credits were charged; please request it again."
+ANALYSIS_FAILED = (
+    "The analysis could not be made. Credits were charged only for answers that were read; please request it "
+    "again."
+)
 
 
 def run(*, analysis_id: int, now: Clock = timezone.now) -> None:
@@ -106,10 +109,12 @@ def _rendered(figures: Sequence[Mapping[str, Any]]) -> str:
 
 @in_transaction
 def fail(job: Analysis, failure: Exception | None, at: datetime) -> None:
-    """End the analysis as failed, and return its credits. Raises TakenOver."""
+    """End the analysis as failed, and return the credits for answers that were not read. Raises TakenOver.
+
+    Those that were read stay read: the next analysis does not pay for them.
+    """
     own, project = _locked(job)
-    paying.count_failed(community_id=project.community_id, hundreds=own.hundreds_read)
-    _return_credits(own, project, own.credits_used)
+    _return_credits(own, project, own.unread_credits)
     own.status, own.checkpoint = Job.Status.FAILED, None
     own.error = failure.message if isinstance(failure, ProviderError) else ANALYSIS_FAILED
     _end(own, project, at=at)

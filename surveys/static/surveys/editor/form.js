@@ -258,9 +258,10 @@ function answering(cx, type) {
     open_numeric: () => [number("min", "Least", { placeholder: "any" }),
       number("max", "Greatest", { placeholder: "any" })],
     ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
-    open_text: () => (cx.store.vocabulary.asks_further || cx.store.block(cx.key)?.follow_ups ? [number("follow_ups",
-      "Further questions", { min: 0, max: 2, placeholder: "none",
-        help: "A model asks up to two about a short answer, within seconds. Its text is stored with the answer." })] : []),
+    open_text: () => (cx.store.vocabulary.asks_further || cx.store.block(cx.key)?.follow_ups
+      ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
+        help: "A model asks up to two about a short answer, within seconds. They are stored with the answer." })]
+      : []),
   }[type]?.() ?? [];
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
 }

@@ -231,7 +231,7 @@ class Start {
     const found = all ?? {};
     this.#tell("Nothing has changed yet: look at the changes first.");
     this.result.replaceChildren(
-      ...sentences(found.understood, "What AI has changed:"), ...sentences(found.unmet, "What it could not do:"),
+      ...sentences(found.understood, "What AI has changed"), ...sentences(found.unmet, "What it could not do"),
       h("div", { class: "sheet-foot" },
         h("button", { type: "button", class: "button", onclick: () => this.#review(base, found) },
           "Review the changes")));
@@ -356,8 +356,8 @@ class Start {
     this.result.replaceChildren(
       told.length ? h("ul", { class: "start-faults" }, told.map((words) => h("li", {}, words))) : "",
       ...(isTemplate ? [h("p", {}, h("b", {}, "A template fitted to your words"))] : []),
-      ...sentences(found.understood ?? [], "What was understood:"),
-      ...sentences(found.unmet ?? [], "What was not met:"),
+      ...sentences(found.understood ?? [], "What was understood"),
+      ...sentences(found.unmet ?? [], "What was not met"),
       ...(found.method ? [outlined(blocks)] : []),
       h("div", { class: "sheet-foot" }, hasOwn ? take(true) : null, take(false)));
     /** @type {HTMLElement | null} */ (this.result.querySelector("button:not(:disabled)"))?.focus();
@@ -439,7 +439,7 @@ function renamed(added, own) {
 /** A heading and a list, or nothing. */
 function sentences(words, kind) {
   return words.length
-    ? [h("p", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : [];
+    ? [h("h3", {}, kind), h("ul", { class: "start-faults" }, words.map((each) => h("li", {}, each)))] : [];
 }
 
 /** The texts of blocks and their options, to look at before they are used. */

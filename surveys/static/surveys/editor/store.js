@@ -89,8 +89,8 @@ class Store {
     return this.project.scoring?.enabled ?? this.project.scoring_enabled ?? false;
   }
 
-  /** The buckets with their keys. Before the first write without any, points go to one called Score (rules 5.2 to
-   *  5.4). */
+  /** The buckets with their keys. Before the first write without any, points go to one called Score
+   *  (rules 5.2 to 5.4). */
   get buckets() {
     const declared = this.vocabulary.buckets?.length ? this.vocabulary.buckets : this.project.scoring?.buckets ?? [];
     const buckets = declared.length ? declared : [{ name: "Score" }];

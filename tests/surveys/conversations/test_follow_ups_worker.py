@@ -1,0 +1,75 @@
+"""A further question that a real worker writes, woken over a real broker by an answer."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from surveys.models import Conversation
+from tests.support.ai.loopback import Loopback
+from tests.support.concurrency import run_together, wait_until
+from tests.support.processes import python_process
+from tests.support.surveys.follow_ups import QUESTION, asks, caller_with_credits, model, survey, write
+
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
+AI_WORKER = ("manage.py", "worker", "--only", "ai")
+
+
+def is_settled() -> bool:
+    further = Conversation.objects.get().state["further"]
+    return bool(further["question"]) or further["until"] == 0
+
+
+@pytest.mark.parametrize("fault", ["none", "the model fails"])
+def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
+    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
+    caller = caller_with_credits(1)
+    begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
+    block_id = begun["step"]["block"]["id"]
+    with Loopback() as anthropic:
+        anthropic.queue(asks(QUESTION)) if fault == "none" else anthropic.queue_error(500, "api_error")
+        with python_process(
+            *AI_WORKER,
+            AI_PROVIDER="anthropic",
+            ANTHROPIC_API_KEY="sk-ant-test",
+            ANTHROPIC_BASE_URL=anthropic.url,
+        ):
+            body = {"block_id": block_id, "value": "The evenings"}
+            assert caller.post(f"/conversations/{begun['id']}/answers", body).status_code == 200
+            wait_until(is_settled)
+        asked = len(anthropic.requests)
+
+    step = caller.post(f"/conversations/{begun['id']}/continue", {"block_id": block_id}).json()["step"]
+    caller.community.refresh_from_db()
+    assert asked == 1
+    if fault == "none":
+        assert (step["block"]["prompt"], step["follow_up"]) == (QUESTION, 1)
+        assert caller.community.bot_credits == 0
+    else:
+        assert step["block"]["prompt"] == "Which colour?"
+        assert caller.community.bot_credits == 1
+
+
+def test_workers_and_requests_at_once_ask_and_take_once(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = caller_with_credits(1)
+    with model(settings, monkeypatch) as anthropic:
+        anthropic.queue(*[asks(f"What do you mean by that, {n}?") for n in range(4)])
+        begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
+        path, block_id = f"/conversations/{begun['id']}", begun["step"]["block"]["id"]
+        caller.post(f"{path}/answers", {"block_id": block_id, "value": "The evenings"})
+
+        run_together(*[lambda: write(begun["id"])] * 4)
+        step = caller.post(f"{path}/continue", {"block_id": block_id}).json()["step"]
+        body = {"block_id": block_id, "value": "x" * 200, "follow_up": 1}
+        callers = [caller.in_another_thread() for _ in range(4)]
+        sent = run_together(*[partial(each.post, f"{path}/answers", body) for each in callers])
+
+    caller.community.refresh_from_db()
+    assert (caller.community.bot_credits, caller.community.follow_ups_of_ten) == (0, 1)
+    assert [answer.json()["step"]["block"]["prompt"] for answer in sent] == ["Which colour?"] * 4
+    (answer,) = caller.get(f"/responses/{begun['id']}").json()["answers"]
+    assert answer["follow_ups"] == [{"question": step["block"]["prompt"], "answer": "x" * 200}]
