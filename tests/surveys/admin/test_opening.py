@@ -212,6 +212,19 @@ def test_an_empty_script_hinders_and_leads_to_the_editor(staff: Staff) -> None:
     assert not page.context["is_possible"]
 
 
+def test_what_the_intent_wishes_and_the_project_does_not_have_is_a_warning(staff: Staff) -> None:
+    """Rule 10.48."""
+    project = draft()
+    project.generation = {"status": "completed", "unmet": ["The closing time (Friday) is set later."]}
+    project.save(update_fields=["generation"])
+
+    page = staff.client.get(tab(project.pk, "open"))
+
+    warned = [each.text for each in page.context["hindrances"] if each.is_warning]
+    assert "The closing time (Friday) is set later." in warned
+    assert page.context["is_possible"]
+
+
 def test_a_script_that_only_the_editor_has_is_to_be_saved_first(staff: Staff) -> None:
     project = scenario.project(status="inactive", delivery=None)
     body = {"blocks": [{"type": "open_text", "prompt": "Why?"}], "revision": project.revision}

@@ -77,7 +77,8 @@ _NUMBER = (
     r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
 )
 _SETTINGS = re.compile(
-    rf"(?:^|[,;(]\s*|\s(?:with|mit|avec|con|com|de|und|and)\s+)(?:max\.? |maximum |at most |about |around "
+    rf"(?:^|[,;(]\s*(?:(?:with|in|mit|avec|en|dans|con|com|em)\s+)?|\s(?:with|in|mit|avec|en|dans|con|com|"
+    rf"em|de|und|and)\s+)(?:max\.? |maximum |at most |about |around "
     rf"|exactly |only |just |nur "
     rf"|maximal |höchstens |etwa |maximum )?{_NUMBER}\s+(?:[^\W\d]+\s+){{0,2}}?(?:questions?|fragen?|"
     rf"preguntas?|perguntas?)\b"

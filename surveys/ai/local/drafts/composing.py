@@ -258,8 +258,14 @@ def _block_for(
 
 _LIKED = re.compile(r"(?:preferred|favou?rite|main|current|highest|usual)\b", re.IGNORECASE)
 _NO_ASK = re.compile(
-    r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|todo|tudo|"
+    r"(?:nothing|everything|all|no|not|only|just|without|nichts|keine?|alles|nur|ohne|rien|tout|sans|nada|"
+    r"todo|tudo|"
     r"sin|solo|sem|apenas)\b"
+)
+_SENTENCE = re.compile(
+    r"\b(?:you|we|your|is|are|was|were|would|will|can|could|should|do|does|did|has|have|went|made|"
+    r"brought)\b",
+    re.IGNORECASE,
 )
 _COUNTS = re.compile(r"(?:how many|wie viele|combien de|cuant[oa]s|quant[oa]s) \w+$")
 
@@ -268,6 +274,8 @@ def _in_their_words(text: str, block: MutableBlock, language: str) -> str | None
     """The question that a clause of the intent reports; None for a phrase, and if other answers would fit."""
     is_clause = len(text.split()) > 2 and re.match(INTERROGATIVE[language], text, re.IGNORECASE)
     question = question_from(text, language) if is_clause else None
+    if question and language == languages.ENGLISH and not _SENTENCE.search(question):
+        return None  # `how much per month` is no whole question
     if question is None or not _is_closed(bank.folded(question), language):
         return question
     values = [option["value"] for option in block.get("options", ())]
@@ -295,8 +303,7 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
         prompt = f"{'¿' if language == 'es' else ''}{label}{mark}"
         return _answered(prompt, ask.format, language, None, None)
     possessed = _POSSESSED.fullmatch(phrase)
-    owned = next((value for value in possessed.groupdict().values() if value), None) if possessed else None
-    known = bank.find(owned, language) if owned else None
+    known = _owned(phrase, language)
     is_field = bool(known and known["name"] in _PERSONAL)
     if (
         ask.is_rated
@@ -312,13 +319,26 @@ def _of_phrase(ask: Ask, language: str, *, is_form: bool, scale: Format | None) 
             ("Very poor", "Very good"),
         )
     bare = re.sub(r"^(?:their|your|the|any|some|a|an) ", "", phrase) if language == "en" else phrase
-    key = "What is the {label}?" if possessed and "'" in phrase.replace("’", "'") else "What is your {label}?"
+    key = "What is the {label}?" if possessed else "What is your {label}?"
     prompt = _filled(key, bare, language)
     if language == "en" and _is_plural(bare):
         prompt = prompt.replace("What is ", "What are ")
     if _NUMERIC_LABEL.search(plain) or (known and known["name"] == "age"):
         return {"type": "open_numeric", "prompt": prompt, "min": 0}
     return {"type": "open_text", "prompt": prompt}
+
+
+def is_fact(phrase: str, language: str) -> bool:
+    """Whether a phrase names something to fill in, such as an age: of a person, or of another."""
+    known = bank.find(phrase, language) or _owned(phrase, language)
+    return bool(known and known["name"] in _PERSONAL)
+
+
+def _owned(phrase: str, language: str) -> RawBlock | None:
+    """The question that the first part of `age of the dog` names."""
+    match = _POSSESSED.fullmatch(phrase.strip())
+    owned = next((value for value in match.groupdict().values() if value), None) if match else None
+    return bank.find(owned, language) if owned else None
 
 
 def _is_plural(phrase: str) -> bool:

@@ -25,6 +25,7 @@ from surveys.ai.local.drafts.composing import (
     Composed,
     compose,
     in_language,
+    is_fact,
     text_in,
     with_format,
     with_names_beside,
@@ -39,12 +40,12 @@ from surveys.ai.local.drafts.length import (
     without_blocks,
 )
 from surveys.ai.local.drafts.library import RawBlock, Template
-from surveys.ai.local.drafts.matching import KEY_PHRASE, TemplateMatch, best_match, topic_for
+from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, TemplateMatch, best_match, topic_for
 from surveys.ai.local.drafts.phrasing import question_from
 from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
-from surveys.engine.script import QUESTIONS
+from surveys.engine.script import QUESTIONS, SCALES
 
 _SURE_POINTS = 10.0  # of a match: a decisive phrase and a word beside it
 
@@ -86,7 +87,7 @@ class _Draft:
         if is_quiz:
             template = library.require(library.TOPIC_QUIZ)
         is_scored = template.scoring_enabled if self.request.scoring is None else self.request.scoring
-        is_form = template.id in library.FORMS or bool(_FORM.search(self.asks.rest))
+        is_form = self._is_form_sure(match) or bool(_FORM.search(self.asks.rest)) or self._asks_for_facts()
         composed = compose(
             [ask for ask in self.asks.asks if ask.text or ask.format.is_scale],
             self.language,
@@ -149,6 +150,17 @@ class _Draft:
         is_one = len(asks) == 1 and asks[0].is_question and asks[0].format == Format()
         return is_one and self.wishes.text.lstrip().startswith(asks[0].text[:20])
 
+    def _is_form_sure(self, match: TemplateMatch) -> bool:
+        """Whether the intent names a form: one word that also occurs elsewhere is enough in no language."""
+        least = KEY_PHRASE if self.intent.language == languages.ENGLISH else KEYWORD
+        return match.template.id in library.FORMS and match.word_points >= least
+
+    def _asks_for_facts(self) -> bool:
+        """Whether people shall tell about themselves, and not what they think."""
+        if _FEEDBACK.search(self.wishes.text):
+            return False
+        return any(is_fact(ask.text, self.intent.language) for ask in self.asks.asks if ask.text)
+
     def _rest(self) -> Intent:
         """The intent without its asks, to choose the template by; all of it if that tells nothing."""
         text = self.asks.rest or self.wishes.text
@@ -179,25 +191,33 @@ class _Draft:
             place = next((n for n, block in enumerate(own) if block["name"].startswith("question_")), 1)
             frame = [block for block in own if not block["name"].startswith("question_")]
             return [*frame[:place], *with_names_beside(composed.blocks, frame), *frame[place:]]
-        greeting = own[0] if template.id in library.FORMS else {
+        greeting = own[0] if is_form and template.id in library.FORMS else {
             "name": "welcome",
             "type": "content_block",
             "section": "intro",
             "prompt": text_in(FORM_WELCOME if is_form else WELCOME, self.language),
             "continue": {"after": "click", "label": text_in("Let's go", self.language)},
         }  # fmt: skip
-        blocks = list(composed.blocks)
-        if template.id == library.RSVP and not composed.known & {"coming"} and not _asks_who_comes(blocks):
+        blocks, closing = list(composed.blocks), bank.blocks()["anything_else"]
+        if (
+            is_form
+            and template.id == library.RSVP
+            and not composed.known & {"coming"}
+            and not _asks_who_comes(blocks)
+        ):
             blocks = [_named(own, "coming"), *blocks]
         if self.intent.question_count:
             wanted = self.intent.question_count.nearest(len(blocks)) - len(blocks)
+            has_scale = any(block["type"] in SCALES for block in blocks)
             further = [
                 block
                 for block in own[1:]
                 if block["type"] in QUESTIONS and not block.get("show_when") and self._is_wanted(block)
-                and not _is_covered(block, composed)
+                and not _is_covered(block, composed) and not (has_scale and block["name"] == "overall")
             ]  # fmt: skip
             blocks += with_names_beside(further[: max(wanted, 0)], blocks)
+        elif len(blocks) == 1 and not is_form and self._is_wanted(closing):
+            blocks += with_names_beside([in_language(closing, self.language)], blocks)
         return [greeting, *blocks]
 
     def _is_wanted(self, block: RawBlock) -> bool:
@@ -251,7 +271,7 @@ class _Draft:
         if question is not None:
             return self._finished(
                 [block],
-                is_scored=False,
+                is_scored=bool(self.request.scoring),
                 understood=["The question is from the intent."],
                 unmet=composed.unmet,
                 confidence=0.9,
@@ -347,6 +367,11 @@ _LEAVING = re.compile(
     r"\b(?:leav(?:e|es|ing)|left|quit\w*|cancel\w*|resign\w*|exit|kündig\w*|austr\w+|verlass\w*|départ|"
     r"quitt\w+|résili\w+|"
     r"dejan|se van|baja|salida|saída|saem|cancelam\w*)\b",
+    re.IGNORECASE,
+)
+_FEEDBACK = re.compile(
+    r"feedback|satisf|\brat(?:e|ing)|review|evaluat|opinion|experience|zufrieden|bewert|rückmeldung|"
+    r"\bavis\b|évalu|valora|avalia",
     re.IGNORECASE,
 )
 _COMES = re.compile(
