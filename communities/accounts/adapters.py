@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import requests
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
@@ -29,7 +30,7 @@ from communities.gate import throttling
 from communities.ground import outgoing as connections
 from communities.ground import sealing
 from communities.ground.transactions import in_transaction
-from communities.models import unnamed
+from communities.models import User, unnamed
 from communities.services.mail import mails
 from communities.services.mail.letters import compose
 from communities.services.people import identities
@@ -112,11 +113,17 @@ class AccountAdapter(DefaultAccountAdapter):
         return user if user is not None and user.is_active else None
 
     def set_password(self, user: Any, password: str) -> None:
+        """Set a password unless another request has set one since `user` was loaded.
+
+        Then the page is drawn again: its link or the typed present password is no longer valid.
+        """
+        earlier = user.password
         with sign_in.hashing_slot(context.request):
             user.set_password(password)
         with in_transaction:
             identities.leave_unproven(user_id=user.pk)
-            user.save(update_fields=["password"])
+            if not User.objects.filter(pk=user.pk, password=earlier).update(password=user.password):
+                raise ImmediateHttpResponse(HttpResponseRedirect(context.request.path))
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         with sign_in.hashing_slot():

@@ -58,7 +58,10 @@ class ThemeIn(serializers.Serializer[Any]):
         max_value=MAX_ID,
         help_text="Null or left out: a new theme.",
     )
-    title = StrictTextField(max_length=MAX_THEME_TITLE, help_text="Unique in the question, in any case.")
+    title = StrictTextField(
+        max_length=MAX_THEME_TITLE,
+        help_text="One line without semicolons, unique in the question in any case.",
+    )
     description = StrictTextField(
         required=False,
         allow_blank=True,

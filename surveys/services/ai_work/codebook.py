@@ -24,6 +24,7 @@ from django.db.models.functions import Cast, Concat
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import Conflict, NotFound, ViolationJson, refuse_all, violation
+from communities.ground.sent_text import appearance, first_unseen
 from communities.ground.statements import fetch_rows
 from communities.ground.transactions import in_transaction
 from surveys.ai.provider import LOCAL, MAX_THEME_DESCRIPTION, MAX_THEME_TITLE, TextTheme
@@ -37,6 +38,10 @@ from surveys.services.responses import service as responses
 MAX_THEMES = 24  # of a question, those of staff included
 MAX_MERGED = 200  # merged themes of a question that are remembered for a running analysis
 MAX_PHRASES, MAX_PHRASE = 20, 80  # of a theme, and characters of each
+NOT_ONE_LINE = (
+    "must be one line without semicolons, which separate titles in exports, and without characters that "
+    "nobody sees."
+)
 NO_QUESTION = "This project has no open question with this id whose answers are read."
 
 
@@ -205,6 +210,8 @@ def _refuse_wrong(
         seen.add(theme.id or 0)
         if titles.setdefault(theme.title.lower(), n) != n:
             violations.append(violation(f"themes[{n}].title", "duplicate", "Another theme has this title."))
+        if theme.title != one_line(theme.title):
+            violations.append(violation(f"themes[{n}].title", "invalid", NOT_ONE_LINE))
     if len(themes or ()) > MAX_THEMES:
         violations.append(violation("themes", "too_many", f"A question has at most {MAX_THEMES} themes."))
     if violations:
@@ -340,6 +347,12 @@ def _stored(theme: TextTheme, book: Codebook) -> Theme:
         phrases=[phrase[:MAX_PHRASE] for phrase in theme.phrases[:MAX_PHRASES]],
         since=book.version,
     )
+
+
+def one_line(title: str) -> str:
+    """A title that can stand with others in one cell of a table: visible, on one line, without semicolons."""
+    kept = title if not first_unseen(title) else appearance(title)
+    return " ".join(kept.replace(";", ",").split())
 
 
 def as_text_themes(themes: Sequence[Theme]) -> list[TextTheme]:

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from communities import sign_in as sign_in_limits
 from communities.ground.mail_addresses import canonical
 from communities.models import CommunitySettings, SourceCheck, User, VerifiedSource
 from communities.services.people import identities
@@ -243,6 +244,30 @@ def test_an_old_link_for_a_password_dies_with_the_next_password(ada: User) -> No
     ada.save()
 
     assert "This link has expired" in page(new_browser().get(path))
+
+
+def test_a_link_for_a_password_that_is_used_twice_at_once_sets_one_password(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _reset()
+    path = mails.path_in(mails.written(EMAIL)[-1])
+    first, second = new_browser(), new_browser()
+    forms = [browser.get(path, follow=True).redirect_chain[-1][0] for browser in (first, second)]
+    slot, others = sign_in_limits.hashing_slot, [PASSWORD[::-1]]
+
+    def after_another(*args: Any) -> Any:
+        """Before the first request hashes its password, the second one does all of its work."""
+        if others:
+            other = others.pop()
+            second.post(forms[1], {"password1": other, "password2": other})
+        return slot(*args)
+
+    monkeypatch.setattr(sign_in_limits, "hashing_slot", after_another)
+    late = first.post(forms[0], {"password1": OTHER, "password2": OTHER}, follow=True)
+
+    ada.refresh_from_db()
+    assert [ada.check_password(each) for each in (PASSWORD[::-1], OTHER, PASSWORD)] == [True, False, False]
+    assert "This link has expired" in page(late)
 
 
 def test_recovery_codes_are_counted_and_made_only_for_somebody_who_has_shown_who_they_are(ada: User) -> None:

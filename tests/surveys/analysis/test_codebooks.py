@@ -257,6 +257,9 @@ def test_a_codebook_that_was_changed_meanwhile_is_a_conflict(read_project: Any) 
     [
         ({"themes": [{"title": ""}]}, "themes[0].title"),
         ({"themes": [{"title": "x" * 81}]}, "themes[0].title"),
+        ({"themes": [{"title": "Price; time"}]}, "themes[0].title"),
+        ({"themes": [{"title": "Price\ntime"}]}, "themes[0].title"),
+        ({"themes": [{"title": "Price\u202etime"}]}, "themes[0].title"),
         ({"themes": [{"title": "A"}, {"title": "a"}]}, "themes[1].title"),
         ({"themes": [{"id": 9_999_999, "title": "A"}]}, "themes[0].id"),
         ({"themes": [{"title": f"T{n}"} for n in range(25)]}, "themes"),
@@ -292,6 +295,19 @@ def test_the_longest_texts_and_the_most_themes_are_taken(read_project: Any) -> N
     assert (put.status_code, len(put.json()["answers"][0]["themes"])) == (200, 5)
     wanted[0]["description"] = "y" * 301
     assert caller.patch(path, {"themes": wanted}).status_code == 400
+
+
+def test_titles_that_a_provider_names_are_one_line_without_semicolons(connect: Any) -> None:
+    """Rule 10.72."""
+    connect(Reads(name_by=lambda _sample: [TextTheme("Price;\u202e time\u2028 ❤\ufe0f ;")]))
+    caller = rich()
+    project = survey(caller)
+    wrote(project, "dear")
+    analysed(caller, project)
+
+    assert titles(caller, path_of(project)) == ["Price, time ❤ ,"]
+    sent = [{"title": "Heart ❤\ufe0f"}]
+    assert caller.patch(path_of(project), {"themes": sent}).json()["themes"][0]["title"] == "Heart ❤\ufe0f"
 
 
 def test_a_theme_is_not_merged_into_itself(read_project: Any) -> None:

@@ -139,7 +139,7 @@ def cleaned(themes: Sequence[TextTheme]) -> list[TextTheme]:
     """Themes that a provider has named, with texts on one line; those without a title are left out."""
     clean = (
         TextTheme(
-            clean_text(theme.title, MAX_THEME_TITLE),
+            codebook.one_line(clean_text(theme.title, MAX_THEME_TITLE)),
             clean_text(theme.description, MAX_THEME_DESCRIPTION),
             tuple(filter(None, (clean_text(phrase, codebook.MAX_PHRASE) for phrase in theme.phrases))),
         )
