@@ -76,9 +76,9 @@ def run_analysis(analysis_id: int, **_later: object) -> None:
 
 
 @shared_task(name=further.ASK)
-def ask_further(conversation_id: str, block_id: int, number: int, **_later: object) -> None:
+def ask_further(conversation_id: str, asked: int, **_later: object) -> None:
     """Once for each short answer to a question with further ones: have a model write one, within seconds."""
-    follow_ups.ask(conversation_id=uuid.UUID(conversation_id), block_id=block_id, number=number)
+    follow_ups.ask(conversation_id=uuid.UUID(conversation_id), asked=asked)
 
 
 @shared_task(name=very_large.RUN)

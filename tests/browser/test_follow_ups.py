@@ -49,7 +49,7 @@ def test_the_page_leads_to_the_question_and_on_by_itself(
     page.get_by_label(QUESTION).fill("They end late")
     go_on(page)
     question(page, "One moment, please.")
-    write(Conversation.objects.get().pk, number=2)
+    write(Conversation.objects.get().pk, asked=2)
     question(page, "Which colour?")
     expect(page.get_by_label("Which colour?")).to_have_value("")
     past = page.locator("#history")

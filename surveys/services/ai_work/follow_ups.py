@@ -23,11 +23,9 @@ from surveys.services.conversations import further
 from surveys.services.ground import jobs
 
 
-def ask(
-    *, conversation_id: uuid.UUID, block_id: int, number: int, now: Callable[[], datetime] = timezone.now
-) -> None:
-    """Have a model write the `number`-th further question about an answer, if it is still waited for."""
-    request = _request(conversation_id, block_id, number, now())
+def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] = timezone.now) -> None:
+    """Have a model write the `asked`-th further question of a conversation, if it is still waited for."""
+    request = _request(conversation_id, asked, now())
     if request is None:
         return
     community_id, to_ask = request
@@ -38,15 +36,13 @@ def ask(
             question = ai.get_provider().ask_further(to_ask)
         except ProviderError:  # logged by the provider
             question = None
-    _store(conversation_id, block_id, number, question, now())
+    _store(conversation_id, asked, question, now())
 
 
 @in_transaction
-def _request(
-    conversation_id: uuid.UUID, block_id: int, number: int, at: datetime
-) -> tuple[int, FollowUpRequest] | None:
+def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[int, FollowUpRequest] | None:
     """The community, and what the question is about: nothing else of the respondent, so tokens stay out."""
-    loaded = further.waiting(conversation_id=conversation_id, block_id=block_id, number=number, at=at)
+    loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
         return None
     block, reply = loaded.block, further.reply_about(loaded)
@@ -63,10 +59,8 @@ def _request(
 
 
 @in_transaction
-def _store(
-    conversation_id: uuid.UUID, block_id: int, number: int, question: str | None, at: datetime
-) -> None:
-    loaded = further.waiting(conversation_id=conversation_id, block_id=block_id, number=number, at=at)
+def _store(conversation_id: uuid.UUID, asked: int, question: str | None, at: datetime) -> None:
+    loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
         return
     if question is not None and not paying.pay_for_follow_up(community_id=loaded.project.community_id):

@@ -57,7 +57,7 @@ def wait(
     replies = {**state.replies, block_id: reply}
     state = replace(state, replies=replies, further=written, asked=state.asked + 1)
     moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)
-    wake(ASK, conversation_id=str(loaded.conversation.pk), block_id=block_id, number=written.number)
+    wake(ASK, conversation_id=str(loaded.conversation.pk), asked=state.asked)
     return moved
 
 
@@ -87,18 +87,20 @@ def repeats(block: Block, reply: Reply, raw: Mapping[str, object]) -> bool:
     return bool(exchanges) and parsed.get("text") == exchanges[-1]["answer"]
 
 
-def waiting(
-    *, conversation_id: uuid.UUID, block_id: int, number: int, at: datetime
-) -> LoadedConversation | None:
-    """The conversation under a lock, if this further question is still to be written; else None."""
+def waiting(*, conversation_id: uuid.UUID, asked: int, at: datetime) -> LoadedConversation | None:
+    """The conversation under a lock, if its `asked`-th further question is still to be written; else None.
+
+    None too if another answer has taken the place of the one that was to be asked about, or nobody can answer
+    because the project has closed.
+    """
     try:
         loaded = LoadedConversation.locked(conversation_id=conversation_id)
     except Refusal:  # gone, or nobody can continue it
         return None
-    block, asked = loaded.block, loaded.state.further
-    if block is None or block.id != block_id or asked is None or asked.number != number:
+    written = loaded.state.further
+    if written is None or written.question is not None or at.timestamp() >= written.until:
         return None
-    return loaded if asked.question is None and at.timestamp() < asked.until else None
+    return loaded if loaded.state.asked == asked and loaded.project.is_live_at(at) else None
 
 
 def outdate_reading(loaded: LoadedConversation, block: Block) -> None:

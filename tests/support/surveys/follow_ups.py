@@ -63,11 +63,9 @@ def survey(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
     return project_id
 
 
-def write(conversation_id: object, *, number: int = 1, now: Callable[[], datetime] = timezone.now) -> None:
-    """Do what a worker does that was woken for a further question."""
-    conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
-    block = conversation.project.blocks.get(name="change")
-    follow_ups.ask(conversation_id=conversation.pk, block_id=block.pk, number=number, now=now)
+def write(conversation_id: object, *, asked: int = 1, now: Callable[[], datetime] = timezone.now) -> None:
+    """Do what a worker does that was woken for the `asked`-th further question of a conversation."""
+    follow_ups.ask(conversation_id=UUID(str(conversation_id)), asked=asked, now=now)
 
 
 def run_out(conversation_id: object) -> None:

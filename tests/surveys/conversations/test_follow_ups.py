@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from surveys import ai
 from surveys.models import Answer, Conversation
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
@@ -144,7 +145,7 @@ def test_the_model_gets_nothing_else_of_the_respondent(caller: Caller, anthropic
 
 def test_both_questions_and_their_answers_are_part_of_the_response(asked: Talk, anthropic: Loopback) -> None:
     asked.answer("They end late")
-    write(asked.id, number=2)
+    write(asked.id, asked=2)
     asked.move("continue")
     second = (asked.prompt, asked.step["follow_up"])
     asked.answer("Nine", follow_up=2)
@@ -214,6 +215,39 @@ def test_two_workers_ask_one_question(talk: Talk, anthropic: Loopback, caller: C
 
     caller.community.refresh_from_db()
     assert (talk.prompt, len(anthropic.requests), caller.community.follow_ups_of_ten) == (QUESTION, 1, 1)
+
+
+def test_no_question_about_an_earlier_answer_is_asked_about_the_one_in_its_place(
+    talk: Talk, anthropic: Loopback, caller: Caller
+) -> None:
+    talk.move("back")
+    talk.answer("The mornings")
+    write(talk.id)  # for “The evenings”
+    talk.move("continue")
+
+    caller.community.refresh_from_db()
+    assert talk.step["block"]["type"] == "content_block"
+    assert (len(anthropic.requests), caller.community.bot_credits) == (0, 5)
+    write(talk.id, asked=2)
+    assert talk.move("continue").prompt == QUESTION
+
+
+def test_a_question_written_while_another_answer_is_given_is_dropped(
+    talk: Talk, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow:
+        def ask_further(self, request: object) -> str:
+            talk.move("back").answer("The mornings")
+            return QUESTION
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ai, "get_provider", Slow)
+        write(talk.id)
+    talk.move("continue")
+
+    caller.community.refresh_from_db()
+    assert talk.step["block"]["type"] == "content_block"
+    assert caller.community.bot_credits == 5
 
 
 def test_an_answer_that_is_sent_again_changes_nothing(talk: Talk) -> None:
@@ -328,7 +362,7 @@ def test_a_community_has_so_many_in_an_hour(
     talk = Talk(caller, survey(caller)).answer("The evenings")
     write(talk.id)
     talk.move("continue").answer("They end late", follow_up=1)
-    write(talk.id, number=2)
+    write(talk.id, asked=2)
 
     assert talk.move("continue").prompt == "Which colour?"
     assert len(anthropic.requests) == 1
@@ -351,6 +385,15 @@ def test_a_project_that_closes_meanwhile_keeps_the_answer(talk: Talk, caller: Ca
 
     assert talk.move("continue").last.status_code == 409
     assert Answer.objects.get(conversation_id=talk.id).value == "The evenings"
+
+
+def test_no_question_is_written_on_a_project_that_closed(
+    talk: Talk, caller: Caller, anthropic: Loopback
+) -> None:
+    caller.post(f"/projects/{talk.project_id}/close")
+    write(talk.id)
+
+    assert len(anthropic.requests) == 0
 
 
 # --- Scripts --------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_both_questions_are_asked_below_the_answer(project: Project, anthropic: 
     visitor.send("go")
     asked, control = visitor.page, visitor.has_control('name="do" value="skip"')
     visitor.send(value="They end late")
-    write(conversation().pk, number=2)
+    write(conversation().pk, asked=2)
     visitor.send("go")
     second = visitor.page
     visitor.send("skip")
@@ -104,7 +104,7 @@ def test_a_form_that_is_sent_twice_is_taken_once(project: Project, anthropic: Lo
     visitor.send("back")
     visitor.send(value="The evenings")
     form = dict(visitor.hidden) | {"follow_up": "0"}
-    write(conversation().pk)
+    write(conversation().pk, asked=2)
     visitor.send("go")
     visitor.hidden = form
     visitor.send(value="The evenings")

@@ -66,7 +66,7 @@ def response(settings: Any, monkeypatch: pytest.MonkeyPatch, caller: Caller) -> 
         answer(block_id=block_id, value="The evenings")
         write(begun["id"])
         answer(block_id=block_id, value="They end late", follow_up=1)
-        write(begun["id"], number=2)
+        write(begun["id"], asked=2)
         step = answer(block_id=block_id, skip=True, follow_up=2)["step"]
         answer(block_id=step["block"]["id"], value="Blue")
         yield Conversation.objects.select_related("project").get(pk=begun["id"])
