@@ -25,6 +25,7 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connection, transaction
 from django.test import Client, RequestFactory
+from pytest_django import Settings
 
 from communities.ground.tiers import TIERS, Tier
 from tests.support.access import api_rows
@@ -127,7 +128,9 @@ def ask(method: str, address: str, number: int, body: str = "", **headers: str) 
         b"".join(answer)
         answer.close()
         transaction.set_rollback(True)
-    assert statuses[0] < "429", (address, statuses)
+    # An answer about results waits for a worker, and none is here.
+    waits = "/analysis/questions" in address and statuses[0].startswith("503")
+    assert waits or statuses[0] < "429", (address, statuses)
 
 
 def ask_operation(filled: FilledCommunity, routed: Routed, number: int) -> None:
@@ -178,7 +181,8 @@ def ask_page(filled: FilledCommunity, route: str, cookie: str, number: int) -> N
     ask("get", f"{spelled(route, filled)}?{urlencode(query)}", number, Cookie=cookie)
 
 
-def test_no_request_leaves_anything_behind(filled: FilledCommunity) -> None:
+def test_no_request_leaves_anything_behind(filled: FilledCommunity, settings: Settings) -> None:
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
     browser = Client()
     sign_in(browser, filled.callers["admin"].user)
     cookie = browser.cookies.output(attrs=[], header="", sep=";")
