@@ -53,7 +53,7 @@ def wait(
     """Save a reply to the current block, which stays the current one, and have a worker write a question."""
     block_id, state = block.id or 0, loaded.state
     until = at + timedelta(seconds=settings.FOLLOW_UP_SECONDS)
-    written = Further(len(follow_ups.of(reply)) + 1, until.timestamp())
+    written = Further(block_id, len(follow_ups.of(reply)) + 1, until.timestamp())
     replies = {**state.replies, block_id: reply}
     state = replace(state, replies=replies, further=written, asked=state.asked + 1)
     moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)
