@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from surveys.engine.script import Block, Continue
@@ -26,11 +26,12 @@ Reply = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """The `number`-th further question about the current answer, from 1. Without `question` it is written.
+    """The `number`-th further question about the answer to a block, from 1. Without `question` it is written.
 
     `until` is when the conversation goes on without it, in Unix seconds.
     """
 
+    block_id: int
     number: int
     until: float
     question: str | None = None
@@ -41,11 +42,11 @@ class Further:
         return STAGE * (2 * self.number - (self.question is None))
 
     def as_json(self) -> dict[str, object]:
-        return {"number": self.number, "until": self.until, "question": self.question}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Self:
-        return cls(raw["number"], raw["until"], raw["question"])
+        return cls(**raw)
 
 
 def without(reply: Reply) -> Reply:

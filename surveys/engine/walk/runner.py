@@ -267,7 +267,7 @@ def realign(script: Script, state: State) -> State:
     """The state of an unfinished conversation after the script was edited: never further than before.
 
     Walks again with the stored replies, up to the first block that was not passed before or whose reply no
-    longer fits. Replies to removed blocks are kept.
+    longer fits. Replies to removed blocks are kept, and so is the further question that waits there.
     """
     passed = frozenset(state.path)
     walk = Walk(script, replace(state, at=0, path=()))
@@ -280,7 +280,15 @@ def realign(script: Script, state: State) -> State:
             turn = walk.answer(reply)
         else:
             turn = walk.proceed()
-    return turn.state
+    return replace(turn.state, further=_further_at(turn.show, state))
+
+
+def _further_at(block: Block | None, before: State) -> Further | None:
+    """The further question of the state before, if it is still one about the answer to this block."""
+    further = before.further
+    if further is None or block is None or block.id != further.block_id or not block.follow_ups:
+        return None
+    return further if answers.fits(block, before.replies[further.block_id]) else None
 
 
 def completed_state(script: Script, state: State) -> State:

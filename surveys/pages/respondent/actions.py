@@ -152,7 +152,10 @@ def _perform(visit: Visit, do: str) -> Outcome:
         case "back":
             block = posted_block(visit)
             view = conversations.back(
-                conversation_id=conversation_id, at=at, block_id=None if block is None else block.id
+                conversation_id=conversation_id,
+                at=at,
+                block_id=None if block is None else block.id,
+                follow_up=forms.follow_up_of(visit.request.POST),
             )
             if view.resumed:
                 return _standing(visit, view, note=words.MOVED_ON)

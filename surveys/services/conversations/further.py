@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from communities import services as communities
 from communities.ground.errors import Refusal
 from communities.ground.queue import wake
 from surveys import ai
@@ -39,12 +40,17 @@ WHOLE_TEXT = """concat_ws(E'\\n', a.value, (
 def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool:
     """Whether a model may ask about a reply to the current block, or about its latest further answer.
 
-    Never on an anonymous project, nor where no model is at work. In one conversation no more are asked than
-    its script allows, however often answers are changed.
+    Never on an anonymous project, nor where no model is at work or the community cannot pay, so that nobody
+    waits for nothing. In one conversation no more are asked than its script allows, however often answers are
+    changed.
     """
     if not follow_ups.wants(block, reply) or loaded.project.is_anonymous or ai.provider_is_free():
         return False
-    return loaded.state.asked < sum(each.follow_ups or 0 for each in loaded.script.blocks)
+    if loaded.state.asked >= sum(each.follow_ups or 0 for each in loaded.script.blocks):
+        return False
+    return communities.can_pay_follow_up(
+        community_id=loaded.project.community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+    )
 
 
 def wait(
@@ -53,7 +59,7 @@ def wait(
     """Save a reply to the current block, which stays the current one, and have a worker write a question."""
     block_id, state = block.id or 0, loaded.state
     until = at + timedelta(seconds=settings.FOLLOW_UP_SECONDS)
-    written = Further(len(follow_ups.of(reply)) + 1, until.timestamp())
+    written = Further(block_id, len(follow_ups.of(reply)) + 1, until.timestamp())
     replies = {**state.replies, block_id: reply}
     state = replace(state, replies=replies, further=written, asked=state.asked + 1)
     moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)

@@ -239,16 +239,19 @@ def back(
     at: datetime,
     actor: Actor | None = None,
     block_id: int | None = None,
+    follow_up: int | None = None,
     step: int | None = None,
 ) -> ConversationView:
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
-    Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id` or a
-    `step`, a conversation that stands elsewhere is returned as it stands (`resumed`): a request that was sent
-    twice moves once.
+    Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
+    number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation that stands
+    elsewhere is returned as it stands (`resumed`): a request that was sent twice moves once.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
-    if _is_at_another(loaded, block_id) or (step is not None and loaded.state.place != step):
+    further_number = loaded.state.further.number if loaded.state.further else 0
+    is_at_another = _is_at_another(loaded, block_id) or follow_up not in (None, further_number)
+    if is_at_another or (step is not None and loaded.state.place != step):
         return view.of_conversation(loaded, at, resumed=True)
     if loaded.is_completed and not (loaded.project.is_poll and loaded.project.change_poll):
         raise Conflict("This conversation is over.")

@@ -347,7 +347,7 @@ def test_ten_questions_take_one_credit_and_no_credits_ask_none(caller: Caller, a
         Conversation.objects.filter(pk=talk.id).update(respondent=None)
         talk.answer("The evenings")
         write(talk.id)
-        prompts.append(talk.move("continue").prompt)
+        prompts.append(talk.move("continue").prompt if talk.step["follow_up"] else talk.prompt)
 
     caller.community.refresh_from_db()
     assert prompts == [QUESTION] * 10 + ["Which colour?"]
@@ -368,15 +368,29 @@ def test_a_community_has_so_many_in_an_hour(
     assert len(anthropic.requests) == 1
 
 
-def test_a_script_that_was_changed_meanwhile_asks_the_question_itself_again(
-    talk: Talk, caller: Caller
-) -> None:
-    caller.patch(f"/projects/{talk.project_id}/script/blocks/{talk.block_id}", {"prompt": "What to change?"})
-    write(talk.id)
-    seen = caller.get(f"/conversations/{talk.id}").json()["step"]
+def test_a_question_outlives_other_wording_of_its_block(asked: Talk, caller: Caller) -> None:
+    caller.patch(
+        f"/projects/{asked.project_id}/script/blocks/{asked.block_id}", {"prompt": "What to change?"}
+    )
+    seen = caller.get(f"/conversations/{asked.id}").json()["step"]
+    asked.answer("They end late")  # as a caller does that knows nothing of further questions
 
-    assert (seen["block"]["prompt"], seen["answer"]) == ("What to change?", {"value": "The evenings"})
-    assert talk.answer("The evenings").prompt == "Which colour?"
+    assert (seen["block"]["prompt"], seen["follow_up"]) == (QUESTION, 1)
+    assert asked.stored()["value"] == "The evenings"
+    assert asked.stored()["follow_ups"] == [{"question": QUESTION, "answer": "They end late"}]
+
+
+def test_a_block_without_further_questions_asks_the_question_itself_again(
+    asked: Talk, caller: Caller
+) -> None:
+    caller.post(f"/projects/{asked.project_id}/close")
+    block = f"/projects/{asked.project_id}/script/blocks/{asked.block_id}"
+    assert caller.patch(block, {"follow_ups": 0}).status_code == 200
+    assert caller.post(f"/projects/{asked.project_id}/open").status_code == 200
+    seen = caller.get(f"/conversations/{asked.id}").json()["step"]
+
+    assert (seen["block"]["prompt"], seen["answer"]) == ("What should we change?", {"value": "The evenings"})
+    assert asked.answer("The evenings").prompt == "Which colour?"
 
 
 def test_a_project_that_closes_meanwhile_keeps_the_answer(talk: Talk, caller: Caller) -> None:

@@ -11,6 +11,8 @@ import pytest
 from surveys.models import Conversation, Project
 from tests.support.ai.loopback import Loopback
 from tests.support.surveys.follow_ups import (
+    CHANGE,
+    COLOUR,
     QUESTION,
     SECOND,
     asks,
@@ -112,6 +114,18 @@ def test_a_form_that_is_sent_twice_is_taken_once(project: Project, anthropic: Lo
     assert first["follow_up"] == "1"
     assert QUESTION in visitor.page
     assert "follow_ups" not in conversation().state
+
+
+def test_a_step_back_that_is_sent_twice_moves_once(project: Project, anthropic: Loopback) -> None:
+    two = Project.objects.get(pk=survey(caller_with_credits(), COLOUR, CHANGE))
+    visitor = Visitor(two).look().send(value="Red").send(value="The evenings")
+    form = dict(visitor.hidden)
+    visitor.send("back")
+    visitor.hidden = form
+    visitor.send("back")
+
+    assert form["follow_up"] == "1"
+    assert re.search(r"<textarea[^>]*>The evenings", visitor.page)
 
 
 def test_the_page_goes_on_once_the_time_is_over(project: Project) -> None:

@@ -202,7 +202,8 @@ def test_an_analysis_reads_them_with_the_answer(response: Conversation) -> None:
 
 def test_a_further_answer_outdates_what_was_read_before(response: Conversation, caller: Caller) -> None:
     change = response.project.blocks.get(name="change")
-    state = response.state | {"at": 0, "path": [], "further": {"number": 2, "until": 9e9, "question": SECOND}}
+    further = {"block_id": change.pk, "number": 2, "until": 9e9, "question": SECOND}
+    state = response.state | {"at": 0, "path": [], "further": further}
     state["follow_ups"] = {str(change.pk): TOLD[:1]}
     Conversation.objects.filter(pk=response.pk).update(state=state, completed_at=None)
     Reading.objects.create(conversation=response, block=change, themes=[], version=1, generated_by="local")
