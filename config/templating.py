@@ -19,7 +19,7 @@ MARKUP = (".html", ".svg")
 OF_STAFF = "staff/"  # the admin's templates, which are Django's
 INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
-BREAK_AT_TAG = re.compile(r"(?<=>)\n+|\n+(?=[<>])")
+BREAK_AT_TAG = re.compile(r"(?<=>)\n+|(?<!\n)\n+(?=[<>])")
 BREAK = re.compile(r"\n+")
 
 

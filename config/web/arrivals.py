@@ -15,7 +15,7 @@ from gunicorn.util import split_request_uri
 
 HEADER_END = b"\r\n\r\n"
 MAX_CHUNK_LINE = 8_192  # bytes of a chunk's size and extensions, or of all trailers
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*0*+([0-9]{0,18})[ \t]*\r\n")
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*+0*+([0-9]{0,18}+)[ \t]*+\r\n")
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[^\r]*chunked")
 _CONTINUE = re.compile(rb"\r\nexpect:[ \t]*100-continue[ \t]*\r\n")
 _HEX = re.compile(rb"(?=[0-9a-fA-F])0*+[0-9a-fA-F]{0,12}")

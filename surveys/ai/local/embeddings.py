@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_AT_ONCE = 4  # the library keeps a vector for each piece of each of these texts, so this bounds memory
 _loading = threading.Lock()  # two threads that load at the same time would hold two models
 
 
@@ -31,7 +32,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """A vector of length 1 for each text. Raises ImportError without the extra."""
     with _loading:
         model = _model()
-    vectors: NDArray[np.float32] = np.asarray(model.embed(list(texts), norm=True), dtype=np.float32)
+    vectors: NDArray[np.float32] = model.embed(list(texts), norm=True, batch_size=_AT_ONCE)
     return np.nan_to_num(vectors)
 
 

@@ -19,7 +19,7 @@ _LINKED = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
 _MARKS = re.compile(r"\*\*|__|~~|\|\||`+|^[ \t]*(?:[#>]+|[-*•])[ \t]+", re.MULTILINE)
 _ADDRESS = re.compile(
     r"\b(?:https?|ftp)://|\b(?:javascript|mailto):|\bdata:\w+/|\bwww\.\w|\bdiscord\.gg/"
-    r"|[\w.+-]+@[\w-]+\.\w|(?<!\w)@[A-Za-z_]\w+",
+    r"|[\w.+-]@[\w-]+\.\w|(?<!\w)@[A-Za-z_]\w+",
     re.IGNORECASE,
 )
 # Orders to a model, in the languages in which people answer most. No theme or figure is about them, while

@@ -33,9 +33,13 @@ def plain(text: str) -> str:
     Umlauts become two letters, as people write them who have no key for them, because `schon` is not `schön`.
     """
     folded = unicodedata.normalize("NFKD", fold(text).translate(_UMLAUTS))
-    return "".join(sign for sign in folded if not unicodedata.combining(sign))
+    return "".join(sign for sign in folded[:MAX_READ_LENGTH] if not unicodedata.combining(sign))
 
 
 def fold(word: str) -> str:
-    """A form in which spellings of a word compare equal: upper and lower case, kinds of apostrophes."""
-    return unicodedata.normalize("NFKC", word).casefold().replace("’", "'").replace("‑", "-")
+    """A form in which spellings of a word compare equal: upper and lower case, kinds of apostrophes.
+
+    The form is cut too, because normalisation makes up to 18 characters of one.
+    """
+    folded = unicodedata.normalize("NFKC", word[:MAX_READ_LENGTH]).casefold()[:MAX_READ_LENGTH]
+    return folded.replace("’", "'").replace("‑", "-")

@@ -8,17 +8,18 @@ none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surveys.ai.local import embeddings
 from surveys.ai.local.texts.answers import Answer
-from surveys.ai.local.texts.cleaning import fold, plain
+from surveys.ai.local.texts.cleaning import MAX_READ_LENGTH, fold, plain
 from surveys.ai.local.texts.languages import ENGLISH, detect_languages, most_common_language
 from surveys.ai.local.texts.matching import Fits, fit_seeds, fit_themes
-from surveys.ai.local.texts.phrases import PhraseSpellings, phrases_of
+from surveys.ai.local.texts.phrases import Phrase, PhraseSpellings, phrases_of
 from surveys.ai.local.texts.seeds import LANGUAGES, all_seeds, seeds_of
 from surveys.ai.local.texts.threads import use_one_thread
 from surveys.ai.local.texts.tokens import Tokenizer
@@ -35,6 +36,8 @@ _ANSWERS_OF_CLUSTER = 3  # on average
 _MIN_TYPICAL = 0.5  # of the answers with a phrase that are in its cluster
 _MIN_SIMILARITY = 0.45  # of the meanings of two phrases in one cluster
 _MAX_PHRASES = 8  # of a theme
+_MAX_SHARED_PHRASES = 20_000  # that are counted: a bound on memory
+_MAX_CANDIDATES = 200  # phrases that are compared with each other and with all answers
 _MAX_QUOTED = 3  # in a description
 _WEIGHT_OF_PROMPT_WORDS = 0.3  # words of the question say little about the answers
 _WEIGHTS = (1.0, 1.6, 1.8, 1.8)  # by number of words: a phrase says more than a word
@@ -143,24 +146,28 @@ def _description(phrases: Sequence[str], *, language: str | None) -> str:
 
 
 class _Clusters:
-    """Clusters of the answers that seeds do not take, and the phrases of all answers."""
+    """Clusters of the answers that seeds do not take, and the phrases that several of these answers share.
+
+    A set of answers is a number whose bits are the places in `left`: a small answer can hold thousands of
+    phrases, and a set of Python for each takes gigabytes.
+    """
 
     def __init__(
         self, answers: Sequence[Answer], left: Sequence[int], *, prompt: str, language: str | None, least: int
     ) -> None:
-        self._answers = answers
-        self._left = left
+        self._answers = [answers[number] for number in left]
         self._language = language
         self._least = least
-        tokenizer = Tokenizer(language)
-        self._prompt_stems = frozenset(word.stem for word in tokenizer.words(prompt))
+        self._tokenizer = Tokenizer(language)
+        self._prompt_stems = frozenset(word.stem for word in self._tokenizer.words(prompt))
         self._spellings = PhraseSpellings(capitalises_nouns=language == "de")
-        self._answers_with: dict[str, set[int]] = {}
-        for number in left:
-            answer = answers[number]
-            for phrase in phrases_of(tokenizer.words(answer.text, language=answer.language)):
-                self._answers_with.setdefault(phrase.key, set()).add(number)
-                self._spellings.add(phrase, answer.text)
+        self._answers_with: dict[str, int] = {}
+        shared = self._shared_hashes()
+        for number, answer in enumerate(self._answers):
+            for phrase in self._phrases_of(answer):
+                if hash(phrase.key) in shared:
+                    self._answers_with[phrase.key] = self._answers_with.get(phrase.key, 0) | 1 << number
+                    self._spellings.add(phrase, answer.text)
 
     def themes(self) -> list[TextTheme]:
         """One for each set of phrases that are typical of one cluster and belong together."""
@@ -168,8 +175,8 @@ class _Clusters:
         groups: list[tuple[int, list[str]]] = []
         for key in self._phrases():
             numbers = self._answers_with[key]
-            inside = [len(numbers & cluster) for cluster in clusters]
-            home = inside.index(max(inside)) if max(inside) >= _MIN_TYPICAL * len(numbers) else -1
+            inside = [(numbers & cluster).bit_count() for cluster in clusters]
+            home = inside.index(max(inside)) if max(inside) >= _MIN_TYPICAL * numbers.bit_count() else -1
             group = next(
                 (keys for other, keys in groups if home == other >= 0 and self._are_near(keys[0], key)), None
             )
@@ -178,6 +185,27 @@ class _Clusters:
             else:
                 group.append(key)
         return [self._theme(keys[:_MAX_PHRASES]) for _, keys in groups]
+
+    def _phrases_of(self, answer: Answer) -> Iterator[Phrase]:
+        return phrases_of(self._tokenizer.words(answer.text, language=answer.language))
+
+    def _shared_hashes(self) -> Set[int]:
+        """The hashes of the phrases that enough answers share; of too many phrases only the more frequent.
+
+        Most phrases of long answers are of one answer, so the phrases themselves are not collected here.
+        """
+        hashes, counts = np.unique(
+            np.concatenate(
+                [
+                    np.array(list({hash(phrase.key) for phrase in self._phrases_of(answer)}), np.int64)
+                    for answer in self._answers
+                ]
+            ),
+            return_counts=True,
+        )
+        most_frequent = np.sort(counts)[::-1]
+        least = max(self._least, 1 + int(most_frequent[_MAX_SHARED_PHRASES:][:1].sum()))
+        return frozenset(hashes[counts >= least].tolist())
 
     def _are_near(self, key: str, other: str) -> bool:
         """Whether two phrases occur together, or mean nearly the same."""
@@ -190,25 +218,25 @@ class _Clusters:
 
     def _phrases(self) -> list[str]:
         """Phrases of several answers that can name a theme, the best first."""
-        shared = (
-            key
-            for key, numbers in self._answers_with.items()
-            if len(numbers) >= self._least and self._may_be_subject(key)
-        )
-        return sorted(shared, key=lambda key: (-self._weight(key), key))
+        shared = (key for key, numbers in self._answers_with.items() if numbers.bit_count() >= self._least)
+        best_first = sorted(shared, key=lambda key: (-self._weight(key), key))
+        return list(islice(filter(self._may_be_subject, best_first), _MAX_CANDIDATES))
 
-    def _clusters(self) -> list[set[int]]:
-        from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415 - takes more than a second to load
+    def _clusters(self) -> list[int]:
+        # These take more than a second to load.
+        from scipy.cluster.hierarchy import cut_tree, ward  # noqa: PLC0415
+        from scipy.spatial.distance import squareform  # noqa: PLC0415
 
         use_one_thread()
-        count = max(2, len(self._left) // _ANSWERS_OF_CLUSTER)
-        labels = AgglomerativeClustering(n_clusters=count, linkage="ward").fit_predict(
-            _vectors([self._answers[number].text for number in self._left])
-        )
-        clusters: dict[int, set[int]] = {}
-        for number, label in zip(self._left, labels.tolist(), strict=True):
-            clusters.setdefault(label, set()).add(number)
-        return [clusters[label] for label in sorted(clusters)]
+        likeness = _likeness([answer.text[:MAX_READ_LENGTH] for answer in self._answers])
+        sizes = np.diagonal(likeness)
+        distances = np.sqrt(np.maximum(sizes[:, None] + sizes - 2 * likeness, 0))
+        count = max(2, len(self._answers) // _ANSWERS_OF_CLUSTER)
+        labels = cut_tree(ward(squareform(distances, checks=False)), count).ravel().tolist()
+        clusters = [0] * count
+        for number, label in enumerate(labels):
+            clusters[label] |= 1 << number
+        return clusters
 
     def _may_be_subject(self, key: str) -> bool:
         """German writes nouns with a capital letter, so any other single word is no subject."""
@@ -221,13 +249,16 @@ class _Clusters:
         weights = _WEIGHTS_UNSPACED if all(len(word) == 1 for word in words) else _WEIGHTS
         share_of_prompt = sum(1 for word in words if word in self._prompt_stems) / len(words)
         weight = weights[min(len(words), len(weights)) - 1]
-        return len(self._answers_with[key]) * weight * (1 - (1 - _WEIGHT_OF_PROMPT_WORDS) * share_of_prompt)
+        weight *= 1 - (1 - _WEIGHT_OF_PROMPT_WORDS) * share_of_prompt
+        return self._answers_with[key].bit_count() * weight
 
     def _theme(self, keys: Sequence[str]) -> TextTheme:
         """The heaviest phrase is the title, or a longer one that half as many answers contain."""
         phrases = tuple(self._spellings.most_frequent(key) for key in keys)
-        enough = len(self._answers_with[keys[0]]) / 2
-        title = next((key for key in keys if " " in key and len(self._answers_with[key]) >= enough), keys[0])
+        enough = self._answers_with[keys[0]].bit_count() / 2
+        title = next(
+            (key for key in keys if " " in key and self._answers_with[key].bit_count() >= enough), keys[0]
+        )
         return TextTheme(
             self._spellings.title(title), _description(phrases, language=self._language), phrases
         )
@@ -241,12 +272,19 @@ def is_nameable(phrase: str) -> bool:
     )
 
 
-def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:
-    """What texts mean, if the extra is installed, else which characters they are made of."""
-    if embeddings.are_available():
-        return embeddings.embed([text.casefold() for text in texts])
-    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - takes more than a second to load
+def _likeness(texts: Sequence[str]) -> NDArray[np.float64]:
+    """How alike texts are: in what they mean, if the extra is installed, else in their characters.
 
-    vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(4, 6), dtype=np.float32, lowercase=False)
-    vectors: NDArray[np.float32] = vectorizer.fit_transform([plain(text) or " " for text in texts]).toarray()
-    return vectors
+    The dimensions of characters are as many as their n-grams, so the vectors themselves stay sparse.
+    """
+    if embeddings.are_available():
+        vectors = embeddings.embed([text.casefold() for text in texts]).astype(np.float64)
+        return np.asarray(vectors @ vectors.T)
+    # These take more than a second to load.
+    from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer  # noqa: PLC0415
+
+    counts = HashingVectorizer(
+        analyzer="char_wb", ngram_range=(4, 6), lowercase=False, norm=None, alternate_sign=False
+    ).transform([plain(text) or " " for text in texts])
+    weights = TfidfTransformer().fit_transform(counts)
+    return np.asarray((weights @ weights.T).toarray())

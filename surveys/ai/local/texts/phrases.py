@@ -12,7 +12,7 @@ from surveys.ai.local.texts.word_lists import LINKS
 
 _MAX_WORDS = 3
 _MAX_CHARACTERS = 4  # in a script without spaces, where two characters often make a word
-_KANA = range(0x3040, 0x30A0)  # endings and particles
+_KANA = frozenset(map(chr, range(0x3040, 0x30A0)))  # endings and particles
 _PARTICLES = frozenset("がはをにでのともへや")
 
 
@@ -57,7 +57,7 @@ def _continues_phrase(words: Sequence[Word], last: int) -> bool:
 def _can_end_phrase(word: Word) -> bool:
     """Whether a phrase may begin or end with the word."""
     if word.is_unspaced:
-        return not all(ord(character) in _KANA for character in word.stem)
+        return not _KANA.issuperset(word.stem)
     return not word.is_light
 
 

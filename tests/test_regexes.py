@@ -1,0 +1,107 @@
+"""No regular expression takes time that grows with the square of a text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+import regex
+
+from surveys.ai.provider import MAX_INTENT
+from tests.support.our_code import modules
+from tests.support.regex_steps import Stepped
+
+Pattern = re.Pattern[Any] | regex.Pattern[Any]
+ANCHORED = {"match", "fullmatch"}
+BOUNDED = {  # slow patterns, by their place, with the bound of what they read
+    "surveys.ai.local.drafts.": f"An intent has at most {MAX_INTENT} characters.",
+    "surveys.ai.openai.client._THOUGHTS": "The reply of a model has as many tokens as its request allows.",
+}
+
+
+def patterns() -> Iterator[tuple[str, Pattern, bool]]:
+    """The patterns in variables of modules and classes: names, patterns, and whether they are anchored."""
+    for each in modules("re.compile(", "regex.compile("):
+        module = import_module(each.path.removesuffix(".py").replace("/", "."))
+        for name, value in vars(module).items():
+            methods = set(re.findall(rf"\b{name}\.(\w+)\(", each.source)) or {"search"}
+            for pattern, method in found_in(value, module.__name__):
+                used = {method} if method else methods
+                yield f"{module.__name__}.{name}", pattern, used <= ANCHORED
+
+
+def found_in(value: Any, module: str) -> Iterator[tuple[Pattern, str]]:
+    """The patterns of a value, each with the method of it that the value is."""
+    if isinstance(value, re.Pattern | regex.Pattern):
+        yield value, ""
+    elif isinstance(getattr(value, "__self__", None), re.Pattern | regex.Pattern):
+        yield value.__self__, value.__name__
+    elif isinstance(value, dict):
+        yield from found_in([*value.keys(), *value.values()], module)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from found_in(each, module)
+    elif isinstance(value, type) and value.__module__ == module:
+        yield from found_in(list(vars(value).values()), module)
+
+
+@pytest.fixture(autouse=True)
+def _deep_recursion(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.long
+def test_no_pattern_of_ours_is_slow() -> None:
+    found = {
+        (name, pattern): is_anchored
+        for name, pattern, is_anchored in patterns()
+        if not name.startswith(tuple(BOUNDED))
+    }
+
+    slow = {
+        (name, text)
+        for (name, pattern), is_anchored in found.items()
+        if (text := Stepped(pattern).slow_text(is_anchored=is_anchored))
+    }
+
+    assert len(found) > 100
+    assert slow == set()
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        r"[.!?…]+(?:\s|$)",
+        r"[.!?…]++(?:\s|$)",
+        r"\w+@",
+        r"(?:a+)+b",
+        r"(?:a|a)*b",
+        r"(?<!\w)\w+@|\s*,?\s*x",
+        r"x(?:\w+\s?)*$",
+        r"<i>.*?</i>",
+        r"(?:[^\W\d]+ )?\w+:",
+    ],
+)
+def test_a_slow_pattern_is_recognised(slow: str) -> None:
+    assert Stepped(re.compile(slow)).slow_text(is_anchored=False)
+    assert Stepped(regex.compile(slow)).slow_text(is_anchored=False)
+
+
+@pytest.mark.parametrize(
+    "quick",
+    [r"[.!?…](?:\s|$)", r"(?<!\w)\w+@", r"\w{1,64}+@", r"^\s+$", r"a++", r"<i>[^<]*</i>", r"\b\w+@"],
+)
+def test_a_quick_pattern_is_left_alone(quick: str) -> None:
+    assert Stepped(re.compile(quick)).slow_text(is_anchored=False) is None
+
+
+def test_a_pattern_that_must_match_from_the_beginning_can_be_quick() -> None:
+    assert Stepped(re.compile(r"\w+@")).slow_text(is_anchored=True) is None
+    assert Stepped(re.compile(r"\s*,?\s*x")).slow_text(is_anchored=True)
