@@ -22,6 +22,7 @@ NORMALIZES = {
     "communities/gate/downloads.py": "Names of files, which our code makes.",
     "communities/ground/sent_text.py": "The function itself.",
     "communities/sign_in.py": "At most MAX_LOGIN characters.",
+    "surveys/ai/local/drafts/bank.py": "The text was composed when it was sent.",
     "surveys/ai/local/drafts/stems.py": "The text was composed when it was sent.",
     "surveys/ai/local/texts/cleaning.py": "Words of answers, which are composed when they are sent.",
     "surveys/services/exports/spss.py": "Names of blocks and labels, which are composed when they are sent.",

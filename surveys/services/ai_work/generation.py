@@ -302,7 +302,7 @@ def _locked_unless_failed(generation_id: int) -> Generation:
         refuse("intent", "invalid", generation.error or NO_VALID_SCRIPT)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
-            (generation and generation.error) or SCRIPT_FAILED,
+            (generation and generation.error) or GONE,
             retry_after=(generation and generation.retry_after) or 30,
         )
     return generation
@@ -313,6 +313,7 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
 SECONDS_UNTIL_READY = 5
 NEVER = 0  # as `retry_after`: the request is at fault, so another attempt would end in the same way
+GONE = "The work was given up. No credits were charged; please try again."
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 FAILED = {
     Kind.SCRIPT: SCRIPT_FAILED,

@@ -26,6 +26,7 @@ from surveys.services.ai_work import readings
 from surveys.services.ai_work.analysis import service as analysis
 from surveys.services.ai_work.analysis.texts import FoundThemes
 from surveys.services.ground import access
+from surveys.services.ground.anonymity import LEAST_ANSWERS
 from surveys.services.results import readers
 from surveys.services.results.figures import Figures
 from surveys.services.results.shared import SharedResults
@@ -94,9 +95,9 @@ def _of(
         for variable in seen.variables:
             yield from _mean(f"b{variable['block_id']}", f"result “{variable['name']}”", variable)
         for field in seen.fields:
-            yield from _entries(
-                f"field.{field['name']}", f"Field “{field['name']}”", field["distribution"], field["count"]
-            )
+            # A value that few people have may be the address or the name of somebody.
+            shared = [entry for entry in field["distribution"] if entry["count"] >= LEAST_ANSWERS]
+            yield from _entries(f"field.{field['name']}", f"Field “{field['name']}”", shared, field["count"])
     for block in seen.blocks:
         if block["response_count"] is not None:  # else too few have answered
             yield from _of_block(block, catalogue, texts.get(block["block_id"]))
@@ -107,7 +108,7 @@ def _of_block(figures: Json, catalogue: Catalogue, text: Json | None) -> Iterato
     prompt = Truncator(heading(figures["prompt"], catalogue.script)).chars(MAX_PROMPT)
     title, answered = f"“{prompt}”", figures["response_count"]
     if (drop_off := figures.get("drop_off")) and drop_off["left"]:
-        value = f"{drop_off['left']} ({drop_off['percentage']} % of those who began)"
+        value = f"{drop_off['left']} ({drop_off['percentage']} % of those who opened a question)"
         yield ReferencedFigure(f"{key}.left", f"People who left at {title}", value)
     if figures["block_type"] == "content_block":
         return

@@ -191,9 +191,30 @@ def test_the_model_gets_figures_of_every_kind(caller: Caller, anthropic: Loopbac
         f"{ranking}.count": "2",
         f"{ranking}.item.1": "2, put first by 0",
         f"{ranking}.item.2": "1, put first by 2",
-        f"{why}.left": "1 (50.0 % of those who began)",
+        f"{why}.left": "1 (50.0 % of those who opened a question)",
         f"{why}.count": "1",
     }
+
+
+def test_a_field_value_of_few_people_is_no_figure(caller: Caller, anthropic: Loopback) -> None:
+    """It may be somebody's address (rule 10.53)."""
+    project, _ = rated(caller, settings={"hidden_fields": ["club", "mail"]})
+    for n in range(5):
+        fields = {"club": "chess", "mail": f"m{n}@example.org"}
+        begun = caller.post(
+            f"/projects/{project.pk}/conversations", {"external_id": f"p{n}", "metadata": fields}
+        )
+        assert begun.status_code == 201, begun.content
+        block = begun.json()["step"]["block"]["id"]
+        caller.post(f"/conversations/{begun.json()['id']}/answers", {"block_id": block, "value": "4"})
+    anthropic.queue({"claims": []}, {"claims": []})
+
+    ask(caller, project)
+
+    assert {name: value for name, value in given(anthropic).items() if name.startswith("field")} == {
+        "field.club.1": "5 of 5 (100.0 %)"
+    }
+    assert "example.org" not in str(anthropic.requests[-1].body)
 
 
 def test_counted_themes_are_figures_and_nobodys_words_are(
