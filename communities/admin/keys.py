@@ -64,6 +64,7 @@ class ApiKeyAdmin(CommunityModelAdmin[ApiKey]):
             columns=[
                 Column("Name", lambda key: key.name, is_title=True),
                 Column("Role", lambda key: role_of(key, access)),
+                Column("May send", lambda key: key_listing.SCOPES[ApiKey.Scope(key.scope)]),
                 Column("Begins with", lambda key: format_html("<code>{}…</code>", key.key_prefix)),
                 Column("State", lambda key: state_of(key, at, access)),
                 Column("Last used", lambda key: moment(key.last_used_at) if key.last_used_at else "Never"),

@@ -246,7 +246,7 @@ def test_what_ai_has_changed_is_chosen_by_block_and_can_be_undone(windows, monke
 
     expect(page.locator(".start-result")).to_contain_text("It does not rhyme.")
     page.get_by_role("button", name="Review the changes").press("Enter")
-    review = page.get_by_role("dialog", name="What AI has changed")
+    review = page.get_by_role("dialog", name="What AI proposes")
     expect(review.locator(".collision-kind")).to_have_text(["Changed", "Removed", "Added"])
     expect_to_fit(page)
     review.get_by_role("group").nth(1).get_by_label("As it is").check()

@@ -24,7 +24,7 @@ class KeyState(TextChoices):
 
 
 SCOPES = {
-    ApiKey.Scope.ALL: "All requests that its role may send",
+    ApiKey.Scope.ALL: "Everything that its role may",
     ApiKey.Scope.READ: "Reading only",
     ApiKey.Scope.CONVERSATIONS: "Conversations, and reading projects and scripts",
 }

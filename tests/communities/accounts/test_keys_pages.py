@@ -324,7 +324,7 @@ def test_the_list_tells_what_each_key_is_and_how_it_stands(club: Community) -> N
     page = text_of(grace.client.get(address(club, "account_keys")))
 
     assert re.search(
-        r"Website In use .* Role Creator May send All requests that its role may send "
+        r"Website In use .* Role Creator May send Everything that its role may "
         r"Last used Never Works until No end Made .* Grace Hopper",
         page,
     )

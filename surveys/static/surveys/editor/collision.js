@@ -21,7 +21,7 @@ const OF_COLLISION = {
   kinds: { theirs: "Changed by them", yours: "Changed by you" },
 };
 const OF_REVIEW = {
-  title: "What AI has changed",
+  title: "What AI proposes",
   theirs: "By AI", yours: "As it is", allTheirs: "Take all changes", allYours: "Take none",
   theirOrder: "AI's order", order: "Blocks were moved",
   close: "Not now", apply: "Use the result",

@@ -231,7 +231,7 @@ class Start {
     const found = all ?? {};
     this.#tell("Nothing has changed yet: look at the changes first.");
     this.result.replaceChildren(
-      ...sentences(found.understood, "What AI has changed"), ...sentences(found.unmet, "What it could not do"),
+      ...sentences(found.understood, "What AI proposes"), ...sentences(found.unmet, "What it could not do"),
       h("div", { class: "sheet-foot" },
         h("button", { type: "button", class: "button", onclick: () => this.#review(base, found) },
           "Review the changes")));
