@@ -174,7 +174,7 @@ REFUSALS: dict[str, tuple[str, list[Example]]] = {
         ],
     ),
     "403": (
-        "The key's role does not allow this, or the community's tier lacks the feature.",
+        "The key's role or scope does not allow this, or the community's tier lacks the feature.",
         [_error("forbidden", "This needs a key of role admin or above; this key's role is creator.")],
     ),
     "404": (
