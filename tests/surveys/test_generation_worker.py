@@ -40,7 +40,7 @@ def test_the_local_provider_makes_one_while_the_caller_waits(caller):
         "generated_by": "local",
         "error": None,
         "method": "template",
-        "confidence": 0.9,
+        "confidence": 0.3,
         "understood": ["Questions from the intent: 1."],
         "unmet": [],
     }
