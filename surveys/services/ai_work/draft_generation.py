@@ -101,9 +101,9 @@ def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> Written
 
     Raises NotFound for a job of somebody else, of another project, and one that is gone.
     """
-    drafts.editable(actor=actor, project_id=project_id)
+    project = drafts.editable(actor=actor, project_id=project_id)
     job = _locked(actor, project_id, job_id)
-    written = _written(job, at)
+    written = _written(job, project, at)
     if written.blocks is not None and job.credits_used:
         job.credits_used = 0  # nothing is left to give back when the row is deleted
         job.save(update_fields=["credits_used"])
@@ -189,7 +189,7 @@ def _begun(
         **fields,
     )
     assert job_id is not None  # it is None only for a claim that is answered already
-    return _written(Generation.objects.get(pk=job_id), at)
+    return _written(Generation.objects.get(pk=job_id), project, at)
 
 
 def _request(project: Project, intent: str) -> ScriptRequest:
@@ -228,8 +228,9 @@ def _locked(actor: Actor, project_id: int, job_id: int) -> Generation:
     return job
 
 
-def _written(job: Generation, at: datetime) -> WrittenDraft:
+def _written(job: Generation, project: Project, at: datetime) -> WrittenDraft:
     draft = job.draft if job.status == Job.Status.COMPLETED else None
+    understood, unmet = generation.met_and_unmet(job, project) if draft else ((), ())
     return WrittenDraft(
         id=job.pk,
         status=job.status,
@@ -238,7 +239,7 @@ def _written(job: Generation, at: datetime) -> WrittenDraft:
         blocks=starting.complete(draft["blocks"]) if draft else None,
         is_scored=bool(draft and draft["scoring_enabled"]),
         error=job.error,
-        understood=(draft or {}).get("understood", ()),
-        unmet=(draft or {}).get("unmet", ()),
+        understood=understood,
+        unmet=unmet,
         method=generation.method_of(job),
     )

@@ -35,7 +35,7 @@ from communities.ground.errors import Conflict, InvalidRequest, Unavailable, ref
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.local.drafts.wishes import read_wishes
+from surveys.ai.local.drafts.wishes import ANONYMOUS, read_wishes
 from surveys.ai.numbers import unfounded
 from surveys.ai.provider import (
     LOCAL,
@@ -150,12 +150,18 @@ def _with_wished_privacy(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**fields, "privacy_mode": Project.PrivacyMode.ANONYMOUS.value}
 
 
-def _unmet_privacy(generation: Generation, project: Project) -> list[str]:
-    """Says that the project is not anonymous although the intent wishes it."""
-    wishes = read_wishes(generation.request["intent"])
-    if project.is_anonymous or not wishes.is_anonymous:
-        return []
-    return [f"The intent wishes anonymous answers, and the project is {project.privacy_mode}."]
+def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
+    """What was understood of a request and what was not met, with the project's privacy if it is another."""
+    draft = generation.draft or {}
+    understood, unmet = draft.get("understood", []), draft.get("unmet", [])
+    is_wished = generation.kind == Kind.SCRIPT and read_wishes(generation.request["intent"]).is_anonymous
+    if project.is_anonymous or not is_wished:
+        return understood, unmet
+    privacy = (
+        f"You asked for anonymous answers, and this project is {project.privacy_mode}. "
+        "Choose Anonymous under Delivery before it opens."
+    )
+    return [sentence for sentence in understood if sentence != ANONYMOUS], [privacy, *unmet]
 
 
 def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
@@ -518,14 +524,15 @@ def _clear(at: datetime) -> None:
 def _as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
     """The project's `generation` (rules 10.6, 10.8 and 10.41)."""
     by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
+    understood, unmet = met_and_unmet(generation, project)
     return {
         "status": status,
         "generated_by": by,
         "error": generation.error,
         "method": method_of(generation),
         "confidence": draft.get("confidence"),
-        "understood": draft.get("understood", []),
-        "unmet": [*_unmet_privacy(generation, project), *draft.get("unmet", [])],
+        "understood": understood,
+        "unmet": unmet,
     }
 
 

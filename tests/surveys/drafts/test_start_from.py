@@ -91,6 +91,27 @@ def test_a_template_is_called_one_with_what_was_understood_and_not_met():
     assert written["unmet"] == ["The closing time (Friday) is set when you open the project."]
 
 
+@pytest.mark.parametrize("mode", ["transparent", "semi-private", "anonymous"])
+def test_anonymous_answers_are_understood_only_if_the_project_is_anonymous(mode):
+    """Rule 10.41."""
+    scene = Scene(privacy_mode=mode)
+
+    job = scene.ask({"intent": "Rate the food and the music, ask why they came. Anonymous."}).json()["id"]
+    generation.run(generation_id=job)
+    written = scene.look(job).json()
+
+    is_anonymous = mode == "anonymous"
+    assert ("The answers shall be anonymous." in written["understood"]) == is_anonymous
+    assert written["unmet"] == (
+        []
+        if is_anonymous
+        else [
+            f"You asked for anonymous answers, and this project is {mode}. "
+            "Choose Anonymous under Delivery before it opens."
+        ]
+    )
+
+
 def test_an_intent_in_a_language_without_templates_is_told_in_a_sentence():
     scene = Scene()
 

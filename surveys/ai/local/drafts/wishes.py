@@ -17,6 +17,7 @@ from typing import Any
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
+ANONYMOUS = "The answers shall be anonymous."
 _END = r"[^.!?;,\n]{0,80}"
 _ANONYMOUS = re.compile(
     r"[,;]?\s*\b(?:and |und |et |y |e )?(?:keep it |make it |it should be |must be |should be |bitte )?"
@@ -189,7 +190,7 @@ def apply_wishes(
     """The blocks as wished, what was understood, and what was not met, in sentences."""
     kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
     if wishes.is_anonymous:
-        understood.append("The answers shall be anonymous.")
+        understood.append(ANONYMOUS)
     if wishes.closing:
         unmet.append(f"The closing time ({wishes.closing}) is set when you open the project.")
     if wishes.no_open_text:
