@@ -1,6 +1,7 @@
 """Further questions about short answers, in a conversation (rules 10.60 to 10.69).
 
     wait(…)      saves an answer; the conversation stays at its block, and a worker is woken
+    ask_again(…) asks the question that a step back left unanswered
     waiting(…)   for the worker: what the question is about
     settle(…)    for the worker: the question, or that there is none
 
@@ -61,10 +62,21 @@ def wait(
     until = at + timedelta(seconds=settings.FOLLOW_UP_SECONDS)
     written = Further(block_id, len(follow_ups.of(reply)) + 1, until.timestamp())
     replies = {**state.replies, block_id: reply}
-    state = replace(state, replies=replies, further=written, asked=state.asked + 1)
+    aside = state.aside_without(block_id)
+    state = replace(state, replies=replies, further=written, asked=state.asked + 1, aside=aside)
     moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)
     wake(ASK, conversation_id=str(loaded.conversation.pk), asked=state.asked)
     return moved
+
+
+def ask_again(loaded: LoadedConversation, at: datetime) -> LoadedConversation | None:
+    """Ask the question that a step back left, about an answer that stays. None if there is none."""
+    block, state = loaded.block, loaded.state
+    kept = state.aside.get(block.id or 0) if block else None
+    if block is None or kept is None or kept.number > (block.follow_ups or 0):
+        return None
+    state = replace(state, further=kept, aside=state.aside_without(kept.block_id))
+    return saving.save(loaded, Turn(state, block), at=at)
 
 
 def reply_about(loaded: LoadedConversation) -> Reply | None:

@@ -121,3 +121,18 @@ def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> N
 
     assert "What should we change?" in marit.text
     assert [*Answer.objects.values_list("value", flat=True)] == ["The evenings"]
+
+
+def test_a_question_is_asked_again_about_the_same_answer_and_answered_in_its_words(marit: Any) -> None:
+    write(Conversation.objects.get().pk)
+    marit.press("Okay")
+    marit.press("Back")
+    marit.press("Change answer")
+    marit.write("The evenings")
+    again = marit.text
+    marit.press("Write answer")
+    marit.write("The evenings")
+
+    assert "would you like to be different?" in again
+    assert "Which colour?" in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": "The evenings"}]]

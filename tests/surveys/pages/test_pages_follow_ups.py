@@ -141,3 +141,16 @@ def test_markup_of_a_model_stays_text(project: Project, anthropic: Loopback) -> 
     write(conversation().pk)
 
     assert "What [UserName] or [change] do you mean?" in visitor.send("go").page
+
+
+def test_a_question_is_asked_again_after_a_step_back(project: Project, anthropic: Loopback) -> None:
+    anthropic.queue(asks(QUESTION))
+    visitor = answered(project, htmx=False)
+    write(conversation().pk)
+    visitor.send("go").send("back")
+    before = visitor.page
+    visitor.send(value="The evenings")
+
+    assert re.search(r"<textarea[^>]*>The evenings", before)
+    assert QUESTION in visitor.page
+    assert not re.search(r"<textarea[^>]*>[^<]", visitor.page)
