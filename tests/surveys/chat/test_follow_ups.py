@@ -69,10 +69,10 @@ def test_the_message_becomes_the_question_by_itself(chat: Any, marit: Any) -> No
 
 
 def test_the_button_leads_to_the_question_too_and_it_can_be_skipped(marit: Any) -> None:
-    marit.press("Okay")
+    marit.press("Go on")
     assert "One moment, please." in marit.text
     write(Conversation.objects.get().pk)
-    marit.press("Okay")
+    marit.press("Go on")
     assert "would you like to be different?" in marit.text
     marit.press("Skip")
 
@@ -111,7 +111,7 @@ def test_a_window_from_before_answers_no_further_question(marit: Any) -> None:
 def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> None:
     conversation = Conversation.objects.get()
     write(conversation.pk)
-    marit.press("Okay")
+    marit.press("Go on")
     marit.press("Write answer")
     further = marit.window
     marit.write("They end late")
@@ -125,7 +125,7 @@ def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> N
 
 def test_a_question_is_asked_again_about_the_same_answer_and_answered_in_its_words(marit: Any) -> None:
     write(Conversation.objects.get().pk)
-    marit.press("Okay")
+    marit.press("Go on")
     marit.press("Back")
     marit.press("Change answer")
     marit.write("The evenings")

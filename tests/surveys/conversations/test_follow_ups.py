@@ -101,7 +101,7 @@ def test_a_step_waits_by_itself_while_the_question_is_written(talk: Talk) -> Non
         "content_block",
         "One moment, please.",
     )
-    assert block["continue"] == {"after": "pause", "pause": 2, "label": "Okay"}
+    assert block["continue"] == {"after": "pause", "pause": 2, "label": "Go on"}
     assert (talk.step["follow_up"], talk.step["answer"], talk.step["skip_label"]) == (1, None, None)
     assert talk.stored()["value"] == "The evenings"  # is saved already
 

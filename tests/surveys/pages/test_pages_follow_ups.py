@@ -135,6 +135,24 @@ def test_the_page_goes_on_once_the_time_is_over(project: Project) -> None:
     assert "Which colour?" in visitor.send("go").page
 
 
+def test_a_page_without_javascript_loads_itself_until_there_is_a_question_or_none(
+    project: Project, anthropic: Loopback
+) -> None:
+    anthropic.queue(asks(QUESTION))
+    refresh = f'<noscript><meta http-equiv="refresh" content="3;url=/s/{project.slug}?_at=0"></noscript>'
+    visitor = answered(project, htmx=False)
+    written = visitor.page
+    run_out(conversation().pk)
+    none_came = visitor.look("?_at=0").page
+    visitor.send("back").send(value="The mornings")
+    write(conversation().pk, asked=2)
+    asked = visitor.look("?_at=0").page
+
+    assert (refresh in written, "Wait here" in written, ">Go on</button>" in written) == (True, False, True)
+    assert (refresh in none_came, "Thank you, please go on." in none_came) == (False, True)
+    assert (refresh in asked, QUESTION in asked, "Welcome back" in asked) == (False, True, False)
+
+
 def test_markup_of_a_model_stays_text(project: Project, anthropic: Loopback) -> None:
     anthropic.queue(asks("What [UserName] or [change] do you mean?"))
     visitor = answered(project, htmx=False)
