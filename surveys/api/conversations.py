@@ -143,9 +143,9 @@ class AnswerIn(serializers.Serializer[Any]):
         min_value=0,
         max_value=MAX_FOLLOW_UPS,
         help_text=(
-            "The `step.follow_up` that is answered, 0 or null for the question itself. A caller that sends "
-            "none can answer too; but a first answer that it sends again is then taken for no answer to the "
-            "further question."
+            "The `step.follow_up` that is answered, 0 for the question itself. Without it, or with null, "
+            "this answers the current step, unless it repeats the last saved answer: so a retry is never "
+            "taken for the answer to a further question. Send it to give that answer in the same words."
         ),
     )
 
@@ -417,9 +417,11 @@ class ConversationViewSet(OwnWorkViewSet):
             "Saves one answer and returns the next step. An invalid answer is `400` with `violations`, and "
             "the conversation stays where it is. An answer to a block that is not the current one is "
             "`409 conflict`, unless it repeats the last saved answer: then nothing changes and the current "
-            "state is returned. An answer to a content or action block, or after the project has closed, is "
-            "`409 conflict` too; the answers saved by then stay as a partial response. So is another answer "
-            "to a question whose feedback was seen (`step.is_locked`)."
+            "state is returned. So it is while a further question about that answer is written or asked "
+            "(`step.follow_up`), which any other text answers and `skip` leaves out. An answer to a content "
+            "or action block, or after the project has closed, is `409 conflict` too; the answers saved by "
+            "then stay as a partial response. So is another answer to a question whose feedback was seen "
+            "(`step.is_locked`)."
         ),
         request=AnswerIn,
         responses=ConversationOut,

@@ -1,4 +1,4 @@
-"""Further questions about a short answer, which a model writes (rules 10.60 to 10.69).
+"""Further questions about a short answer, which a model writes (rules 10.60 to 10.70).
 
     wants(block, reply)         whether one may be asked about a reply
     shown(block, further, …)    what the respondent sees instead of the block, which stays the current one
@@ -19,6 +19,8 @@ from surveys.engine.script import Block, Continue
 KEY = "follow_ups"  # of a reply, and of a state
 SHORT = 200  # characters: a further question is asked about shorter answers
 WRITING = "One moment, please."
+NONE_CAME = "Thank you, please go on."
+GO_ON = "Go on"
 PAUSE = 2  # seconds until the respondent's page asks whether the question is written
 STAGE = 10_000  # more than the steps of any conversation
 Reply = Mapping[str, object]
@@ -78,6 +80,7 @@ def shown(
 ) -> Block:
     """The block as the respondent sees it: the further question, or a timed text while it is written.
 
+    Where none came in time, a text with a button: a page that cannot go on by itself shows it.
     `escape` takes the markup out of what the model wrote.
     """
     if further is None:
@@ -85,5 +88,8 @@ def shown(
     plain = Block("open_text", id=block.id, name=block.name, section=block.section, position=block.position)
     if further.question is not None:
         return replace(plain, prompt=escape(further.question) if escape else further.question)
-    pause = max(1, min(PAUSE, math.ceil(further.until - now)))
-    return replace(plain, type="content_block", prompt=WRITING, continue_=Continue("pause", pause))
+    plain = replace(plain, type="content_block")
+    if now >= further.until:
+        return replace(plain, prompt=NONE_CAME, continue_=Continue(label=GO_ON))
+    pause = min(PAUSE, math.ceil(further.until - now))
+    return replace(plain, prompt=WRITING, continue_=Continue("pause", pause, GO_ON))

@@ -38,6 +38,7 @@ class State:
     that were sent along when the conversation began, by key, and `display_name` what the respondent is
     called. `earns` is false for an imported response that gives its respondent nothing. `further` is the
     further question about the answer to the current block, and `asked` counts all that were wanted so far.
+    `aside` are those that a step back left unanswered, by block id; none of their blocks is on the path.
     """
 
     at: int = 0
@@ -51,6 +52,7 @@ class State:
     earns: bool = True
     further: Further | None = None
     asked: int = 0
+    aside: Mapping[int, Further] = field(default_factory=dict)
 
     @property
     def place(self) -> int:
@@ -63,6 +65,10 @@ class State:
         if not self.left:
             return self.replies
         return {block_id: reply for block_id, reply in self.replies.items() if block_id not in self.left}
+
+    def aside_without(self, block_id: int) -> Mapping[int, Further]:
+        """`aside` without the further question of one block."""
+        return {key: further for key, further in self.aside.items() if key != block_id}
 
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` holds only the replies that count, `left` the others.
@@ -93,6 +99,8 @@ class State:
             raw["further"] = self.further.as_json()
         if self.asked:
             raw["asked"] = self.asked
+        if self.aside:
+            raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
         return raw
 
     @classmethod
@@ -116,6 +124,7 @@ class State:
             earns=raw.get("earns", True) is True,
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
+            aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
         )
 
 
@@ -193,7 +202,8 @@ class Walk:
         assert block.id is not None
         self._known.pass_block(block.id, replies.get(block.id))
         path = (*self.state.path, block.id)
-        return self._forward(self.state.at + 1, path=path, replies=replies)
+        aside = self.state.aside_without(block.id)
+        return self._forward(self.state.at + 1, path=path, replies=replies, aside=aside)
 
 
 def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:
@@ -217,11 +227,15 @@ def proceed(script: Script, state: State) -> Turn:
 
 
 def back(script: Script, state: State) -> Turn:
-    """Go back to the block shown before, or from a further question to its own. Else raises LookupError."""
+    """Go back to the block shown before, or from a further question to its own. Else raises LookupError.
+
+    A further question that is asked is kept for the same answer.
+    """
     if not can_go_back(state):
         raise LookupError("This is the first step.")
-    if state.further is not None:
-        return Turn(replace(state, further=None), show=script.blocks[state.at])
+    if (further := state.further) is not None:
+        aside = {**state.aside, further.block_id: further} if further.question else state.aside
+        return Turn(replace(state, further=None, aside=aside), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])
 

@@ -197,11 +197,13 @@ def answer(
 
     Questions after it that are answered `ahead` are passed too. Sending the latest answer again changes
     nothing. Refuses an answer to any other block, an answer that does not fit, and an answer after closing.
-    With a `step`, see `_stands_elsewhere`.
+    With a `step`, see `_stands_elsewhere`; it tells too which further question is answered.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _stands_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
+    if step is not None and loaded.state.further is not None:
+        raw = {**raw, "follow_up": loaded.state.further.number}
     return _take(loaded, raw, at, ahead=ahead)
 
 
@@ -409,6 +411,8 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
     if further.still_waits(loaded, at):
         return view.of_conversation(loaded, at, resumed=True)
     reply = further.reply_about(loaded) or loaded.locked_reply
+    if reply is not None and (again := further.ask_again(loaded, at)) is not None:
+        return view.of_conversation(again, at)
     if loaded.block.asks and reply is None:
         raise Conflict("The current block is a question: answer it, or skip it if it is optional.")
     if not loaded.is_completed:
@@ -464,6 +468,8 @@ def _take(
     before = loaded.state.replies.get(block.id or 0)
     if before is not None and follow_ups.without(before) == reply:
         reply = before  # with the further questions that were asked about it
+        if (again := further.ask_again(loaded, at)) is not None:
+            return view.of_conversation(again, at)
     elif further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = runner.answer(loaded.script, loaded.state, reply)
@@ -478,8 +484,7 @@ def _take_further(
 ) -> ConversationView:
     """Save the answer to a further question, which may lead to another one.
 
-    The latest answer sent again is accepted. If it does not say that it is one to the further question, the
-    conversation goes on: a caller that knows nothing of further questions may mean it so.
+    The latest answer sent again changes nothing, unless it says that it is one to the further question.
     """
     block, reply, asked = loaded.block, further.reply_about(loaded), loaded.state.further
     assert block is not None
@@ -487,12 +492,11 @@ def _take_further(
     assert asked is not None
     is_repeat = further.repeats(block, reply, raw)
     number = raw.get("follow_up")
+    if is_repeat and (number != asked.number or asked.question is None):
+        return view.of_conversation(loaded, at, resumed=True)
     if asked.question is None or number not in (None, asked.number):
-        if is_repeat:
-            return view.of_conversation(loaded, at, resumed=True)
         raise Conflict(_NOT_WRITTEN if asked.question is None else _NOT_CURRENT)
-    given = _parsed(replace(block, required=None), raw)
-    text = None if is_repeat and number is None else given.get("text")
+    text = _parsed(replace(block, required=None), raw).get("text")
     reply = follow_ups.completed(reply, asked.question, None if text is None else str(text))
     if text is not None:
         further.outdate_reading(loaded, block)

@@ -84,6 +84,7 @@
       timers.push(setTimeout(() => typing.classList.add("on"), Math.max(0, pause - 1200)));
     }
     timers.push(setTimeout(proceed, pause));
+    if (!waitButton) return;
     waitButton.hidden = false;
     waitButton.addEventListener("click", () => {
       timers.forEach(clearTimeout);

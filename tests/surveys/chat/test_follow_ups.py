@@ -11,6 +11,7 @@ from django.utils import timezone
 from communities.models import ChatTask
 from surveys.models import Answer, Conversation
 from tests.support.ai.loopback import Loopback
+from tests.support.chat.agent import text_of
 from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, model, run_out, write
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +34,8 @@ def marit(chat: Any, anthropic: Loopback) -> Any:
     chat.open(CHANGE | {"follow_ups": 1}, COLOUR)
     marit = chat.agent()
     marit.press("Answer", message=chat.message())
+    for text in (text_of(chat.message()), marit.text):
+        assert "who answered what. An AI may ask a further question about what you write" in text
     marit.press("Write answer")
     marit.write("The evenings")
     return marit
@@ -59,20 +62,22 @@ def test_the_message_becomes_the_question_by_itself(chat: Any, marit: Any) -> No
 
     assert "One moment, please." in while_written
     assert "One moment, please." in still_written
+    assert "-# Asked by an AI" in marit.text
     assert r"What about the \*evenings\* would you like" in marit.text
     assert marit.labels == ["Write answer", "Back", "Skip"]
     marit.press("Write answer")
     assert "value" not in marit.window["components"][-1]["component"]
     marit.write("They end late")
     assert "Which colour?" in marit.text
+    assert "An AI" not in marit.text
     assert list(stored().values()) == [[{"question": QUESTION, "answer": "They end late"}]]
 
 
 def test_the_button_leads_to_the_question_too_and_it_can_be_skipped(marit: Any) -> None:
-    marit.press("Okay")
+    marit.press("Go on")
     assert "One moment, please." in marit.text
     write(Conversation.objects.get().pk)
-    marit.press("Okay")
+    marit.press("Go on")
     assert "would you like to be different?" in marit.text
     marit.press("Skip")
 
@@ -111,7 +116,7 @@ def test_a_window_from_before_answers_no_further_question(marit: Any) -> None:
 def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> None:
     conversation = Conversation.objects.get()
     write(conversation.pk)
-    marit.press("Okay")
+    marit.press("Go on")
     marit.press("Write answer")
     further = marit.window
     marit.write("They end late")
@@ -121,3 +126,18 @@ def test_a_window_of_the_question_itself_answers_no_further_one(marit: Any) -> N
 
     assert "What should we change?" in marit.text
     assert [*Answer.objects.values_list("value", flat=True)] == ["The evenings"]
+
+
+def test_a_question_is_asked_again_about_the_same_answer_and_answered_in_its_words(marit: Any) -> None:
+    write(Conversation.objects.get().pk)
+    marit.press("Go on")
+    marit.press("Back")
+    marit.press("Change answer")
+    marit.write("The evenings")
+    again = marit.text
+    marit.press("Write answer")
+    marit.write("The evenings")
+
+    assert "would you like to be different?" in again
+    assert "Which colour?" in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": "The evenings"}]]

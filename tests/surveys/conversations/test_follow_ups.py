@@ -1,4 +1,4 @@
-"""Further questions about short answers, over the interface (rules 10.60 to 10.69)."""
+"""Further questions about short answers, over the interface (rules 10.60 to 10.70)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_step_waits_by_itself_while_the_question_is_written(talk: Talk) -> Non
         "content_block",
         "One moment, please.",
     )
-    assert block["continue"] == {"after": "pause", "pause": 2, "label": "Okay"}
+    assert block["continue"] == {"after": "pause", "pause": 2, "label": "Go on"}
     assert (talk.step["follow_up"], talk.step["answer"], talk.step["skip_label"]) == (1, None, None)
     assert talk.stored()["value"] == "The evenings"  # is saved already
 
@@ -261,8 +261,59 @@ def test_an_answer_that_is_sent_again_changes_nothing(talk: Talk) -> None:
 def test_the_first_answer_sent_again_is_no_answer_to_the_question(asked: Talk) -> None:
     assert asked.answer("The evenings", follow_up=0).prompt == QUESTION
     assert asked.answer("Another", follow_up=0).last.status_code == 409
+    assert asked.answer("The evenings").prompt == QUESTION
+    assert "follow_ups" not in asked.stored()
+
+
+def test_a_further_question_may_be_answered_in_the_same_words(asked: Talk) -> None:
+    asked.answer("The evenings", follow_up=1)
+
+    assert asked.stored()["follow_ups"] == [{"question": QUESTION, "answer": "The evenings"}]
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_question_is_asked_again_about_the_same_answer(
+    steps: int, caller: Caller, anthropic: Loopback
+) -> None:
+    anthropic.queue(asks(QUESTION))
+    talk = Talk(caller, survey(caller, COLOUR, CHANGE | {"follow_ups": 1})).answer("Red")
+    colour, talk.block_id = talk.block_id, talk.step["block"]["id"]
+    talk.answer("The evenings")
+    write(talk.id)
+    talk.move("continue")
+    for _ in range(steps):
+        talk.move("back")
+    if steps == 2:
+        talk.answer("Red", block_id=colour)
+
+    assert talk.step["answer"] == {"value": "The evenings"}
+    assert talk.answer("The evenings").prompt == QUESTION
+    assert talk.answer("The evenings").prompt == QUESTION  # sent again
+    talk.answer("They end late")
+    assert talk.body["status"] == "completed"
+    assert caller.get(f"/responses/{talk.id}").json()["answers"][1]["follow_ups"] == [
+        {"question": QUESTION, "answer": "They end late"}
+    ]
+    assert len(anthropic.requests) == 1
+    assert "aside" not in Conversation.objects.get(pk=talk.id).state
+
+
+def test_a_question_about_another_answer_is_not_asked_again(asked: Talk) -> None:
+    asked.move("back")
+    asked.answer("x" * 200)
+    asked.move("back")
+
+    assert asked.answer("x" * 200).prompt == "Which colour?"
+    assert "follow_ups" not in asked.stored()
+
+
+def test_a_question_that_a_script_allows_no_more_is_not_asked_again(asked: Talk, caller: Caller) -> None:
+    asked.move("back")
+    caller.post(f"/projects/{asked.project_id}/close")
+    caller.patch(f"/projects/{asked.project_id}/script/blocks/{asked.block_id}", {"follow_ups": 0})
+    caller.post(f"/projects/{asked.project_id}/open")
+
     assert asked.answer("The evenings").prompt == "Which colour?"
-    assert asked.stored()["follow_ups"] == [{"question": QUESTION, "answer": None}]
 
 
 def test_the_answer_to_the_last_question_may_be_sent_again(asked: Talk, anthropic: Loopback) -> None:

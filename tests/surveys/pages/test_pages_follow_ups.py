@@ -60,12 +60,15 @@ def test_both_questions_are_asked_below_the_answer(project: Project, anthropic: 
     waiting = visitor.page
     write(conversation().pk)
     visitor.send("go")
+    assert visitor.has_control('id="help" class="help">Asked by an AI<')
     asked, control = visitor.page, visitor.has_control('name="do" value="skip"')
     visitor.send(value="They end late")
     write(conversation().pk, asked=2)
     visitor.send("go")
     second = visitor.page
     visitor.send("skip")
+
+    assert not visitor.has_control("Asked by an AI")
 
     assert "One moment, please." in waiting
     assert 'data-pause="2"' in waiting
@@ -135,9 +138,54 @@ def test_the_page_goes_on_once_the_time_is_over(project: Project) -> None:
     assert "Which colour?" in visitor.send("go").page
 
 
+def test_a_page_without_javascript_loads_itself_until_there_is_a_question_or_none(
+    project: Project, anthropic: Loopback
+) -> None:
+    anthropic.queue(asks(QUESTION))
+    refresh = f'<noscript><meta http-equiv="refresh" content="3;url=/s/{project.slug}?_at=0"></noscript>'
+    visitor = answered(project, htmx=False)
+    written = visitor.page
+    run_out(conversation().pk)
+    none_came = visitor.look("?_at=0").page
+    visitor.send("back").send(value="The mornings")
+    write(conversation().pk, asked=2)
+    asked = visitor.look("?_at=0").page
+
+    assert (refresh in written, "Wait here" in written, ">Go on</button>" in written) == (True, False, True)
+    assert (refresh in none_came, "Thank you, please go on." in none_came) == (False, True)
+    assert (refresh in asked, QUESTION in asked, "Welcome back" in asked) == (False, True, False)
+
+
+@pytest.mark.parametrize("is_asked", ["yes", "by no block", "by no model"])
+def test_the_first_page_says_that_an_ai_may_ask(is_asked: str, project: Project, settings: Any) -> None:
+    if is_asked == "by no block":
+        project = Project.objects.get(pk=survey(caller_with_credits(), COLOUR))
+    if is_asked == "by no model":
+        settings.AI_PROVIDER = "local"
+
+    page = re.sub(r"\s+", " ", Visitor(project).look().page)
+
+    sentence = "that you give here. An AI may ask a further question about what you write."
+    assert (sentence in page) == (is_asked == "yes")
+    assert "that you give here." in page
+
+
 def test_markup_of_a_model_stays_text(project: Project, anthropic: Loopback) -> None:
     anthropic.queue(asks("What [UserName] or [change] do you mean?"))
     visitor = answered(project, htmx=False)
     write(conversation().pk)
 
     assert "What [UserName] or [change] do you mean?" in visitor.send("go").page
+
+
+def test_a_question_is_asked_again_after_a_step_back(project: Project, anthropic: Loopback) -> None:
+    anthropic.queue(asks(QUESTION))
+    visitor = answered(project, htmx=False)
+    write(conversation().pk)
+    visitor.send("go").send("back")
+    before = visitor.page
+    visitor.send(value="The evenings")
+
+    assert re.search(r"<textarea[^>]*>The evenings", before)
+    assert QUESTION in visitor.page
+    assert not re.search(r"<textarea[^>]*>[^<]", visitor.page)
