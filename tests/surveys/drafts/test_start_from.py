@@ -93,7 +93,7 @@ def test_a_template_is_called_one_with_what_was_understood_and_not_met():
 
 @pytest.mark.parametrize("mode", ["transparent", "semi-private", "anonymous"])
 def test_anonymous_answers_are_understood_only_if_the_project_is_anonymous(mode):
-    """Rule 10.41."""
+    """Rule 10.75."""
     scene = Scene(privacy_mode=mode)
 
     job = scene.ask({"intent": "Rate the food and the music, ask why they came. Anonymous."}).json()["id"]
