@@ -7,7 +7,7 @@ import re
 import pytest
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import read_asks
+from surveys.ai.local.drafts.asks import is_order, read_asks
 from surveys.ai.local.drafts.formats import read_scale, split_options
 from surveys.ai.local.drafts.phrasing import question_from
 from tests.support.ai.drafts import draft_from, option_values, prompts, questions
@@ -131,6 +131,67 @@ def test_options_types_and_limits_of_the_intent_are_used() -> None:
     assert option_values(level) == ["Low", "Middle", "High"]
     assert option_values(swim) == ["Yes", "No"]
     assert (day["type"], len(day["options"])) == ("multi_punch", 7)
+
+
+def test_a_condition_at_the_end_leaves_what_is_asked_before_it() -> None:
+    intent = "Party survey: rate food and the location, ask if they will come again, only if not ask why"
+
+    *others, why = questions(draft_from(intent))
+
+    assert [block["prompt"] for block in others] == [
+        "How would you rate the food?",
+        "How would you rate the location?",
+        "Will you come again?",
+    ]
+    assert why["show_when"] == {"block": others[-1]["name"], "op": "eq", "value": "No"}
+
+
+@pytest.mark.parametrize(
+    "intent",
+    [
+        "Feedback on the party: rate food and music, ask what to improve and email me the results",
+        "Feedback on the party: rate food and music, ask what to improve. Email me the results.",
+    ],
+)
+def test_what_is_no_ask_is_unmet_and_asks_nothing(intent: str) -> None:
+    draft = draft_from(intent)
+
+    assert [block["prompt"] for block in questions(draft)] == [
+        "How would you rate the food?",
+        "How would you rate the music?",
+        "What should we improve?",
+    ]
+    assert [unmet.casefold() for unmet in draft.unmet] == ["not part of a script: “email me the results”."]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("email me the results", True),
+        ("schick mir das Ergebnis", True),
+        ("envoyez-nous les résultats", True),
+        ("envíame los resultados", True),
+        ("me envie os resultados", True),
+        ("email address", False),
+        ("send us a short survey on lunch", False),
+        ("show times", False),
+    ],
+)
+def test_an_order_to_us_is_told_from_a_noun_phrase(text: str, is_one: bool) -> None:
+    assert is_order(text) == is_one
+
+
+@pytest.mark.parametrize(
+    ("intent", "prompt"),
+    [
+        ("Rate the location with stars", "How would you rate the location?"),
+        ("Bitte die Halle mit Sternen bewerten", "Die Halle: Wie zufrieden bist du damit?"),
+    ],
+)
+def test_stars_without_a_number_are_five(intent: str, prompt: str) -> None:
+    first = questions(draft_from(intent))[0]
+
+    assert (first["prompt"], first["type"], first["max"]) == (prompt, "rating", 5)
 
 
 def test_a_stated_number_is_filled_up_and_never_cuts_what_is_asked() -> None:

@@ -65,6 +65,7 @@ class Asks:
     rest: str
     scale: Format | None = None
     is_added: bool = False  # the asks shall come in addition to what is usual
+    orders: tuple[str, ...] = ()  # to us, and nothing to ask: `email me the results`
 
 
 # --- Settings that are no asks ----------------------------------------------------------------------
@@ -266,8 +267,12 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
     text = _SETTINGS.sub(lambda match: "," if match[0].startswith(",") else " ", text)
     asks: list[Ask] = []
     rest: list[str] = []
+    orders: list[str] = []
     additions = 0
     for sentence in _sentences(text):
+        if is_order(sentence):
+            orders.append(sentence.strip(TRAILING))
+            continue
         if asks and (completed := _completed(asks[-1], sentence, language, is_poll=is_poll)):
             asks[-1] = completed
             continue
@@ -290,8 +295,10 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
         asks += found_asks
         if lead:
             rest.append(lead)
+    orders += [ask.text for ask in asks if is_order(ask.text)]
+    asks = [ask for ask in asks if not is_order(ask.text)]
     is_added = bool(asks) and additions == len(asks)
-    return Asks(tuple(asks[:_MAX_ASKS]), ". ".join(rest), scale, is_added)
+    return Asks(tuple(asks[:_MAX_ASKS]), ". ".join(rest), scale, is_added, tuple(orders))
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
@@ -374,7 +381,9 @@ def _of_sentence(
         return [_ask(_after_verb(item, language)[1] if verb else item, language)], ""
     without, condition = _read_condition(sentence)
     if condition and (why := _FOLLOW_UP.search(without)):
-        return [Ask(why["what"], condition=condition)], without[: why.start()].strip(TRAILING)
+        before = without[: why.start()].strip(TRAILING)
+        asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
+        return [*asks_before, Ask(why["what"], condition=condition)], lead
     if condition and sentence.lower().startswith(without.lower()[:4]) and not _leads_with_condition(sentence):
         condition = None
     if condition:
@@ -399,7 +408,10 @@ def _of_sentence(
     for item in _items(items_text, language):
         of_item, condition = _read_condition(item)
         verb = re.match(f"(?:{_ASKING[language]}|{_RATING[language]})", of_item, re.IGNORECASE)
-        of_item = _after_verb(of_item, language)[1] if verb else of_item
+        if verb:
+            is_rated = re.match(_RATING[language], of_item, re.IGNORECASE) is not None
+            how, of_item = _after_verb(of_item, language)
+            how = "rate" if is_rated else how
         if (
             of_item.endswith("?")
             and "," in items_text
@@ -422,7 +434,8 @@ _TOPIC_OF_QUESTIONS = re.compile(
 
 
 _FOLLOW_UP = re.compile(
-    r"[,;]?\s*\b(?:(?:and|with|plus|und|mit|et|avec|y|con|e|com)\s+)*(?:an?\s+|une?\s+|una?\s+|uma?\s+|"
+    r"[,;]?\s*\b(?:(?:and|with|plus|only|und|mit|nur|et|avec|seulement|y|con|s[oó]lo|e|com|apenas|só)\s+)*"
+    r"(?:an?\s+|une?\s+|una?\s+|uma?\s+|"
     r"eine[rm]?\s+)?"
     r"(?:follow[- ]?up|ask(?:ing)?|(?:nach)?fragen?|nachfrage|demande[rz]?|preguntar?|pregunta|perguntar?|"
     r"pergunte)\s+(?:question\s+)?"
@@ -572,7 +585,11 @@ def _halves(part: str, language: str) -> list[str]:
     halves = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part)
     if len(halves) == 1:
         return [part]
-    asking = [bool(re.match(INTERROGATIVE[language], half.strip(), re.IGNORECASE)) for half in halves]
+    first_ask = _after_verb(halves[0], language)[1]
+    asking = [
+        bool(re.match(INTERROGATIVE[language], half.strip(), re.IGNORECASE))
+        for half in (first_ask, *halves[1:])
+    ]
     if all(is_asking or find(half, language) for is_asking, half in zip(asking, halves, strict=True)):
         return halves
     if find(part, language):
@@ -581,13 +598,40 @@ def _halves(part: str, language: str) -> list[str]:
         cuts = [
             n
             for n in range(1, len(halves))
-            if asking[n] or find(halves[n], language) or _is_asking_verb(halves[n], language)
+            if asking[n]
+            or find(halves[n], language)
+            or _is_asking_verb(halves[n], language)
+            or is_order(halves[n])
         ]
         if not cuts:
             return [part]
         first = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part, maxsplit=1)
         return [first[0], *_halves(first[1], language)] if 1 in cuts else [part]
     return [half for half in halves if half.strip()]
+
+
+_ORDER = re.compile(
+    r"(?:then |please )*(?:e-?mail|mail|send|forward|share|show|post|publish|remind|notify|inform|tell|give|"
+    r"let|export|thank|invite)\s+(?:me|us|them|it|him|her|everyone|everybody|all|the|our|my|their|a|an)\b"
+    r"|(?:dann |bitte )*(?:schicke?n?|sende?n?|maile?n?|teile?n?|zeige?n?|gib|informiere?n?)\s+"
+    r"(?:mir|uns|ihnen|allen|sie|es|die|das|den)\b"
+    r"|(?:envoye[zr]|partage[zr]|montre[zr]|publie[zr])[ -](?:moi|nous|leur|les?|la)\b|(?:m['’]|nous )"
+    r"envoyer\b"
+    r"|(?:env[ií](?:a|e|ar)|comp[aá]rt(?:e|ir))(?:me|nos|les?)\b|(?:me|nos) "
+    r"envi(?:e|ar)\b|envi[ea]-(?:me|nos)\b",
+    re.IGNORECASE,
+)
+
+
+def is_order(text: str) -> bool:
+    """Whether a clause tells us to do something other than to write a survey: `email me the results`."""
+    return bool(_ORDER.match(text.strip())) and not _KIND.search(text)
+
+
+_KIND = re.compile(
+    r"\b(?:surveys?|polls?|questionnaires?|quiz|forms?|umfrage|fragebogen|sondage|encuesta|pesquisa|enquete)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_asking_verb(text: str, language: str) -> bool:

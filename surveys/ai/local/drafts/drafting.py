@@ -79,7 +79,7 @@ class _Draft:
     def survey(self) -> ProposedScript:
         """A survey or a quiz: the asks, and a template for what they leave open."""
         if self._is_subject() and best_match(self.intent).word_points:
-            self.asks = Asks((), self.wishes.text, self.asks.scale)
+            self.asks = replace(self.asks, asks=(), rest=self.wishes.text, is_added=False)
         rest = self._rest()
         match = best_match(rest)
         template = match.template
@@ -343,7 +343,7 @@ class _Draft:
             kept,
             scoring_enabled=is_scored,
             understood=(*understood, *of_wishes),
-            unmet=(*unmet, *not_met),
+            unmet=(*unmet, *not_met, *(f"Not part of a script: “{order}”." for order in self.asks.orders)),
             confidence=round(confidence, 2),
             wishes=self.wishes.settings,
             is_placeholder=any(

@@ -54,6 +54,9 @@ SCALE = re.compile(
     r"(?:\s+(?:scale|skala|punkten?|points?))?\)?(?:\s*(?:bewerten|rating))?",
     re.IGNORECASE,
 )
+_WITH_STARS = re.compile(
+    rf"\(?\b(?:with|in|by|using|mit|avec(?: des)?|en|con|com|em)\s+{_STARS}\b\)?", re.IGNORECASE
+)
 _STARRED = re.compile(_STARS, re.IGNORECASE)
 BRACKETS = re.compile(r"\(([^()]{1,300})\)")
 _OPEN = re.compile(
@@ -120,7 +123,8 @@ def read_scale(text: str) -> tuple[re.Match[str], Format] | None:
             return match, Format(
                 low=None if match["of"] else low, high=high, has_stars=bool(_STARRED.search(match[0]))
             )
-    return None
+    stars = _WITH_STARS.search(text)
+    return (stars, Format(low=1, high=5, has_stars=True)) if stars else None
 
 
 def split_options(text: str, language: str) -> tuple[str, ...]:
