@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 QUESTION = "Who sees who answered what?"
+AI_ASKS = "An AI may ask a further question about what you write."
 LABEL_OF_NEW = "Privacy of new surveys and polls"
 
 

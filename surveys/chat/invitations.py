@@ -23,6 +23,7 @@ from surveys.chat.results import as_text
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import presentation
 from surveys.models import Project
+from surveys.services.conversations import further
 from surveys.services.ground import field_groups
 from surveys.services.representations.project import results_url, web_url
 from surveys.services.results import poll as poll_results
@@ -170,7 +171,7 @@ def _facts(project: Project, script: Script, invitation: Invitation, at: datetim
     facts = {
         "status": _status(project, at),
         "questions": _questions(project, script),
-        "privacy": _privacy(project),
+        "privacy": _privacy(project, script),
         "rewards": _rewards(project),
         "closes": _closes(project, at),
     }
@@ -194,12 +195,14 @@ def _questions(project: Project, script: Script) -> str:
     return f"💬 {plural(count, 'question')}" if count and not project.is_poll else ""
 
 
-def _privacy(project: Project) -> str:
+def _privacy(project: Project, script: Script) -> str:
     if project.is_anonymous:
         return f"🕶️ {_short(privacy_words.ANONYMOUS.in_a_line)}"
-    if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:
-        return f"👥 {_short(privacy_words.TRANSPARENT.sentence)}"
-    return f"👤 {_short(privacy_words.SEMI_PRIVATE.sentence)}"
+    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    sentence = privacy_words.TRANSPARENT.sentence if is_open else privacy_words.SEMI_PRIVATE.sentence
+    if further.asks(project, script):
+        sentence = f"{sentence} {privacy_words.AI_ASKS}"
+    return f"{'👥' if is_open else '👤'} {_short(sentence)}"
 
 
 def _short(sentence: str) -> str:

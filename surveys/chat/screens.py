@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from communities.chat_platform.references import Op, of_project
+from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.models import Community
 from surveys import interviewers
@@ -161,7 +162,8 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
         last.append(Button(words.SKIP, to.to(Op.SKIP)))
     colour = _colour_of_block(block, view.project) or colour_of(view.project)
     given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""
-    text = "\n\n".join(filter(None, [given, control.text]))
+    mark = words.ASKED_BY_AI if step.follow_up and block.asks else ""
+    text = "\n\n".join(filter(None, [mark, given, control.text]))
     embeds = [*_verdict(view), *_alerts(error, note)]
     embeds += _picture_above(block, colour)
     question = _question_embed(view, block, text, colour)
@@ -172,7 +174,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
     parts = [block.prompt, text]
     if not view.state.path and not view.is_completed:
-        parts.append(f"-# {privacy_of(view.project)}")
+        parts.append(f"-# {privacy_of(view)}")
     return Embed(
         "\n\n".join(filter(None, parts)),
         colour=colour,
@@ -181,12 +183,13 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
     )
 
 
-def privacy_of(project: Project) -> str:
-    """Who will know what somebody answers."""
-    if project.is_anonymous:
+def privacy_of(view: ConversationView) -> str:
+    """Who will know what somebody answers, and whether an AI may ask about it."""
+    if view.project.is_anonymous:
         return words.ANONYMOUS
-    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    return words.MEMBERS_READ if is_open else words.TEAM_READS
+    is_open = view.project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    sentence = words.MEMBERS_READ if is_open else words.TEAM_READS
+    return f"{sentence} {privacy_words.AI_ASKS}" if view.asks_further else sentence
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:

@@ -148,6 +148,7 @@ class Screen:
     closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
     answers_as: AnswersAs | None = None
+    asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
     has_lost_link: bool = False  # the page may still name the link's member
     status: int = 200
     retry_after: int | None = None  # seconds
@@ -239,6 +240,7 @@ def step(
         prize=rewards.at_step(view),
         closes_at=view.project.closes_at if is_first else None,
         status=422 if error else 200,
+        asks_further=view.asks_further,
         past_change=past_change,
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),

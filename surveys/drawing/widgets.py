@@ -17,6 +17,7 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 PICTURE_ROOM = (608, 288)  # pixels, at most; the column has 38rem
 FIELDS = "respondent/fields/"
+ASKED_BY_AI = "Asked by an AI"
 LOCKED = "Your answer stays, because you have read whether it is right."
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -139,6 +140,8 @@ def draw(
     else:
         common |= {"is_optional": not block.required}
         common |= _CONTROLS[block.type](block, typed)
+        if follow_up:
+            common["help"] = ASKED_BY_AI
         if is_locked:
             common |= {"is_locked": True, "is_optional": False, "do": "go", "help": LOCKED}
     return StepWidget(**common)  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "team_reads_this": (
             "Only the author and the community’s admins can see the answers that you give here."
         ),
+        "ai_asks": privacy_words.AI_ASKS,
         "not_you": "Not you?",
         "jump": "Go to the question",
         "open_until": "Open until",

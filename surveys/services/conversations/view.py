@@ -18,7 +18,7 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import PastSteps, State
 from surveys.models import Conversation, Project
-from surveys.services.conversations import tokens
+from surveys.services.conversations import further, tokens
 from surveys.services.conversations.admission import Respondent
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.tokens import TokenContext
@@ -128,6 +128,11 @@ class WalkView(ABC):
             and runner.settled_reply(self.script, self.state) is not None,
             follow_up=further.number if further else 0,
         )
+
+    @property
+    def asks_further(self) -> bool:
+        """Whether a model may ask about what the respondent writes."""
+        return further.asks(self.project, self.script)
 
     @property
     def question_number(self) -> str:

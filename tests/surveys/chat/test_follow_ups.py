@@ -11,6 +11,7 @@ from django.utils import timezone
 from communities.models import ChatTask
 from surveys.models import Answer, Conversation
 from tests.support.ai.loopback import Loopback
+from tests.support.chat.agent import text_of
 from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, model, run_out, write
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +34,8 @@ def marit(chat: Any, anthropic: Loopback) -> Any:
     chat.open(CHANGE | {"follow_ups": 1}, COLOUR)
     marit = chat.agent()
     marit.press("Answer", message=chat.message())
+    for text in (text_of(chat.message()), marit.text):
+        assert "who answered what. An AI may ask a further question about what you write" in text
     marit.press("Write answer")
     marit.write("The evenings")
     return marit
@@ -59,12 +62,14 @@ def test_the_message_becomes_the_question_by_itself(chat: Any, marit: Any) -> No
 
     assert "One moment, please." in while_written
     assert "One moment, please." in still_written
+    assert "-# Asked by an AI" in marit.text
     assert r"What about the \*evenings\* would you like" in marit.text
     assert marit.labels == ["Write answer", "Back", "Skip"]
     marit.press("Write answer")
     assert "value" not in marit.window["components"][-1]["component"]
     marit.write("They end late")
     assert "Which colour?" in marit.text
+    assert "An AI" not in marit.text
     assert list(stored().values()) == [[{"question": QUESTION, "answer": "They end late"}]]
 
 

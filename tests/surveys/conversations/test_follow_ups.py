@@ -1,4 +1,4 @@
-"""Further questions about short answers, over the interface (rules 10.60 to 10.69)."""
+"""Further questions about short answers, over the interface (rules 10.60 to 10.69 and 10.73)."""
 
 from __future__ import annotations
 

@@ -60,12 +60,15 @@ def test_both_questions_are_asked_below_the_answer(project: Project, anthropic: 
     waiting = visitor.page
     write(conversation().pk)
     visitor.send("go")
+    assert visitor.has_control('id="help" class="help">Asked by an AI<')
     asked, control = visitor.page, visitor.has_control('name="do" value="skip"')
     visitor.send(value="They end late")
     write(conversation().pk, asked=2)
     visitor.send("go")
     second = visitor.page
     visitor.send("skip")
+
+    assert not visitor.has_control("Asked by an AI")
 
     assert "One moment, please." in waiting
     assert 'data-pause="2"' in waiting
@@ -151,6 +154,20 @@ def test_a_page_without_javascript_loads_itself_until_there_is_a_question_or_non
     assert (refresh in written, "Wait here" in written, ">Go on</button>" in written) == (True, False, True)
     assert (refresh in none_came, "Thank you, please go on." in none_came) == (False, True)
     assert (refresh in asked, QUESTION in asked, "Welcome back" in asked) == (False, True, False)
+
+
+@pytest.mark.parametrize("is_asked", ["yes", "by no block", "by no model"])
+def test_the_first_page_says_that_an_ai_may_ask(is_asked: str, project: Project, settings: Any) -> None:
+    if is_asked == "by no block":
+        project = Project.objects.get(pk=survey(caller_with_credits(), COLOUR))
+    if is_asked == "by no model":
+        settings.AI_PROVIDER = "local"
+
+    page = re.sub(r"\s+", " ", Visitor(project).look().page)
+
+    sentence = "that you give here. An AI may ask a further question about what you write."
+    assert (sentence in page) == (is_asked == "yes")
+    assert "that you give here." in page
 
 
 def test_markup_of_a_model_stays_text(project: Project, anthropic: Loopback) -> None:

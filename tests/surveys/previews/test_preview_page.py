@@ -135,6 +135,7 @@ def test_no_further_question_is_asked_and_the_preview_says_so(settings):
     frame = Scene(TEXT | {"key": "why", "name": "why", "follow_ups": 2}, KEYED).frame().look()
 
     assert "In the preview no further question is asked about the answer." in frame.page
+    assert "An AI may ask a further question about what you write." in frame.page
     assert "Which colour?" in frame.send(value="So.").page
 
 
