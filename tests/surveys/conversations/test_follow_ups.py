@@ -475,6 +475,16 @@ def test_a_question_has_at_most_two(sent: object, code: str) -> None:
     assert (violation["field"], violation["code"]) == ("script.blocks[0].follow_ups", code)
 
 
+@pytest.mark.parametrize(("provider", "codes"), [("local", ["never_asked"]), ("anthropic", [])])
+def test_a_script_warns_where_no_model_asks(provider: str, codes: list[str], settings: Any) -> None:
+    caller, settings.AI_PROVIDER = Caller(), provider
+    script = caller.get(f"/projects/{survey(caller)}/script").json()
+
+    assert [(each["field"], each["code"]) for each in script["warnings"]] == [
+        ("blocks[0].follow_ups", code) for code in codes
+    ]
+
+
 def test_only_open_texts_have_them() -> None:
     block = {"type": "rating", "prompt": "How was it?", "follow_ups": 1}
     refused = Caller().post("/projects", {"name": "Evenings", "type": "convo", "script": {"blocks": [block]}})
