@@ -111,7 +111,8 @@ def _listing(
         found = readings.get((row.pk, block.id))
         correction = reverse("admin:surveys_project_results_answer", args=[project.pk, block.id, row.pk])
         is_offered = page.may_edit and block.section != "intro" and (found or titles)
-        return {"reading": found, "correct_address": f"{correction}{query}" if is_offered else ""}
+        address = f"{correction}{query}" if is_offered else ""
+        return {"reading": found, "correct_address": address, "asked": written.asked_of(row, longest=LONGEST)}
 
     filters = [Filter("provider", "Source", list(response_sources.LABELS.items()), _as_selected)]
     if titles:

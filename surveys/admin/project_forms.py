@@ -42,6 +42,7 @@ _OF_SCRIPT = {
     "options": "the list of options",
     "prompt": "the text",
     "emoji": "its emoji",
+    "follow_ups": "“Further questions”",
 }
 
 

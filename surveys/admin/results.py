@@ -346,12 +346,16 @@ class WrittenPart:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The beginning of an answer, and its response: its respondent and time, and its address."""
+    """The beginning of an answer, and its response: its respondent and time, and its address.
+
+    `asked` are the further questions about it, each with its answer.
+    """
 
     text: str
     title: str
     at: datetime
     address: str
+    asked: Sequence[Mapping[str, str | None]] = ()
 
 
 def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[int, WrittenPart]:
@@ -368,7 +372,8 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     def excerpt(row: Any) -> Excerpt:
         text = Truncator(row.text).chars(LONGEST_EXCERPT)
         address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
-        return Excerpt(text, title_of(project, row, names), row.updated_at, address)
+        asked = written.asked_of(row, longest=LONGEST_EXCERPT)
+        return Excerpt(text, title_of(project, row, names), row.updated_at, address, asked)
 
     def part(block_id: int, count: int) -> WrittenPart:
         address = reverse("admin:surveys_project_results_answers", args=[project.pk, block_id])

@@ -330,6 +330,7 @@ def answer(
         "form": form,
         "prompt": _prompt(project, block_id),
         "text": row.text,
+        "asked": row.asked or (),
         "who": title_of(project, row, names_of(project, [row])),
         "noun": noun_of(project),
         "is_corrected": now is not None and now.is_corrected,

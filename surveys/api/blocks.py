@@ -259,7 +259,8 @@ def _warning() -> Schema:
             "case of letters; values that look the same are refused (`duplicate`). "
             "`unseen_character`: an option's value contains a character that nobody sees, such as U+200B. "
             "It is stored as sent, and conditions, prefilled answers and imports that lack it do not match. "
-            "Joiners inside emoji and words are no such characters."
+            "Joiners inside emoji and words are no such characters. "
+            "`never_asked`: the block has `follow_ups`, and no model is at work that asks them."
         ),
         "required": ["field", "block_id", "block_name", "code", "message"],
         "properties": {

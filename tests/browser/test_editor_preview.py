@@ -203,7 +203,7 @@ def test_a_sentence_becomes_a_script(windows, monkeypatch, settings, check_acces
     page.get_by_role("button", name="Your script is ready").click()
     result = page.locator(".start-result")
     expect(result).to_contain_text("A template fitted to your words")
-    expect(result).to_contain_text("What was understood:")
+    expect(result).to_contain_text("What was understood")
     expect(result).to_contain_text("The closing time (Friday) is set when you open the project.")
     expect(page.get_by_role("list", name="The blocks").get_by_role("listitem")).to_have_count(4)
     check_accessibility(page)

@@ -6,9 +6,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
+from django.conf import settings
 from django.urls import reverse
 
 from communities.ground import wire
+from communities.ground.words import plural
 from surveys.admin.frame import ProjectPage, address_of
 from surveys.ai import provider_is_free
 from surveys.engine.flow import vocabulary
@@ -17,6 +19,7 @@ from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules.option import CHAT_OPTIONS
 from surveys.engine.script import Script
 from surveys.engine.walk.defaults import ACKNOWLEDGED
+from surveys.engine.walk.follow_ups import SHORT
 from surveys.models import Project
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
@@ -134,8 +137,15 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
         },
         "acknowledged": ACKNOWLEDGED,
         "asks_further": not (project.is_anonymous or provider_is_free()),
+        "further_help": _further_help(),
         "tier": page.actor.tier,
     }
+
+
+def _further_help() -> str:
+    price = settings.CREDITS_FOR_10_FOLLOW_UPS
+    costs = f" Each ten cost {plural(price, 'credit')}." if price else ""
+    return f"An AI asks up to two further questions about an answer of less than {SHORT} characters.{costs}"
 
 
 def _urls(project: Project) -> Json:

@@ -21,6 +21,7 @@ Warnings never refuse a write.
     never_true           a comparison by `<`, `>`, `<=` or `>=` that no answer satisfies
     similar_options      two options of a choice that people see as the same but for the case of letters
     unseen_character     a character in an option's value that nobody sees, and that conditions compare
+    never_asked          further questions where no model is at work
 
 `field` is the path in the script as a read returns it.
 """
@@ -62,6 +63,7 @@ CODES = (
     "never_true",
     "similar_options",
     "unseen_character",
+    "never_asked",
 )
 
 
@@ -91,12 +93,13 @@ def warnings(
     is_anonymous: bool,
     known_achievements: Collection[int] | None,
     declared_fields: Collection[str] | None = None,
+    has_model: bool = True,
 ) -> list[dict[str, object]]:
     """The first MAX_WARNINGS warnings about a script, in the order of its blocks, in at most MAX_BYTES.
 
     `uses_xp`: the project gives XP at its end (`rewards.use_xp`). `known_achievements` are the numbers that
     have a description in the community; `declared_fields` those that the project's page takes from its
-    address. None skips these two checks.
+    address. None skips these two checks. `has_model`: a model is at work that asks further questions.
     """
     return first_of(
         _found(
@@ -105,6 +108,7 @@ def warnings(
             is_anonymous=is_anonymous,
             known_achievements=known_achievements,
             declared_fields=declared_fields,
+            has_model=has_model,
         )
     )
 
@@ -131,6 +135,7 @@ def _found(
     is_anonymous: bool,
     known_achievements: Collection[int] | None,
     declared_fields: Collection[str] | None,
+    has_model: bool,
 ) -> Iterator[ScriptWarning]:
     yield from _on_the_whole(script)
     yield from _unknown_tokens(script)
@@ -143,6 +148,9 @@ def _found(
         yield from _names(script, n, path)
         yield from _name_of_variable(script, block, path)
         yield from _ambiguous_names(script, block, path, ambiguous)
+        if block.follow_ups and not has_model:
+            message = f"In {_block_in_words(script, n)}, no further question is asked: no model is at work."
+            yield ScriptWarning(f"{path}.follow_ups", "never_asked", message, block)
         for field, code, message in compared.findings(n):
             yield ScriptWarning(f"{path}.{field}", code, message, block)
         if declared_fields is not None:

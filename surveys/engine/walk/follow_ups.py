@@ -1,4 +1,4 @@
-"""Further questions about a short answer, which a model writes (rules 10.60 to 10.69 and 10.74).
+"""Further questions about a short answer, which a model writes (rules 10.60 to 10.69 and 10.73).
 
     wants(block, reply)         whether one may be asked about a reply
     shown(block, further, …)    what the respondent sees instead of the block, which stays the current one

@@ -1,4 +1,4 @@
-"""Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69 and 10.74).
+"""Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69 and 10.73).
 
 The model works while nothing is locked. The question counts only if the conversation still waits for it, so
 two workers, or one that comes late, change nothing. What fails is not tried again: the conversation goes on.

@@ -1,4 +1,4 @@
-"""Further questions about short answers, in a conversation (rules 10.60 to 10.69 and 10.74).
+"""Further questions about short answers, in a conversation (rules 10.60 to 10.69 and 10.73).
 
     asks(…)      whether a project has any, for respondents who ask who reads their answers
     wait(…)      saves an answer; the conversation stays at its block, and a worker is woken

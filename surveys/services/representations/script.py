@@ -12,6 +12,7 @@ from __future__ import annotations
 import orjson
 
 from communities import services as communities
+from surveys import ai
 from surveys.engine.intake.serialization import block_as_json, script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Script
@@ -40,6 +41,7 @@ def warnings_about(project: Project, script: Script) -> list[dict[str, object]]:
         is_anonymous=project.is_anonymous,
         known_achievements=_known_achievements(project, script),
         declared_fields=_declared_fields(project),
+        has_model=not ai.provider_is_free(),
     )
 
 
@@ -98,6 +100,7 @@ def _rendered_warnings(project: Project, cached: CachedScript) -> bytes:
         is_anonymous=project.is_anonymous,
         known_achievements=_known_achievements(project, cached.script),
         declared_fields=_declared_fields(project),
+        has_model=not ai.provider_is_free(),
     )
 
 

@@ -1,5 +1,7 @@
 """Texts that respondents wrote, for readers of single responses: all answers to a question, and the newest.
 
+Each has its further questions beside it, which a search looks through too.
+
 Responses that are about to be deleted are left out. The ids of anonymous projects are random; there the order
 of ids replaces the order by time.
 
@@ -16,8 +18,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Concat
+from django.utils.text import Truncator
 
 from surveys.models import Answer, Conversation, Project, Reading
 from surveys.services.ground import metadata
@@ -33,7 +38,8 @@ _COVERS = {"completed": {"completed_at__isnull": False}, "partial": {"completed_
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswers:
-    """The responses that answer a question, each with its `text`, and the fields to order them by.
+    """The responses that answer a question, each with its `text` and the further questions about it
+    (`asked`, None without any), and the fields to order them by.
 
     `walked` are the responses to search, in the same order; None if no search is needed.
     """
@@ -56,10 +62,18 @@ def answers(*, project: Project, block_id: int, selection: Selection) -> Written
 
 
 def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> QuerySet[Conversation]:
-    """Responses whose answer to a question contains each word of a term, in upper or lower case."""
-    answer = _answer_to(block_id)
+    """Responses whose answer to a question contains each word of a term, in upper or lower case.
+
+    So does one with a further question, or an answer to it, that has the word.
+    """
+    asked = RawSQL(
+        "jsonb_path_query_array(state, %s::jsonpath)::text",
+        [f'$.follow_ups."{block_id}"[*].*'],
+        output_field=TextField(),
+    )
+    answer = _answer_to(block_id).alias(whole=Concat("value", Value(" "), asked, output_field=TextField()))
     for word in dict.fromkeys(term.split()):
-        answer = answer.filter(value__icontains=word)
+        answer = answer.filter(whole__icontains=word)
     return rows.alias(match=Subquery(answer[:1])).filter(match__isnull=False)
 
 
@@ -76,8 +90,16 @@ def with_sentiment(rows: QuerySet[Conversation], *, block_id: int, sentiment: st
 
 
 def answer(*, project: Project, block_id: int, response_id: uuid.UUID) -> Any:
-    """A response with its answer to an open question as `text`; None if it has none."""
+    """A response with its answer to an open question as `text`, and what was `asked`; None if it has none."""
     return _answering(project, block_id, ALL).filter(pk=response_id).first()
+
+
+def asked_of(row: Any, *, longest: int) -> Sequence[Mapping[str, str | None]]:
+    """The further questions about an answer, each with the beginning of its answer; None for a skip."""
+    return [
+        {**each, "answer": each["answer"] and Truncator(each["answer"]).chars(longest)}
+        for each in row.asked or ()
+    ]
 
 
 def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) -> Mapping[int, list[Any]]:
@@ -115,7 +137,8 @@ def _answering(project: Project, block_id: int, selection: Selection) -> QuerySe
     for name, value in selection.fields:
         sql, values = metadata.condition(name, value, state="state")
         rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
-    return rows.annotate(text=Subquery(_answer_to(block_id)[:1])).filter(text__isnull=False)
+    asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
+    return rows.annotate(text=Subquery(_answer_to(block_id)[:1]), asked=asked).filter(text__isnull=False)
 
 
 def _answer_to(block_id: int) -> QuerySet[Any]:

@@ -112,9 +112,10 @@ class CachedScript:
         is_anonymous: bool,
         known_achievements: frozenset[int],
         declared_fields: frozenset[str] | None,
+        has_model: bool,
     ) -> bytes:
         """The array of warnings as JSON, cached for the latest arguments."""
-        key = (uses_xp, is_anonymous, known_achievements, declared_fields)
+        key = (uses_xp, is_anonymous, known_achievements, declared_fields, has_model)
         known = self._warned.get(key)
         if known is None:
             found = warnings(
@@ -123,6 +124,7 @@ class CachedScript:
                 is_anonymous=is_anonymous,
                 known_achievements=known_achievements,
                 declared_fields=declared_fields,
+                has_model=has_model,
             )
             self._warned.clear()  # earlier arguments are rarely used again
             known = self._warned[key] = orjson.dumps(found)

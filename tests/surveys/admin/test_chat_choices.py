@@ -239,3 +239,19 @@ def test_a_colour_is_taken_with_its_sign_or_without(chat: ChatCommunity, staff: 
 
     project.refresh_from_db()
     assert (project.delivery or {})["invitation"]["border_color"] == "ff8800"
+
+
+def test_further_questions_that_privacy_forbids_are_called_as_in_the_editor(
+    chat: ChatCommunity, staff: Staff
+) -> None:
+    written = {"name": "why", "type": "open_text", "prompt": "Why?", "follow_ups": 1}
+    project = projects.create_project(
+        actor=chat.actor,
+        fields={"name": "Club evening", "type": "convo", "privacy_mode": "transparent"},
+        script={"blocks": [written]},
+        at=timezone.now(),
+    ).project
+
+    told = text_of(_save(staff, project, "delivery", privacy_mode="anonymous"))
+
+    assert "Block 1 of the script: “Further questions” is not allowed on an anonymous project" in told

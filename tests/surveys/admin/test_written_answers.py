@@ -84,6 +84,32 @@ def test_all_are_read_on_a_page_of_their_own(client):
     assert f'<a href="{tab(made.pk, "response", key)}">crm-7</a> · <time' in shown
 
 
+def test_further_questions_stand_below_their_answer_and_are_searched(client):
+    made = scenario.project(TEXT, TEXT)
+    keys = [answered(made, f"crm-{n}", f"Answer {n}", "Another question's") for n in range(2)]
+    block, other = (each.id for each in scenario.script(made).blocks)
+    told = [
+        {"question": "Which <b>hours</b>?", "answer": "Late \\ ones"},
+        {"question": "Why?", "answer": None},
+    ]
+    state = Conversation.objects.get(pk=keys[0]).state
+    state["follow_ups"] = {str(block): told, str(other): [{"question": "Else?", "answer": "Else."}]}
+    Conversation.objects.filter(pk=keys[0]).update(state=state)
+
+    card, shown = client.get(tab(made.pk)).content.decode(), page(client, made)
+    corrected = client.get(tab(made.pk, "results_answer", block, keys[0])).content.decode()
+
+    assert excerpts(client, made)[:3] == ["Answer 1", "Answer 0", "Late \\ ones"]
+    for source in (card, shown, corrected):
+        words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", source))
+        assert "Answer 0 Which &lt;b&gt;hours&lt;/b&gt;? Late \\ ones Why? Skipped" in words
+    assert "Else" not in shown
+    for term in ("late+ANSWER", "hours"):
+        assert texts(page(client, made, f"?q={term}")) == ["Answer 0"]
+    for term in ("else", "question"):
+        assert texts(page(client, made, f"?q={term}")) == []
+
+
 def test_a_question_without_answers_says_what_will_stand_here(client):
     made = scenario.project(TEXT)
 

@@ -1,4 +1,4 @@
-"""Further questions about short answers, over the interface (rules 10.60 to 10.69 and 10.74)."""
+"""Further questions about short answers, over the interface (rules 10.60 to 10.69 and 10.73)."""
 
 from __future__ import annotations
 
@@ -473,6 +473,16 @@ def test_a_question_has_at_most_two(sent: object, code: str) -> None:
 
     violation = refused.json()["violations"][0]
     assert (violation["field"], violation["code"]) == ("script.blocks[0].follow_ups", code)
+
+
+@pytest.mark.parametrize(("provider", "codes"), [("local", ["never_asked"]), ("anthropic", [])])
+def test_a_script_warns_where_no_model_asks(provider: str, codes: list[str], settings: Any) -> None:
+    caller, settings.AI_PROVIDER = Caller(), provider
+    script = caller.get(f"/projects/{survey(caller)}/script").json()
+
+    assert [(each["field"], each["code"]) for each in script["warnings"]] == [
+        ("blocks[0].follow_ups", code) for code in codes
+    ]
 
 
 def test_only_open_texts_have_them() -> None:

@@ -22,7 +22,7 @@ const PLAIN = {
   show_when: "“show this when”", hide_when: "“hide this when”", precondition: "the condition",
   action_kind: "what is given", action_config: "what is given", xp_amount: "the XP", source_key: "the score",
   xp_role_id: "the achievement", role_id: "the role",
-  section: "the section",
+  section: "the section", follow_ups: "“Further questions”",
   score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
 };
 

@@ -260,7 +260,7 @@ function answering(cx, type) {
     ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
     open_text: () => (cx.store.vocabulary.asks_further || cx.store.block(cx.key)?.follow_ups
       ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
-        help: "A model asks up to two about a short answer, within seconds. They are stored with the answer." })]
+        help: cx.store.vocabulary.further_help })]
       : []),
   }[type]?.() ?? [];
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);

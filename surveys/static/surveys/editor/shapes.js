@@ -89,6 +89,7 @@
  * @property {Record<string, number>} [limits]
  * @property {string} [acknowledged]
  * @property {boolean} [asks_further]  whether a model asks further questions about answers here
+ * @property {string} [further_help]  what these are and cost
  * @property {string} [tier]
  */
 
