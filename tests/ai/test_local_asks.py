@@ -200,7 +200,7 @@ def test_a_stated_number_is_filled_up_and_never_cuts_what_is_asked() -> None:
 
     assert len(questions(few)) == 5
     assert len(questions(many)) == 3
-    assert many.unmet == ("The draft has 3 questions, and the intent says another number.",)
+    assert many.unmet == ("The draft has 3 questions, and you asked for another number.",)
 
 
 def test_one_scale_is_meant_for_all_ratings() -> None:

@@ -86,7 +86,7 @@ def test_a_draft_has_fewer_questions_when_the_library_has_no_more_and_says_so() 
 
     asked = len(questions(draft))
     assert 30 < asked < 60
-    assert draft.unmet == (f"The draft has {asked} questions, and the intent says another number.",)
+    assert draft.unmet == (f"The draft has {asked} questions, and you asked for another number.",)
     assert not draft.is_placeholder
 
 

@@ -48,7 +48,7 @@ def test_any_intent_gives_a_valid_draft(intent, type, scoring, bucket_names, for
     asked, wanted = len(questions(draft)), read.question_count
     assert asked == 1 if type == "poll" else 1 <= asked <= 100
     if wanted and type == "convo" and not wanted.low <= asked <= wanted.high:
-        assert f"The draft has {asked} questions, and the intent says another number." in draft.unmet
+        assert f"The draft has {asked} questions, and you asked for another number." in draft.unmet
     assert scoring is None or draft.scoring_enabled is scoring
 
 

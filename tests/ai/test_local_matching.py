@@ -116,6 +116,25 @@ def test_every_template_is_found_by_its_own_name(template: library.Template) -> 
     assert template_found.id == template.id or template.category == "general"
 
 
+@pytest.mark.parametrize(
+    ("intent", "type", "template"),
+    [
+        ("Members look at photos of the buffet and its dishes", "convo", "general-survey"),
+        ("Show 40 members photos of the buffet and its dishes", "poll", "opinion-poll"),
+    ],
+)
+def test_one_word_among_many_chooses_no_template(intent: str, type: str, template: str) -> None:
+    """Rule 10.46."""
+    draft = draft_from(intent, type)
+
+    assert match_for(intent, type).template.id == template
+    assert draft.understood[0] == "This may not be what you asked for."
+
+
+def test_a_clear_match_is_not_doubted() -> None:
+    assert draft_from("NPS survey for our customers").understood[0].startswith("Template: ")
+
+
 def test_a_match_names_the_words_that_earned_it() -> None:
     choice = match_for("a survey about our event", "convo")
 

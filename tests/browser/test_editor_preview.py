@@ -280,13 +280,14 @@ def test_a_change_that_is_not_wanted_leaves_the_draft_as_it_is(windows, monkeypa
     assert editor.prompts(page) == before
 
 
-def test_without_a_model_changes_are_not_offered_and_the_reason_is_said(windows):
+def test_without_a_model_changes_are_not_offered(windows):
     page = opened(windows, COLOUR)
 
-    page.get_by_role("button", name="Change by AI…").click()
+    page.get_by_role("button", name="Start from…").click()
 
-    expect(page.locator(".start-panel")).to_contain_text("needs a model")
-    expect(page.get_by_label("What shall AI change?")).to_have_count(0)
+    expect(page.get_by_role("button", name="A template")).to_be_visible()
+    expect(page.get_by_role("button", name="A change by AI")).to_have_count(0)
+    expect(page.get_by_role("button", name="Change by AI…")).to_have_count(0)
 
 
 def page_job(page: Page) -> int:

@@ -41,7 +41,7 @@ def test_the_local_provider_makes_one_while_the_caller_waits(caller):
         "error": None,
         "method": "template",
         "confidence": 0.3,
-        "understood": ["Questions from the intent: 1."],
+        "understood": ["Questions taken from your sentence: how the club evening was."],
         "unmet": [],
     }
     assert sum(block["type"] != "content_block" for block in made["script"]["blocks"]) == 2

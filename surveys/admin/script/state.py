@@ -54,6 +54,7 @@ def of_page(page: ProjectPage) -> Json:
         "archived": _archived_count(project) if page.may_edit else 0,
         "may_edit": page.may_edit,
         "is_live": project.is_live_at(page.at),
+        "has_model": not provider_is_free(),
         "user_id": str(page.actor.user_id),
         "urls": _urls(project),
     }

@@ -58,6 +58,7 @@ def test_the_page_embeds_all_that_the_editor_needs():
     assert (state["revision"], state["draft"], state["may_edit"], state["is_live"]) == (1, None, True, False)
     assert (state["check"]["violations"], state["check"]["names"]) == ([], ["q0"])
     assert state["project"]["id"] == made["id"]
+    assert state["has_model"] is False
     assert state["vocabulary"]["tier"] == "premium"
     assert state["vocabulary"]["acknowledged"] == ACKNOWLEDGED
     assert state["vocabulary"]["limits"]["blocks"] == 200

@@ -87,7 +87,9 @@ def test_a_template_is_called_one_with_what_was_understood_and_not_met():
     written = scene.look(job).json()
 
     assert (written["method"], written["status"]) == ("template", "completed")
-    assert written["understood"] == ["Questions from the intent: 3."]
+    assert written["understood"] == [
+        "Questions taken from your sentence: the food, the music, why they came."
+    ]
     assert written["unmet"] == ["The closing time (Friday) is set when you open the project."]
 
 

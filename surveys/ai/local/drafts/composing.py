@@ -130,9 +130,10 @@ _POSSESSED = re.compile(
 
 @dataclass
 class Composed:
-    """Blocks made from asks, the names of bank questions among them, and what could not be made."""
+    """Blocks made from asks, the words of these asks, the names of bank questions, and what was not made."""
 
     blocks: list[MutableBlock] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     unmet: list[str] = field(default_factory=list)
 
@@ -180,6 +181,7 @@ def compose(
         if ask.format.right is not None and is_scored:
             made |= {"correct_answer_index": ask.format.right}
         composed.blocks.append(made)
+        composed.words.append(ask.text.rstrip("? ") or "a rating")
     return composed
 
 

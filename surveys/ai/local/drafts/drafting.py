@@ -40,14 +40,15 @@ from surveys.ai.local.drafts.length import (
     without_blocks,
 )
 from surveys.ai.local.drafts.library import RawBlock, Template
-from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, TemplateMatch, best_match, topic_for
+from surveys.ai.local.drafts.matching import KEY_PHRASE, KEYWORD, MARGIN, TemplateMatch, best_match, topic_for
 from surveys.ai.local.drafts.phrasing import question_from
 from surveys.ai.local.drafts.wishes import Wishes, apply_wishes, asks_unwanted, read_wishes
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import placeholders
 from surveys.engine.script import QUESTIONS, SCALES
 
-_SURE_POINTS = 10.0  # of a match: a decisive phrase and a word beside it
+_MOST_NAMED = 8  # asks, in one sentence
+_UNSURE = "This may not be what you asked for."
 
 
 def draft_for_intent(request: ScriptRequest) -> ProposedScript:
@@ -109,7 +110,7 @@ class _Draft:
         adds = self.asks.is_added or (len(composed.blocks) == 1 and match.word_points >= KEY_PHRASE)
         understood: list[str] = []
         if not composed.blocks or template.id in library.STANDARD or (adds and not is_quiz):
-            understood.append(f"Template: {template.name}.")
+            understood += _said_of(replace(match, template=template))
             is_resized = template.scoring_enabled or template.result_of
             raw = adapted_blocks(
                 template, rest if is_resized else replace(rest, question_count=None), self.request
@@ -128,7 +129,7 @@ class _Draft:
             place = position_for_more(blocks)
             blocks = [*blocks[:place], *with_names_beside(composed.blocks, blocks), *blocks[place:]]
         else:
-            understood.append(f"Questions from the intent: {len(composed.blocks)}.")
+            understood.append(_taken(composed))
             blocks = self._around(
                 composed, template, rest, is_quiz=is_quiz, is_form=is_form, is_scored=is_scored
             )
@@ -139,9 +140,7 @@ class _Draft:
             is_scored=is_scored,
             understood=understood,
             unmet=composed.unmet + self._unmet_count(blocks),
-            confidence=max(
-                _confidence(match), 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0
-            ),
+            confidence=max(match.confidence, 0.9 if len(composed.blocks) > 1 and not composed.unmet else 0.0),
         )
 
     def _is_subject(self) -> bool:
@@ -242,7 +241,7 @@ class _Draft:
         count, asked = self.intent.question_count, _question_count(blocks)
         if count is None or count.low <= asked <= count.high or self.request.type == "poll":
             return []
-        return [f"The draft has {asked} questions, and the intent says another number."]
+        return [f"The draft has {asked} questions, and you asked for another number."]
 
     def _written(
         self, blocks: list[MutableBlock], template: Template, intent: Intent, *, is_scored: bool
@@ -272,7 +271,7 @@ class _Draft:
             return self._finished(
                 [block],
                 is_scored=bool(self.request.scoring),
-                understood=["The question is from the intent."],
+                understood=["The question is taken from your sentence."],
                 unmet=composed.unmet,
                 confidence=0.9,
             )
@@ -289,9 +288,9 @@ class _Draft:
         return self._finished(
             blocks,
             is_scored=is_scored,
-            understood=[f"Template: {match.template.name}."],
+            understood=_said_of(match),
             unmet=[] if options else composed.unmet,
-            confidence=_confidence(match),
+            confidence=match.confidence,
         )
 
     def _question(self) -> tuple[MutableBlock | None, tuple[str, ...], Composed]:
@@ -391,8 +390,17 @@ def _question_count(blocks: Iterable[RawBlock]) -> int:
     return sum(block["type"] in QUESTIONS for block in blocks)
 
 
-def _confidence(match: TemplateMatch) -> float:
-    return min(1.0, match.word_points / _SURE_POINTS)
+def _taken(composed: Composed) -> str:
+    """Names what the questions were made of."""
+    named, more = composed.words[:_MOST_NAMED], len(composed.words) - _MOST_NAMED
+    ending = f", and {more} more." if more > 0 else "."
+    return f"Questions taken from your sentence: {', '.join(named)}{ending}"
+
+
+def _said_of(match: TemplateMatch) -> list[str]:
+    """Which template was chosen, after the doubt about it if there is one."""
+    doubt = [_UNSURE] if match.confidence < MARGIN else []
+    return [*doubt, f"Template: {match.template.name}."]
 
 
 def _is_covered(block: RawBlock, composed: Composed) -> bool:

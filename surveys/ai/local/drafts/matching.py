@@ -26,6 +26,9 @@ from surveys.ai.local.drafts.topics import is_about_people
 DECISIVE, KEY_PHRASE, KEYWORD, NAME, DESCRIPTION = 8.0, 5.0, 3.0, 2.0, 0.5
 YES_OR_NO_QUESTION = 12.0
 MIN_POINTS = 2.0  # with fewer, we did not understand the intent, and a general template suits it better
+SURE_POINTS = 10.0  # a decisive phrase and a word beside it
+MARGIN = 0.4  # with less confidence, the template may not be what was meant
+_MOST_OTHER_WORDS = 2  # of an intent, beside the ones that earned a match below the margin
 # Words that occur in almost every intent.
 _GENERIC_STEMS = stem_set(["survey poll questionnaire form feedback question vote opinion"])
 _GENERIC = 0.25
@@ -45,6 +48,11 @@ class TemplateMatch:
     word_points: float
     words: tuple[str, ...]
 
+    @property
+    def confidence(self) -> float:
+        """How sure the match is, from 0 to 1."""
+        return min(1.0, self.word_points / SURE_POINTS)
+
 
 def best_match(intent: Intent) -> TemplateMatch:
     """Return the template of the intent's type with the most points; a general one if none has enough."""
@@ -52,10 +60,20 @@ def best_match(intent: Intent) -> TemplateMatch:
     if intent.language != languages.ENGLISH:
         return _match_by_cues(intent, templates)
     matches = [_match(intent, template) for template in templates]
-    understood = [match for match in matches if match.word_points >= _min_points(intent, match.template)]
+    understood = [
+        match
+        for match in matches
+        if match.word_points >= _min_points(intent, match.template) and not _is_by_chance(intent, match)
+    ]
     if not understood:
         return TemplateMatch(general_template(intent), 0.0, 0.0, ())
     return max(understood, key=lambda match: (match.points, likeness(intent, match.template)))
+
+
+def _is_by_chance(intent: Intent, match: TemplateMatch) -> bool:
+    """Whether one word has earned the match, and the intent says more than the template knows."""
+    others = {word for word in intent.stems if not word.isdecimal()} - _GENERIC_STEMS - set(match.words)
+    return match.confidence < MARGIN and len(others) > _MOST_OTHER_WORDS
 
 
 def _match_by_cues(intent: Intent, templates: Sequence[Template]) -> TemplateMatch:

@@ -129,6 +129,7 @@
  * @property {number} [archived]
  * @property {boolean} [may_edit]
  * @property {boolean} [is_live]
+ * @property {boolean} [has_model]
  * @property {string} [user_id]
  */
 

@@ -13,6 +13,7 @@ import { carryName } from "./renaming.js";
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
 const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
   project: "Another project" };
+const IS_LIVE = "Close the project first: while it is open, only wording and pictures can change.";
 const WORDS = { sentence: "Start from…", change: "Change by AI…" };
 /** The two ways that AI works on: what is asked for, and what is said meanwhile. */
 const ASKED = {
@@ -61,13 +62,16 @@ class Start {
     this.words = { sentence: h("span", {}, WORDS.sentence), change: h("span", {}, WORDS.change) };
     const tool = (way, drawing) => h("button", { type: "button", class: "quiet", disabled: !mayStart,
       onclick: () => this.open(way) }, icon(drawing), this.words[way]);
-    element.append(h("div", { class: "start-tools" }, tool("sentence", "paste"), tool("change", "edit")));
+    element.append(h("div", { class: "start-tools" }, tool("sentence", "paste"),
+      store.hasModel ? tool("change", "edit") : null,
+      store.mayEdit && store.isLive ? h("p", { class: "help" }, IS_LIVE) : null));
     if (mayStart) this.#build();
   }
 
   #build() {
     this.heading = h("h2", { id: "start-title", tabindex: "-1" }, "Start from…");
-    this.ways = Object.entries(WAYS).map(([way, name]) =>
+    const offered = Object.entries(WAYS).filter(([way]) => way !== "change" || this.store.hasModel);
+    this.ways = offered.map(([way, name]) =>
       h("button", { type: "button", class: "quiet", "data-way": way, onclick: () => this.#show(way) }, name));
     this.panel = h("div", { class: "start-panel" });
     this.status = h("p", { role: "status", class: "help" });

@@ -49,6 +49,7 @@ class Store {
     /** @type {Record<string, string>} */ this.urls = state.urls ?? {};
     this.isLive = Boolean(state.is_live);
     this.mayEdit = state.may_edit !== false;
+    this.hasModel = state.has_model !== false;
     this.answered = new Set(state.answered); // the ids of blocks that have answers
     this.baseline = withKeys(state.script?.blocks ?? []);
     this.revision = state.revision;
