@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from surveys.ai.local.drafts.bank import find
+from surveys.ai.local.drafts.conditions import IF, Condition, leads_with_condition, read_condition
 from surveys.ai.local.drafts.formats import (
     BRACKETS,
     CONJUNCTIONS,
@@ -31,15 +32,6 @@ from surveys.ai.local.drafts.phrasing import PEOPLE
 
 _MAX_ASKS = 40
 _MAX_LEAD = 120  # characters before a colon
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """When an ask is asked: after `yes` or `no` to the one before, or after a number `below`, or a low "
-    "one."""
-
-    kind: str  # yes, no, below, low
-    below: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,41 +107,6 @@ _GLOBAL_SCALE = re.compile(
 def wants_one_open_question(text: str) -> bool:
     """Whether an intent wants one open question and no more."""
     return bool(_ONE_OPEN.search(text))
-
-
-# --- Conditions -------------------------------------------------------------------------------------
-
-_IF = r"(?:if|when|in case|falls|wenn|bei|si|s'|se|quando|cuando)"
-_CONDITIONS = [
-    (re.compile(rf"\b{_IF}\b[^,.;?]*?(?:less than|under|below|lower than|menos (?:de|que)|unter|weniger "
-                rf"als|moins de|"
-                r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s*(?:an? |\w+ )?(?P<below>\d{1,2})\b"
-                r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
-                re.I), "below"),
-    (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|said yes))|(?:falls|wenn) "
-                r"ja|si oui|si (?:es )?(?:así|sí)|"
-                r"si dicen que sí|se sim)\b", re.I), "yes"),
-    (re.compile(r"\b(?:if (?:not?|they (?:don['’]t|do not|aren['’]t|haven['’]t|say no|answer no|said no))|"
-                r"otherwise|(?:falls|wenn) nein|"
-                r"(?:falls|wenn) nicht|sinon|si (?:la réponse est )?non|si (?:dicen que )?no|se "
-                r"não)(?=\s*[,:]|\s+(?:ask|why|what|how|"
-                r"which|fragen?|warum|demander|pourquoi|preguntar?|por|pergunt\w+|also)\b)", re.I), "no"),
-    (re.compile(rf"\b{_IF}\b[^,.;?]*?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
-                rf"rating)?|bad|negative|unzufrieden|"
-                r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
-                r"negativ\w+)\b"
-                r"(?: score| rating| note)?|\b(?:the )?detractors\b|\bkritiker\b|\bdétracteurs\b|"
-                r"\bdetractores\b|\bdetratores\b", re.I), "low"),
-]  # fmt: skip
-
-
-def _read_condition(text: str) -> tuple[str, Condition | None]:
-    for pattern, kind in _CONDITIONS:
-        if match := pattern.search(text):
-            rest = f"{text[: match.start()]} {text[match.end() :]}"
-            below = int(match["below"]) if kind == "below" else None
-            return " ".join(rest.split()).strip(TRAILING), Condition(kind, below)
-    return text, None
 
 
 # --- Splitting ----------------------------------------------------------------------------------------
@@ -302,8 +259,7 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
-    """Well-known asks of which a sentence without a list tells that it is about: `about stress and "
-    "workload`."""
+    """Well-known asks that a sentence without a list names as its subject: `about stress and workload`."""
     match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s+(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
     items = _items(match["list"], language) if match else []
     is_known = len(items) > 1 and all(find(item, language) for item in items)
@@ -363,7 +319,7 @@ _YES_AND_NO = frozenset(["yes", "no", "ja", "nein", "oui", "non", "sí", "si", "
 
 
 _SAYS_YES_NO = re.compile(
-    rf"(?:{YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={_IF}\b|$)", re.IGNORECASE
+    rf"(?:{YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={IF}\b|$)", re.IGNORECASE
 )
 
 
@@ -379,12 +335,12 @@ def _of_sentence(
             return [_ask(lead, language, format=Format(options=options))], ""
         verb = re.match(_ASKING[language], item, re.IGNORECASE)
         return [_ask(_after_verb(item, language)[1] if verb else item, language)], ""
-    without, condition = _read_condition(sentence)
+    without, condition = read_condition(sentence)
     if condition and (why := _FOLLOW_UP.search(without)):
         before = without[: why.start()].strip(TRAILING)
         asks_before, lead = _of_sentence(before, language, is_poll=is_poll) if before else ([], "")
         return [*asks_before, Ask(why["what"], condition=condition)], lead
-    if condition and sentence.lower().startswith(without.lower()[:4]) and not _leads_with_condition(sentence):
+    if condition and sentence.lower().startswith(without.lower()[:4]) and not leads_with_condition(sentence):
         condition = None
     if condition:
         items = [_ask(item, language) for item in _items(_after_verb(without, language)[1], language)]
@@ -406,7 +362,7 @@ def _of_sentence(
         return [Ask("", Format(options=options))] if options else [], head
     asks = []
     for item in _items(items_text, language):
-        of_item, condition = _read_condition(item)
+        of_item, condition = read_condition(item)
         verb = re.match(f"(?:{_ASKING[language]}|{_RATING[language]})", of_item, re.IGNORECASE)
         if verb:
             is_rated = re.match(_RATING[language], of_item, re.IGNORECASE) is not None
@@ -442,10 +398,6 @@ _FOLLOW_UP = re.compile(
     r"(?P<what>why|warum|pourquoi|por qu[eéê])\W*$",
     re.IGNORECASE,
 )
-
-
-def _leads_with_condition(sentence: str) -> bool:
-    return any((match := pattern.search(sentence)) and match.start() < 8 for pattern, _ in _CONDITIONS)
 
 
 def _with_common_scale(asks: list[Ask]) -> list[Ask]:
@@ -541,8 +493,7 @@ def _after_verb(text: str, language: str) -> tuple[str, str]:
 
 
 def _items(text: str, language: str) -> list[str]:
-    """The items of a list. Commas inside brackets do not part it, and a colon makes options of what "
-    "follows."""
+    """The items of a list. Commas inside brackets do not divide it; after a colon, options follow."""
     parts: list[str] = []
     depth, current = 0, ""
     for char in text:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surveys.ai.local.drafts import bank, languages
-from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask, Condition
+from surveys.ai.local.drafts.asks import INTERROGATIVE, Ask
+from surveys.ai.local.drafts.conditions import Condition
 from surveys.ai.local.drafts.formats import Format
 from surveys.ai.local.drafts.length import MutableBlock
 from surveys.ai.local.drafts.library import RawBlock
@@ -476,8 +477,7 @@ def _options(values: Iterable[str], language: str) -> list[dict[str, str]]:
 
 
 def _attach(condition: Condition, block: MutableBlock, others: Sequence[RawBlock], language: str) -> bool:
-    """Show a block only where the condition on an earlier answer holds; False if there is no such "
-    "question."""
+    """Show a block only where the condition on an earlier answer holds; False without such a question."""
     for before in reversed(others):
         if condition.kind in ("yes", "no"):
             value = text_in("Yes" if condition.kind == "yes" else "No", language)

@@ -299,8 +299,7 @@ def topics_in(text: str, language: str) -> tuple[str, ...]:
 
 
 def _without_case(phrase: str, preposition: str) -> str:
-    """A German noun phrase in the nominative case, without its article where that does not tell its "
-    "gender."""
+    """A German noun phrase in the nominative case, without an article that does not show its gender."""
     if preposition == "zur":
         return f"die {phrase}" if phrase[:1].isupper() and " " not in phrase else ""
     if preposition in ("zum", "im"):
