@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 
 from surveys import ai
+from surveys.engine.script import Block
+from surveys.engine.walk import follow_ups
 from surveys.models import Answer, Conversation
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
@@ -296,6 +298,14 @@ def test_a_question_is_asked_again_about_the_same_answer(
     ]
     assert len(anthropic.requests) == 1
     assert "aside" not in Conversation.objects.get(pk=talk.id).state
+
+
+@pytest.mark.parametrize(("length", "is_short"), [(0, False), (1, True), (199, True), (200, False)])
+def test_only_a_short_answer_is_asked_about(length: int, is_short: bool) -> None:
+    """Rule 10.60."""
+    block = Block("open_text", id=1, follow_ups=1)
+
+    assert follow_ups.wants(block, {"text": "x" * length}) is is_short
 
 
 def test_a_question_about_another_answer_is_not_asked_again(asked: Talk) -> None:

@@ -256,6 +256,12 @@ def test_too_few_credits_are_refused(caller: Caller, project: Any, anthropic: Lo
     assert refusal(revise(caller, project)) == (402, "payment_required")
 
 
+def test_the_longest_instruction_is_accepted(caller: Caller, project: Any, anthropic: Loopback) -> None:
+    give(caller.community, 0)
+
+    assert refusal(revise(caller, project, {"instruction": "x" * 4_000})) == (402, "payment_required")
+
+
 def test_a_script_of_somebody_else_is_not_theirs_to_change(
     caller: Caller, project: Any, anthropic: Loopback
 ) -> None:
