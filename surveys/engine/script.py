@@ -109,7 +109,8 @@ class Block:
     `name` is spelled as its author wrote it; names are compared by `title`. `show_when` and `hide_when` store
     the condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
     points were sent for its options while scoring was off. `last_code` is the highest code that an option of
-    the block has had.
+    the block has had. Of several correct options, `correct_answer_index` is the first;
+    `correct_answer_indexes` is None unless there are several.
     """
 
     type: str
@@ -134,6 +135,7 @@ class Block:
     action_config: ActionConfig | None = None
     correct_answer_ids: tuple[int, ...] | None = None
     correct_answer_index: int | None = None
+    correct_answer_indexes: tuple[int, ...] | None = None
     when_correct: str | None = None
     when_incorrect: str | None = None
     scale: Scale | None = None
@@ -155,6 +157,17 @@ class Block:
     def asks(self) -> bool:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
+
+    @property
+    def correct_places(self) -> tuple[int, ...]:
+        """The indexes of the correct options as they were sent, where options have no ids yet."""
+        index = self.correct_answer_index
+        return self.correct_answer_indexes or (() if index is None else (index,))
+
+    @property
+    def has_correct_answer(self) -> bool:
+        """Whether an option is marked as correct, also before options have ids."""
+        return bool(self.correct_answer_ids or self.correct_places)
 
     @cached_property
     def points(self) -> tuple[int, int]:

@@ -30,11 +30,11 @@ _PLAIN = (
     "max",
     "randomize_options",
     "rank_top_n",
-    "correct_answer_index",
     "when_correct",
     "when_incorrect",
     "calculated_formula",
 )
+_PLACES = {"single_punch": "correct_answer_index", "multi_punch": "correct_answer_indexes"}
 
 
 # --- Showing --------------------------------------------------------------------------------------------
@@ -50,7 +50,8 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     if block["type"] not in BLOCK_TYPES:
         return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
-    shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
+    plain = (*_PLAIN, _PLACES.get(block["type"], ""))
+    shown |= {key: block[key] for key in plain if block.get(key) is not None}
     shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
     if "options" in shown_fields(block["type"]):
         shown["options"] = [_shown_option(option) for option in _options(block)]
@@ -202,7 +203,7 @@ def _changed(
     before, after = (read_block(each, frozenset()) for each in (shown, raw))
     changed = dict(block)
     differing = {key for key in before | after if before.get(key) != after.get(key)}
-    for key in differing - {"name", "options", "scale", "show_when", "correct_answer_index"}:
+    for key in differing - {"name", "options", "scale", "show_when", *_PLACES.values()}:
         changed[key] = after.get(key)
     if "scale" in differing:
         labels = {key: (after.get("scale") or {}).get(key) for key in _LABELS}
@@ -214,8 +215,8 @@ def _changed(
     has_options = "options" in differing or _ids(raw) != _ids(shown)
     if has_options:
         changed["options"] = _changed_options(block, raw, after)
-    if block["type"] == "single_punch" and (has_options or "correct_answer_index" in differing):
-        _set_correct_answer(changed, block, raw, after)
+    if block["type"] in _PLACES and (has_options or differing & {*_PLACES.values()}):
+        _set_correct_answers(changed, block, raw, after)
     return changed
 
 
@@ -244,17 +245,16 @@ def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Field
     return options
 
 
-def _set_correct_answer(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
-    """Name the correct option by its id if it has one, since its index may be another one now."""
-    index, ids = after.get("correct_answer_index"), _ids(raw)
-    option_id = ids[index] if index is not None and 0 <= index < len(ids) else None
-    if option_id and option_id in (block.get("correct_answer_ids") or ()):
-        changed.pop("correct_answer_index", None)
-        return
-    for key in ("correct_answer_ids", "correct_answer_index"):
-        changed.pop(key, None)
+def _set_correct_answers(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
+    """Name the correct options by their ids if they have some, since their indexes may be others now."""
+    key, ids = _PLACES[block["type"]], _ids(raw)
+    sent = after.get(key)
+    indexes = sent if isinstance(sent, list) else [] if sent is None else [sent]
+    right = [ids[index] if 0 <= index < len(ids) else None for index in indexes]
     known = {option.get("id") for option in _options(block)}
-    if option_id and option_id in known:
-        changed["correct_answer_ids"] = [option_id]
-    elif index is not None:
-        changed["correct_answer_index"] = index
+    for each in ("correct_answer_ids", *_PLACES.values()):
+        changed.pop(each, None)
+    if right and all(option_id and option_id in known for option_id in right):
+        changed["correct_answer_ids"] = right
+    elif indexes:
+        changed[key] = sent

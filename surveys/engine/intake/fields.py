@@ -292,16 +292,26 @@ BLOCK = ObjectType(
             ACTION_CONFIG, "What the action needs.", only_on=frozenset({"action_block"})
         ),
         "correct_answer_ids": FieldSpec(
-            ListType(IntegerType(1, MAX_ID), 1),
-            "The id of the correct option; one element. Graded only if scoring is enabled.",
+            ListType(IntegerType(1, MAX_ID), MAX_OPTIONS),
+            "The id of the correct option. On `multi_punch` the ids of all correct options: an answer is "
+            "right if it chooses exactly these. Graded only if scoring is enabled.",
             only_on=CHOICES | SCALES,
+            example=[311],
         ),
         "correct_answer_index": FieldSpec(
             IntegerType(0, MAX_OPTIONS - 1),
             "The correct option's index in the `options` sent with it, for the first write, when there are "
-            "no ids yet. Ignored beside `correct_answer_ids`.",
+            "no ids yet. Of several correct options it is the first. Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             deprecated=True,
+        ),
+        "correct_answer_indexes": FieldSpec(
+            ListType(IntegerType(0, MAX_OPTIONS - 1), MAX_OPTIONS),
+            "The indexes of the correct options in the `options` sent with them, for the first write, when "
+            "there are no ids yet; on `multi_punch` there may be several. Ignored beside "
+            "`correct_answer_ids`.",
+            only_on=CHOICES | SCALES,
+            example=[0, 2],
         ),
         "when_correct": FieldSpec(
             _text(MAX_PROMPT),

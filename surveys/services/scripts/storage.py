@@ -216,9 +216,9 @@ def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
     stored = []
     for block in blocks:
         options, last_code = _numbered_options(block, old_blocks.get(block.id), option_ids)
-        correct, index = block.correct_answer_ids, block.correct_answer_index
-        if not correct and index is not None:
-            correct = (cast(int, options[index].id),)
+        correct = block.correct_answer_ids
+        if not correct:
+            correct = tuple(cast(int, options[place].id) for place in block.correct_places)
         stored.append(
             replace(
                 block,
@@ -226,6 +226,7 @@ def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
                 options=options,
                 correct_answer_ids=correct or None,
                 correct_answer_index=None,
+                correct_answer_indexes=None,
                 last_code=last_code,
             )
         )
@@ -298,7 +299,8 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
 
 def _differs(was: Block, block: Block) -> bool:
     """Whether the row of a block changes, apart from its options."""
-    is_same = replace(was, options=block.options, correct_answer_index=None) == block
+    unplaced = replace(was, options=block.options, correct_answer_index=None, correct_answer_indexes=None)
+    is_same = unplaced == block
     return not is_same or was.last_code != block.last_code
 
 

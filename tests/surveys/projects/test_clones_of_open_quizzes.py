@@ -32,6 +32,7 @@ BLOCKS = [
 SECRETS = (
     "correct_answer_ids",
     "correct_answer_index",
+    "correct_answer_indexes",
     "when_correct",
     "when_incorrect",
     "calculated_formula",

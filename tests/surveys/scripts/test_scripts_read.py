@@ -198,6 +198,7 @@ def test_a_script_larger_than_the_cache_is_read_and_not_cached(monkeypatch):
 SECRETS = (
     "correct_answer_ids",
     "correct_answer_index",
+    "correct_answer_indexes",
     "when_correct",
     "when_incorrect",
     "calculated_formula",

@@ -16,6 +16,7 @@ const PLAIN = {
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",
   answer_style: "the look of the answers", correct_answer_ids: "the right answer",
+  correct_answer_indexes: "the right answer",
   when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
   "scale.icon": "the signs of the scale", label_left: "the label on the left", label_center: "the label in the middle",
   label_right: "the label on the right", pause: "the seconds", after: "the way to continue",

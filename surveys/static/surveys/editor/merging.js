@@ -6,7 +6,7 @@
 
    Blocks are the same if their ids are. `base` is null if it is not known: then every difference must be decided. */
 
-import { correctKey, withKeys } from "./document.js";
+import { correctKeys, withKeys } from "./document.js";
 import { carryName } from "./renaming.js";
 import { PICTURES } from "./types.js";
 
@@ -17,7 +17,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["name", "Name", ["name"]],
   ["prompt", "Text", ["prompt"]],
   ["pictures", "Pictures", PICTURES],
-  ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
+  ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes"]],
   ["limits", "Limits", ["min", "max", "rank_top_n"]],
   ["required", "Required", ["required"]],
   ["further", "Further questions", ["follow_ups"]],
@@ -156,7 +156,7 @@ function changedParts(base, theirs, yours, isOutro) {
 /** A part of a block as a text that is equal for equal parts.
  *  @param {Block} block */
 function canonical(block, name) {
-  if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswer(block)]);
+  if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswers(block)]);
   if (name === "logic" && (block.show_when || block.hide_when)) {
     return JSON.stringify(sorted([block.show_when ?? null, block.hide_when ?? null]));
   }
@@ -169,8 +169,9 @@ function plainOption(option) {
 }
 
 /** @param {Block} block */
-function rightAnswer(block) {
-  return block.options?.find((option) => option.key === correctKey(block))?.value ?? null;
+function rightAnswers(block) {
+  const right = correctKeys(block);
+  return (block.options ?? []).filter((option) => right.includes(option.key)).map((option) => option.value);
 }
 
 function emptied(value) {

@@ -3,7 +3,7 @@
    values" are shown: then both have a field. */
 
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
-import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
+import { changeOptions, correctKeys, markCorrect, newKey } from "./document.js";
 import { pickEmoji } from "./emoji.js";
 import { contractName, describe, problemList, unfold } from "./field.js";
 import { askForList, divide, linesOf, told } from "./pasting.js";
@@ -112,12 +112,12 @@ class Options {
     this.element.classList.toggle("has-right", this.scores.length > 0);
     this.element.classList.toggle("has-pin",
       Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
-    const right = correctKey(block);
+    const right = correctKeys(block);
     const keys = new Set(options.map((option) => option.key));
     for (const key of this.#rows.keys()) if (!keys.has(key)) this.#drop(key);
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
-      row.update(option, { n, count: options.length, showsValues, isRight: option.key === right,
+      row.update(option, { n, count: options.length, showsValues, isRight: right.includes(option.key),
         isShuffled: block.randomize_options });
       return row.element;
     });
@@ -257,9 +257,11 @@ class Options {
   }
 
   mark(key) {
-    const isMarked = correctKey(this.cx.block) === key;
-    this.cx.change((block) => markCorrect(block, isMarked ? null : key),
-      isMarked ? "Have no right answer" : "Mark the right answer");
+    const right = correctKeys(this.cx.block);
+    const others = this.cx.block.type === "multi_punch" ? right.filter((each) => each !== key) : [];
+    const now = right.includes(key) ? others : [...others, key];
+    this.cx.change((block) => markCorrect(block, now),
+      now.length ? "Mark the right answer" : "Have no right answer");
   }
 
   focusNext(key, step) {
@@ -374,9 +376,12 @@ class Row {
       this.#showScore(input, option.score_values?.[bucket.key], `${name}, points for ${bucket.name}`);
     }
     if (this.right) {
+      const severalRight = this.list.cx.block.type === "multi_punch";
+      const rightWords = severalRight ? "one of the right answers" : "the right answer";
       attribute(this.right, "aria-pressed", String(isRight));
-      attribute(this.right, "aria-label", `${name} is the right answer`);
-      attribute(this.right, "title", "Right answer");
+      attribute(this.right, "aria-label", `${name} is ${rightWords}`);
+      attribute(this.right, "title", severalRight ? "One of the right answers: exactly these must be chosen"
+        : "Right answer");
     }
     this.pin.hidden = !isShuffled && option.anchor_position !== "last";
     attribute(this.pin, "aria-pressed", String(option.anchor_position === "last"));

@@ -29,6 +29,7 @@
  * @property {Record<string, any> | null} [action_config]
  * @property {number[] | null} [correct_answer_ids]
  * @property {number | null} [correct_answer_index]
+ * @property {number[] | null} [correct_answer_indexes]
  * @property {string | null} [when_correct]
  * @property {string | null} [when_incorrect]
  * @property {Record<string, string | null> | null} [scale]
