@@ -43,6 +43,7 @@ FIELDS = {
     "color": "Colour",
     "randomize_options": "Shuffled options",
     "score_values": "Points",
+    "is_exclusive": "Cannot be chosen with others",
     "value": "Stored value",
     "continue": "Button",
     "options_order": "Order of the options",

@@ -85,7 +85,7 @@ def said(block: Block, reply: Reply | None) -> str:
 def vote(block: Block, to: References) -> Control:
     """The control of a poll's question under the poll itself, for everybody."""
     if block.type == "multi_punch":
-        menu = _menu(block, (), to.to(Op.VOTE), least=max(1, block.min or 1), most=block.max)
+        menu = _menu(block, (), to.to(Op.VOTE), least=_least(block), most=block.max)
         return Control([menu], defaults.help_of(block))
     if block.type == "single_punch":
         return _single(block, (), to, op=Op.VOTE, rows=limits.ROWS)
@@ -159,7 +159,7 @@ def _single(
 def _multi(block: Block, draft: UnsentAnswer, to: References) -> Control:
     chosen = draft.option_ids
     if block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS:
-        least = max(1, block.min or 1) if block.required else block.min or 0
+        least = _least(block) if block.required or block.min else 0
         return Control(
             [_menu(block, chosen, to.to(Op.MENU), least=least, most=block.max)], defaults.help_of(block)
         )
@@ -170,11 +170,16 @@ def _multi(block: Block, draft: UnsentAnswer, to: References) -> Control:
         style = SUCCESS if is_chosen else SECONDARY
         buttons.append(Button(label, to.to(Op.TOGGLE, arg_of(option)), style, face.emoji))
     text = "\n\n".join(filter(None, [_legend(block), defaults.help_of(block)]))
-    least = max(1, block.min or 1)
-    submit = Button(
-        f"{words.SUBMIT} ({len(chosen)})", to.to(Op.SUBMIT), PRIMARY, is_disabled=len(chosen) < least
-    )
+    is_alone = any(option.is_exclusive for option in block.options if option.id in chosen)
+    is_enough = is_alone or len(chosen) >= max(1, block.min or 1)
+    submit = Button(f"{words.SUBMIT} ({len(chosen)})", to.to(Op.SUBMIT), PRIMARY, is_disabled=not is_enough)
     return Control(_packed(buttons, _ROWS_ABOVE), text, [submit])
+
+
+def _least(block: Block) -> int:
+    """The fewest options that a menu takes: an exclusive one is enough."""
+    has_exclusive = len(block.together) < len(block.options)
+    return 1 if has_exclusive else max(1, block.min or 1)
 
 
 def _menu(

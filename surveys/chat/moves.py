@@ -97,8 +97,9 @@ def _vote(click: Click) -> Reply:
             view = conversations.vote(project_id=project.pk, respondent=respondent, raw=raw, at=click.at)
     except LimitReached:
         return _voted_before(click, project, respondent)
-    except InvalidRequest:
-        raise Conflict(words.CHANGED) from None
+    except InvalidRequest as refusal:
+        codes = {each["code"] for each in refusal.violations or ()}
+        raise Conflict(refusal.message if "conflicting" in codes else words.CHANGED) from None
     return replies.answer(click.interaction, screens.draw(view, platform_id=click.platform_id))
 
 

@@ -49,6 +49,7 @@ class Choice:
     rank: str = ""
     end: str = ""
     spoken: str = ""
+    is_exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,7 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
             emoji(option),
             keys[n] if n < len(keys) else "",
             str(option.id) in typed.chosen,
+            is_exclusive=bool(option.is_exclusive),
         )
         for n, option in enumerate(block.options)
     ]

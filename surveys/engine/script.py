@@ -48,12 +48,18 @@ class Option:
     score_values: Mapping[str, Decimal] | None = None
     display_order: int | None = None
     anchor_position: str | None = None
+    is_exclusive: bool | None = None
     code: int | None = field(default=None, compare=False)
 
     @property
     def display_text(self) -> str:
         """The text that people see: the label, or else the value."""
         return self.label or self.value
+
+    @property
+    def stays_last(self) -> bool:
+        """Whether a shuffle keeps the option at the end (rules 3.13 and 3.153)."""
+        return self.anchor_position == "last" or bool(self.is_exclusive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,11 @@ class Block:
         fills.
         """
         return {}
+
+    @cached_property
+    def together(self) -> tuple[Option, ...]:
+        """The options that can be chosen together: all that are not exclusive."""
+        return tuple(option for option in self.options if not option.is_exclusive)
 
     @cached_property
     def option_by_id(self) -> Mapping[int, Option]:

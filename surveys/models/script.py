@@ -111,6 +111,7 @@ class Option(models.Model):
     emoji = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     score_values = models.JSONField(null=True, blank=True)
     anchor_position = models.CharField(max_length=4, null=True, blank=True)  # noqa: DJ001
+    is_exclusive = models.BooleanField(null=True, blank=True, help_text="Cannot be chosen with others.")
 
     class Meta:
         constraints = [

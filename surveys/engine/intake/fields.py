@@ -137,6 +137,11 @@ OPTION = ObjectType(
         "anchor_position": FieldSpec(
             ChoiceType(("last",)), "`last` keeps the option at the end of a shuffle."
         ),
+        "is_exclusive": FieldSpec(
+            BooleanType(),
+            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. Alone it "
+            "satisfies `min`. It remains at the end of a shuffle.",
+        ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
 )

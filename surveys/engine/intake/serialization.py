@@ -101,6 +101,7 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
         "emoji": option.emoji,
         "display_order": option.display_order,
         "anchor_position": option.anchor_position,
+        "is_exclusive": option.is_exclusive,
     }
     if scoring:
         serialized["score_values"] = _weights(option.score_values)

@@ -134,6 +134,7 @@ def minimum_is_not_above_maximum(context: RuleContext) -> Iterator[Violation]:
 
 
 def counts_can_be_chosen(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.151: exclusive options do not count, because they are chosen alone."""
     block = context.block
     if block.type != "multi_punch":
         return
@@ -144,8 +145,9 @@ def counts_can_be_chosen(context: RuleContext) -> Iterator[Violation]:
             yield context.violation(
                 key, "too_small", f"`{key}` must be at least {least} on a `multi_punch` block."
             )
-        elif block.options and value > len(block.options) and context.is_valid("options"):
-            message = f"`{key}` must be at most the number of options, which is {len(block.options)}."
+        elif block.options and value > (most := len(block.together) or 1) and context.is_valid("options"):
+            which = "options" if most == len(block.options) else "options that are not exclusive"
+            message = f"`{key}` must be at most the number of {which}, which is {most}."
             yield context.violation(key, "too_large", message)
 
 

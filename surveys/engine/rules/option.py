@@ -81,7 +81,18 @@ def options_fit_a_step(context: RuleContext) -> Iterator[Violation]:
         yield context.violation("options", "too_long", message)
 
 
+def exclusive_options_are_of_a_multi_punch(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.151."""
+    if context.block.type == "multi_punch":
+        return
+    for n, option in enumerate(context.block.options):
+        if option.is_exclusive:
+            message = "`is_exclusive` is only allowed on the options of a `multi_punch` block."
+            yield context.option_violation(n, "is_exclusive", "not_allowed", message)
+
+
 RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
+    exclusive_options_are_of_a_multi_punch,
     values_differ,
     options_fit_a_step,
     scale_options_present_the_points,

@@ -153,7 +153,7 @@ def _chosen(block: Block, key: str, raw: object) -> Reply:
     if block.type == "single_punch" and len(ids) > 1:
         raise InvalidAnswer(key, "too_many", "Choose one option.")
     if block.type == "multi_punch":
-        _count_choices(block, key, len(ids))
+        _count_choices(block, key, ids)
         # Stored in the script's order, so that neither clicks nor a shuffle affect logic.
         ids = _in_order(block, ids)
     if block.type == "ranking":
@@ -164,7 +164,15 @@ def _chosen(block: Block, key: str, raw: object) -> Reply:
     return {"option_ids": ids}
 
 
-def _count_choices(block: Block, key: str, count: int) -> None:
+def _count_choices(block: Block, key: str, ids: list[int]) -> None:
+    """Rule 6.150: an exclusive option is chosen alone, whatever the limits are."""
+    count = len(ids)
+    exclusive = next((option for each in ids if (option := block.option_by_id[each]).is_exclusive), None)
+    if exclusive is not None:
+        if count > 1:
+            message = f"“{exclusive.display_text}” cannot be chosen together with others."
+            raise InvalidAnswer(key, "conflicting", message)
+        return
     if block.min is not None and count < block.min:
         raise InvalidAnswer(key, "too_few", f"Choose at least {block.min}.")
     if block.max is not None and count > block.max:

@@ -42,9 +42,8 @@ def choice_limits(block: Block) -> tuple[int, int]:
     The fewest is 0 if the question is optional and says nothing else: no option is a skip then.
     """
     least = block.min or 0
-    return max(least, 1) if block.required else least, min(
-        block.max or len(block.options), len(block.options)
-    )
+    most = len(block.together) or 1
+    return max(least, 1) if block.required else least, min(block.max or most, most)
 
 
 def ranked_count(block: Block) -> int:

@@ -40,6 +40,8 @@ HIDDEN_KEYS = (
     "action_config",
     "follow_ups",
 )
+# Keys of options that a step leaves out where they are empty, so that a hundred options fit (rule 6.151).
+_WHERE_SET = ("is_exclusive",)
 
 
 def effective_block(script: Script, block: Block) -> Block:
@@ -86,12 +88,12 @@ def option_order(block: Block, *, seed: int) -> Sequence[Option]:
     """The block's options in the order of this conversation.
 
     The same seed and block give the same order on every server and Python version, so options are sorted by a
-    hash instead of shuffled by a random generator. Options anchored `last` follow in stored order.
+    hash instead of shuffled by a random generator. Options that stay last follow in stored order.
     """
     if not block.randomize_options:
         return block.options
-    loose = [option for option in block.options if option.anchor_position != "last"]
-    pinned = [option for option in block.options if option.anchor_position == "last"]
+    loose = [option for option in block.options if not option.stays_last]
+    pinned = [option for option in block.options if option.stays_last]
     return sorted(loose, key=lambda option: _sort_key(seed, block.id, option.id)) + pinned
 
 
@@ -122,6 +124,12 @@ def as_json(block: Block) -> dict[str, object]:
     serialized = block_as_json(block, scoring=False)
     for key in HIDDEN_KEYS:
         del serialized[key]
+    options = serialized["options"]
+    if isinstance(options, list):
+        for option in options:
+            for key in _WHERE_SET:
+                if not option[key]:
+                    del option[key]
     return serialized
 
 

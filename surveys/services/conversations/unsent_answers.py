@@ -47,7 +47,10 @@ def of(conversation: ConversationView) -> UnsentAnswer:
 def toggle(
     *, conversation_id: uuid.UUID, block_id: int, option_id: int, step: int, at: datetime
 ) -> ConversationView:
-    """Tick an option, or take the tick away. Raises InvalidRequest beyond the most that may be ticked."""
+    """Tick an option, or take the tick away. Raises InvalidRequest beyond the most that may be ticked.
+
+    An exclusive option takes the ticks of all others away, and each other one that of the exclusive one.
+    """
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:
         return view.of_conversation(loaded, at, resumed=True)
@@ -55,7 +58,10 @@ def toggle(
     if option_id in chosen:
         chosen.remove(option_id)
     else:
-        most = loaded.block.max
+        options, most = loaded.block.option_by_id, loaded.block.max
+        if options[option_id].is_exclusive:
+            chosen = []
+        chosen = [each for each in chosen if not options[each].is_exclusive]
         if most is not None and len(chosen) >= most:
             raise InvalidRequest(f"Choose at most {most}. Press one that you have chosen to take it out.")
         chosen.append(option_id)

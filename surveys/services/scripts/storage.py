@@ -52,7 +52,7 @@ _PLAIN = (
     "scores_ignored",
     "last_code",
 )
-_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "code")
+_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "is_exclusive", "code")
 _READ = """
     SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
@@ -183,16 +183,11 @@ def _block_row(block: Block, project_id: int) -> Row:
 
 def _option_row(option: Option, block_id: int) -> Row:
     scores = option.score_values
-    return {
+    return {key: getattr(option, key) for key in _OPTION_PLAIN} | {
         "id": option.id,
         "block_id": block_id,
         "is_archived": False,
         "display_order": option.display_order,
-        "code": option.code,
-        "value": option.value,
-        "label": option.label,
-        "emoji": option.emoji,
-        "anchor_position": option.anchor_position,
         "score_values": {key: float(points) for key, points in scores.items()}
         if scores is not None
         else None,

@@ -38,6 +38,7 @@
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
+    step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
@@ -113,6 +114,18 @@
     };
     area.addEventListener("input", update);
     update();
+  }
+
+  /* An option such as “None of these” takes the ticks of all others away, and each of them takes its own. */
+
+  function onTicked(event) {
+    const ticked = event.target;
+    if (ticked.type !== "checkbox" || !ticked.checked) return;
+    const isAlone = "exclusive" in ticked.dataset;
+    event.currentTarget.querySelectorAll("input:checked").forEach((other) => {
+      if (other !== ticked && (isAlone || "exclusive" in other.dataset)) other.checked = false;
+    });
+    typedText.save();
   }
 
   /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The order in which the

@@ -353,5 +353,8 @@ export function changeType(block, type) {
     Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
   }
   Object.assign(block, EMPTY, TYPES[type].start(), kept, { type, required: block.required });
+  if (type !== "multi_punch" && block.options?.some((option) => option.is_exclusive)) {
+    block.options = block.options.map((option) => ({ ...option, is_exclusive: null }));
+  }
   if (type !== "multi_punch" && correctKeys(block).length > 1) markCorrect(block, correctKey(block));
 }

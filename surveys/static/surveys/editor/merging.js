@@ -165,7 +165,8 @@ function canonical(block, name) {
 
 /** @param {BlockOption} option */
 function plainOption(option) {
-  return ["value", "label", "emoji", "score_values", "anchor_position"].map((field) => sorted(emptied(option[field])));
+  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive"];
+  return fields.map((field) => sorted(emptied(option[field])));
 }
 
 /** @param {Block} block */

@@ -20,6 +20,7 @@ export function mountOptions(cx) {
 class Options {
   /** @type {HTMLSpanElement} */ count;
   /** @type {HTMLButtonElement} */ add;
+  /** @type {HTMLButtonElement} */ addAlone;
   /** @type {HTMLInputElement} */ values;
   /** @type {HTMLDivElement} */ head;
   /** @type {Map<string, Row>} */ #rows = new Map();
@@ -85,6 +86,9 @@ class Options {
     this.count = h("span", { class: "quiet-count" });
     this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList,
       onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
+    this.addAlone = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
+      hidden: cx.block.type !== "multi_punch", title: "An option that cannot be chosen with others",
+      onclick: () => this.insert(null, ["None of these"], { is_exclusive: true }) }, "Add “None of these”");
     const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
       onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
     this.values = h("input",
@@ -93,7 +97,7 @@ class Options {
     return h("fieldset", { class: "ed-field options" },
       h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
       this.head, this.list, this.problems.list,
-      h("div", { class: "options-foot" }, this.add, paste,
+      h("div", { class: "options-foot" }, this.add, this.addAlone, paste,
         h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
   }
 
@@ -108,6 +112,9 @@ class Options {
     text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5
       ? ` ${plural(options.length, this.noun)}` : "");
     this.add.disabled = !this.canChangeList || isFull;
+    const hasAlone = options.some((option) => option.is_exclusive);
+    this.addAlone.disabled = this.add.disabled || hasAlone;
+    this.element.classList.toggle("has-alone", hasAlone);
     this.#head(showsValues);
     this.element.classList.toggle("has-right", this.scores.length > 0);
     this.element.classList.toggle("has-pin",
@@ -118,7 +125,7 @@ class Options {
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
       row.update(option, { n, count: options.length, showsValues, isRight: right.includes(option.key),
-        isShuffled: block.randomize_options });
+        isShuffled: block.randomize_options, hasAlone });
       return row.element;
     });
     arrange(this.list, rows);
@@ -156,9 +163,9 @@ class Options {
   }
 
   /** Add an empty option after another one (null: at the end) and write into it. */
-  insert(after, values = [""]) {
+  insert(after, values = [""], more = {}) {
     if (!this.canChangeList) return;
-    const added = values.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }));
+    const added = values.map((value) => ({ ...made(value), ...more }));
     this.change((options) => {
       const at = after === null ? options.length : options.findIndex((option) => option.key === after) + 1;
       options.splice(at, 0, ...added);
@@ -310,6 +317,9 @@ class Row {
         onclick: () => list.mark(this.key) }, icon("check")) : null;
     this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList,
       onclick: () => this.#pin() }, icon("pin"));
+    this.alone = h("button", { type: "button", class: "icon-button alone", disabled: !list.canChangeList,
+      onclick: () => this.#set("is_exclusive", !this.#current()?.is_exclusive, "Cannot be chosen with others") },
+    icon("alone"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
@@ -321,7 +331,7 @@ class Row {
     this.element = h("li", { class: "option-row", "data-key": option.key },
       h("span", { class: "grip", "aria-hidden": "true", hidden: !list.canChangeList }, icon("grip")),
       this.emoji, this.entry, this.stored, list.isWide && scores,
-      h("span", { class: "option-tools" }, this.right, this.pin,
+      h("span", { class: "option-tools" }, this.right, this.alone, this.pin,
         h("span", { class: "option-moves" }, this.up, this.down), this.delete),
       !list.isWide && scores, this.problems.list);
     this.noun = noun;
@@ -362,7 +372,7 @@ class Row {
   }
 
   /** @param {BlockOption} option */
-  update(option, { n, count, showsValues, isRight, isShuffled }) {
+  update(option, { n, count, showsValues, isRight, isShuffled, hasAlone }) {
     const name = `${this.noun.charAt(0).toUpperCase()}${this.noun.slice(1)} ${n + 1}`;
     const shown = option.label ?? option.value;
     if (this.entry.value !== shown) this.entry.value = shown;
@@ -383,7 +393,12 @@ class Row {
       attribute(this.right, "title", severalRight ? "One of the right answers: exactly these must be chosen"
         : "Right answer");
     }
-    this.pin.hidden = !isShuffled && option.anchor_position !== "last";
+    this.alone.hidden = !hasAlone;
+    attribute(this.alone, "aria-pressed", String(Boolean(option.is_exclusive)));
+    attribute(this.alone, "aria-label", `${name} cannot be chosen with others`);
+    attribute(this.alone, "title", "Cannot be chosen with others");
+    const staysLast = option.is_exclusive || option.is_other; // without a pin too
+    this.pin.hidden = staysLast || (!isShuffled && option.anchor_position !== "last");
     attribute(this.pin, "aria-pressed", String(option.anchor_position === "last"));
     attribute(this.pin, "aria-label", `Keep ${name.toLowerCase()} last when shuffled`);
     attribute(this.pin, "title", "Keep last when shuffled");

@@ -50,6 +50,8 @@
  * @property {string | null} [emoji]
  * @property {Record<string, number> | null} [score_values]
  * @property {string | null} [anchor_position]
+ * @property {boolean | null} [is_exclusive]
+ * @property {boolean | null} [is_other]
  * @property {number} [display_order]
  */
 
