@@ -2,11 +2,12 @@
 
 import pytest
 
-from tests.support.caller import CHOICE, ON_WEB, Caller, faults
+from tests.support.caller import CHOICE, Caller, faults
 from tests.support.surveys.participants import Talk
 
 pytestmark = pytest.mark.django_db
 
+ON_WEB = {"audience": {"participation": "open_web"}}
 NONE = {"value": "None of these", "is_exclusive": True}
 GAMES = {
     **CHOICE,
