@@ -21,7 +21,7 @@ from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services.conversations import admission
@@ -128,6 +128,14 @@ class AnswerIn(serializers.Serializer[Any]):
         max_length=MAX_OPTIONS,
         help_text="Option ids, best first.",
     )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text=(
+            "The respondent's own text, beside the choice of an option with `is_other`, which needs it."
+        ),
+    )
     skip = StrictBooleanField(
         required=False,
         allow_null=True,
@@ -185,6 +193,10 @@ class SeenOptionOut(serializers.Serializer[Any]):
     is_exclusive = serializers.BooleanField(
         required=False,
         help_text="True on an option that cannot be chosen with others; else left out.",
+    )
+    is_other = serializers.BooleanField(
+        required=False,
+        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
     )
 
 
@@ -245,7 +257,8 @@ class StepOut(serializers.Serializer[Any]):
     answer = serializers.DictField(
         allow_null=True,
         help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
-        "`ranking`, `value` (numbers as text) or `skip`. For a step to which the respondent has gone back; "
+        "`ranking`, `value` (numbers as text) or `skip`, and `other_text` if there is one. For a step to "
+        "which the respondent has gone back; "
         "else null.",
     )
     is_locked = serializers.BooleanField(

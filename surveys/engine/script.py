@@ -49,6 +49,7 @@ class Option:
     display_order: int | None = None
     anchor_position: str | None = None
     is_exclusive: bool | None = None
+    is_other: bool | None = None
     code: int | None = field(default=None, compare=False)
 
     @property
@@ -59,7 +60,7 @@ class Option:
     @property
     def stays_last(self) -> bool:
         """Whether a shuffle keeps the option at the end (rules 3.13 and 3.153)."""
-        return self.anchor_position == "last" or bool(self.is_exclusive)
+        return self.anchor_position == "last" or bool(self.is_exclusive or self.is_other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,11 @@ class Block:
     def together(self) -> tuple[Option, ...]:
         """The options that can be chosen together: all that are not exclusive."""
         return tuple(option for option in self.options if not option.is_exclusive)
+
+    @cached_property
+    def other(self) -> Option | None:
+        """The option whose answer has a text of the respondent's own."""
+        return next((option for option in self.options if option.is_other), None)
 
     @cached_property
     def option_by_id(self) -> Mapping[int, Option]:

@@ -40,6 +40,7 @@ MAX_OPTIONS = 100  # rule 3.36
 MAX_PROMPT = 4_000  # rule 3.37, as the next
 MAX_VALUE = 500
 MAX_LABEL = 500
+MAX_OTHER_TEXT = 500  # rule 6.152
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
@@ -141,6 +142,12 @@ OPTION = ObjectType(
             BooleanType(),
             "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. Alone it "
             "satisfies `min`. It remains at the end of a shuffle.",
+        ),
+        "is_other": FieldSpec(
+            BooleanType(),
+            "On `single_punch` and `multi_punch`, at most one option of a block: whoever chooses it writes a "
+            "text of up to 500 characters, which the answer carries as `other_text`. It remains at the end "
+            "of a shuffle.",
         ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",

@@ -102,6 +102,7 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
         "display_order": option.display_order,
         "anchor_position": option.anchor_position,
         "is_exclusive": option.is_exclusive,
+        "is_other": option.is_other,
     }
     if scoring:
         serialized["score_values"] = _weights(option.score_values)

@@ -41,7 +41,7 @@ HIDDEN_KEYS = (
     "follow_ups",
 )
 # Keys of options that a step leaves out where they are empty, so that a hundred options fit (rule 6.151).
-_WHERE_SET = ("is_exclusive",)
+_WHERE_SET = ("is_exclusive", "is_other")
 
 
 def effective_block(script: Script, block: Block) -> Block:
@@ -121,15 +121,18 @@ def block_bytes(block: Block) -> int:
 
 def as_json(block: Block) -> dict[str, object]:
     """A block returned by `present` as JSON, without the keys that respondents must not see."""
-    serialized = block_as_json(block, scoring=False)
+    return seen(block_as_json(block, scoring=False))
+
+
+def seen(serialized: dict[str, object]) -> dict[str, object]:
+    """A block as JSON for its author → the same for respondents. Changes the object."""
     for key in HIDDEN_KEYS:
         del serialized[key]
     options = serialized["options"]
-    if isinstance(options, list):
-        for option in options:
-            for key in _WHERE_SET:
-                if not option[key]:
-                    del option[key]
+    for option in options if isinstance(options, list) else ():
+        for key in _WHERE_SET:
+            if not option[key]:
+                del option[key]
     return serialized
 
 

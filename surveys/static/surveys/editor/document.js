@@ -353,8 +353,9 @@ export function changeType(block, type) {
     Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
   }
   Object.assign(block, EMPTY, TYPES[type].start(), kept, { type, required: block.required });
-  if (type !== "multi_punch" && block.options?.some((option) => option.is_exclusive)) {
-    block.options = block.options.map((option) => ({ ...option, is_exclusive: null }));
+  const lost = { is_exclusive: type !== "multi_punch", is_other: !isChoice(type) };
+  for (const [field] of Object.entries(lost).filter(([, isLost]) => isLost)) {
+    for (const option of block.options ?? []) if (option[field]) option[field] = null;
   }
   if (type !== "multi_punch" && correctKeys(block).length > 1) markCorrect(block, correctKey(block));
 }

@@ -24,7 +24,7 @@ const PLAIN = {
   action_kind: "what is given", action_config: "what is given", xp_amount: "the XP", source_key: "the score",
   xp_role_id: "the achievement", role_id: "the role",
   section: "the section", follow_ups: "“Further questions”",
-  is_exclusive: "“cannot be chosen with others”",
+  is_exclusive: "“cannot be chosen with others”", is_other: "the text of one's own",
   score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
 };
 

@@ -165,7 +165,7 @@ function canonical(block, name) {
 
 /** @param {BlockOption} option */
 function plainOption(option) {
-  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive"];
+  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive", "is_other"];
   return fields.map((field) => sorted(emptied(option[field])));
 }
 

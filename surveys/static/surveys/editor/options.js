@@ -21,6 +21,7 @@ class Options {
   /** @type {HTMLSpanElement} */ count;
   /** @type {HTMLButtonElement} */ add;
   /** @type {HTMLButtonElement} */ addAlone;
+  /** @type {HTMLButtonElement} */ addOther;
   /** @type {HTMLInputElement} */ values;
   /** @type {HTMLDivElement} */ head;
   /** @type {Map<string, Row>} */ #rows = new Map();
@@ -86,6 +87,9 @@ class Options {
     this.count = h("span", { class: "quiet-count" });
     this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList,
       onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
+    this.addOther = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList, hidden: this.isRanking,
+      title: "An option for which respondents write a text of their own",
+      onclick: () => this.insert(null, ["Other"], { is_other: true }) }, "Add “Other”");
     this.addAlone = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
       hidden: cx.block.type !== "multi_punch", title: "An option that cannot be chosen with others",
       onclick: () => this.insert(null, ["None of these"], { is_exclusive: true }) }, "Add “None of these”");
@@ -97,7 +101,7 @@ class Options {
     return h("fieldset", { class: "ed-field options" },
       h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
       this.head, this.list, this.problems.list,
-      h("div", { class: "options-foot" }, this.add, this.addAlone, paste,
+      h("div", { class: "options-foot" }, this.add, this.addOther, this.addAlone, paste,
         h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
   }
 
@@ -113,6 +117,7 @@ class Options {
       ? ` ${plural(options.length, this.noun)}` : "");
     this.add.disabled = !this.canChangeList || isFull;
     const hasAlone = options.some((option) => option.is_exclusive);
+    this.addOther.disabled = this.add.disabled || options.some((option) => option.is_other);
     this.addAlone.disabled = this.add.disabled || hasAlone;
     this.element.classList.toggle("has-alone", hasAlone);
     this.#head(showsValues);
@@ -320,6 +325,9 @@ class Row {
     this.alone = h("button", { type: "button", class: "icon-button alone", disabled: !list.canChangeList,
       onclick: () => this.#set("is_exclusive", !this.#current()?.is_exclusive, "Cannot be chosen with others") },
     icon("alone"));
+    this.writes = h("button", { type: "button", class: "icon-button writes", "aria-pressed": "true",
+      disabled: !list.canChangeList, title: "Respondents write a text of their own",
+      onclick: () => { this.#set("is_other", null, "Ask for no text"); this.focus(); } }, icon("edit"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
@@ -331,7 +339,7 @@ class Row {
     this.element = h("li", { class: "option-row", "data-key": option.key },
       h("span", { class: "grip", "aria-hidden": "true", hidden: !list.canChangeList }, icon("grip")),
       this.emoji, this.entry, this.stored, list.isWide && scores,
-      h("span", { class: "option-tools" }, this.right, this.alone, this.pin,
+      h("span", { class: "option-tools" }, this.right, this.writes, this.alone, this.pin,
         h("span", { class: "option-moves" }, this.up, this.down), this.delete),
       !list.isWide && scores, this.problems.list);
     this.noun = noun;
@@ -393,6 +401,8 @@ class Row {
       attribute(this.right, "title", severalRight ? "One of the right answers: exactly these must be chosen"
         : "Right answer");
     }
+    this.writes.hidden = !option.is_other;
+    attribute(this.writes, "aria-label", `${name} asks for a text of one's own`);
     this.alone.hidden = !hasAlone;
     attribute(this.alone, "aria-pressed", String(Boolean(option.is_exclusive)));
     attribute(this.alone, "aria-label", `${name} cannot be chosen with others`);
