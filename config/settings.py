@@ -121,9 +121,9 @@ EMAIL_FROM = _env.str("EMAIL_FROM", "", validate=environment.is_blank_or_sender)
 UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = _env.int(
     "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY", 1_000, validate=environment.between(0, 1_000_000)
 )
-# Identity sources: each source with credentials is offered. The game store has a key, and no client id.
-SIGN_IN_SOURCES = {
-    provider: environment.sign_in_source(_env, provider)
+# Identity providers: each provider with credentials is offered. The game store has a key, and no client id.
+SIGN_IN_PROVIDERS = {
+    provider: environment.sign_in_provider(_env, provider)
     for provider in ("chat", "video", "streaming", "game_store", "membership")
 }
 _chat = environment.chat_application(_env)
@@ -139,10 +139,13 @@ STAFF_SESSION_HOURS = (
 )
 
 environment.stop_on_wrong_values(_env)
-if _faults := [*environment.half_configured_sources(SIGN_IN_SOURCES), *environment.missing_of_chat(_chat)]:
+if _faults := [
+    *environment.half_configured_providers(SIGN_IN_PROVIDERS),
+    *environment.missing_of_chat(_chat),
+]:
     environment.stop(_faults)
 CHAT = environment.chat_of(_chat)  # None if no chat platform is connected
-SIGN_IN_SOURCES = environment.with_chat_application(SIGN_IN_SOURCES, CHAT)
+SIGN_IN_PROVIDERS = environment.with_chat_application(SIGN_IN_PROVIDERS, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
     environment.stop(["AI_PROVIDER cannot be used: anthropic needs ANTHROPIC_API_KEY."])
@@ -278,7 +281,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "account"
 ACCOUNT_ADAPTER = "communities.accounts.adapters.AccountAdapter"
-SOCIALACCOUNT_ADAPTER = "communities.accounts.adapters.SourceAdapter"
+SOCIALACCOUNT_ADAPTER = "communities.accounts.adapters.PlatformAdapter"
 MFA_ADAPTER = "communities.accounts.adapters.FactorAdapter"
 ACCOUNT_LOGIN_METHODS = {"email", "username"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

@@ -367,7 +367,7 @@ def test_all_missing_settings_of_the_chat_platform_are_named(start: Callable[...
 def test_signing_in_with_the_chat_platform_uses_its_application_by_default(
     start: Callable[..., Started], own: dict[str, str], client_id: str
 ) -> None:
-    started = start("SIGN_IN_SOURCES", **CHAT, **own)
+    started = start("SIGN_IN_PROVIDERS", **CHAT, **own)
 
     assert f"provider='chat', client_id='{client_id}'" in started.stdout
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
-from communities.sources.chat import GuildMember, guild_member_of
+from communities.identity_providers.chat import GuildMember, guild_member_of
 from surveys.chat.messages import EPHEMERAL
 
 

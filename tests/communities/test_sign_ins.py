@@ -52,7 +52,7 @@ def test_a_member_is_found_by_their_session(client: Client) -> None:
     found = _found(client, community_id=member.community_id)
 
     assert found is not None
-    assert (found.person.user_id, found.person.member_id, found.person.name, found.source) == (
+    assert (found.person.user_id, found.person.member_id, found.person.name, found.provider) == (
         *(member.user_id, member.pk),
         "Rook",
         None,
@@ -137,7 +137,7 @@ def test_the_source_is_the_one_of_the_latest_proof(client: Client) -> None:
     found = _found(client)
 
     assert found is not None
-    assert found.source == "video"
+    assert found.provider == "video"
 
 
 @pytest.mark.parametrize("key", ["nonsense", "", "\x00", "a" * 500])

@@ -12,10 +12,10 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from communities.identity_providers.chat import GuildMember
 from communities.models import CommunitySettings, Identity, Member, User
 from communities.services.chat import people
 from communities.services.people import identities, platform_members
-from communities.sources.chat import GuildMember
 from communities.tasks import join_written
 from surveys.models import Conversation
 from tests.factories import IdentityFactory, MemberFactory, StaffFactory, UserFactory

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
+from communities.identity_providers.chat import GuildMember
 from communities.models import Community, Identity, Member, MemberChange, User
 from communities.services.people import identities, member_changes, members, memberships, platform_members
-from communities.sources.chat import GuildMember
 from communities.tasks import announce_members
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users

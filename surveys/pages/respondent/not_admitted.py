@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from communities.identity_providers import platforms
 from communities.models import VerifiedSource
 from communities.services.people import identities
 from communities.services.tenants import settings as settings_service
 from communities.services.tenants import verified_sources
-from communities.sources import platforms
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Action, Link, Screen
 from surveys.models import Project

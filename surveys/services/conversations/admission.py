@@ -16,11 +16,11 @@ from typing import Any
 from communities.gate import throttling
 from communities.ground.errors import Forbidden, refuse
 from communities.ground.rounding import Rounding
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.services.people import identities, members, platform_members, sign_ins
 from communities.services.people.members import Account, KnownPerson
 from communities.services.tenants import verified_sources
 from communities.services.tenants.verified_sources import Asked
-from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project
 
 MOST_DIGITS = 18  # of an id: below 2**63
@@ -134,7 +134,7 @@ def in_chat(person: KnownPerson) -> Respondent:
 def signed_in(*, community_id: int, session_key: str, at: datetime) -> Respondent | None:
     """Who is signed in by a session, member or not; None if nobody is."""
     found = sign_ins.find(session_key=session_key, community_id=community_id, at=at)
-    return None if found is None else _of(found.person, found.source)
+    return None if found is None else _of(found.person, found.provider)
 
 
 def external(*, external_id: str) -> Respondent:
@@ -232,7 +232,7 @@ def _refresh(about: dict[str, Any]) -> Asked:
     """Ask the chat platform about somebody's membership and roles."""
     try:
         platform_members.refresh(**about)
-    except SourceUnavailable:
+    except PlatformUnavailable:
         return Asked(could_ask=False)
     except TokenRefused:
         return Asked(refused=frozenset(["chat"]))

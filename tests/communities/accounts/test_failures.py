@@ -22,8 +22,8 @@ from communities.gate import throttling
 from communities.models import User
 from communities.services.people import identities
 from tests.support.browsers import EMAIL, OTHER, new_browser, person, sign_in
+from tests.support.identity_providers.server import Platforms, use
 from tests.support.moments import NOON
-from tests.support.sources.server import Platforms, use
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 SECRET = "JBSWY3DPEHPK3PXP"

@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from communities.gate import throttling
 from communities.ground.rounding import Rounding
+from communities.identity_providers.failures import PlatformUnavailable
 from communities.models import Identity, Member, SourceCheck
 from communities.services.people import platform_members, sign_ins
 from communities.services.tenants.verified_sources import Asked
-from communities.sources.failures import SourceUnavailable
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
@@ -225,7 +225,7 @@ class Chat:
         self.questions += 1
         self.rounded_to = rounded_to
         if self.roles is None:
-            raise SourceUnavailable("down")
+            raise PlatformUnavailable("down")
         Member.objects.filter(user_id=user_id).update(role_ids=self.roles, roles_told_at=at)
 
 
