@@ -31,7 +31,7 @@ from surveys.services.scripts import editing as scripts
 
 
 class PastChange(Enum):
-    """How a turn changes the past steps that the page already shows."""
+    """How a move changes the past steps that the page already shows."""
 
     KEPT = "kept"
     APPENDED = "appended"

@@ -33,13 +33,13 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     if address := visit.next_address:
         response = HttpResponseRedirect(address, status=303)
     elif request.method != "POST":
-        response = _draw(visit, actions.show(visit), is_turn=False)
+        response = _draw(visit, actions.show(visit), is_fragment=False)
     else:
         outcome = actions.perform(visit)
         if outcome.address and not is_htmx and not visit.arrival.is_carried:
             response = HttpResponseRedirect(outcome.address, status=303)
         else:
-            response = _draw(visit, outcome.screen(), is_turn=is_htmx)
+            response = _draw(visit, outcome.screen(), is_fragment=is_htmx)
     visit.write_to(response)
     return response
 
@@ -60,7 +60,7 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     return AnswersAs(mode, person.name, "sign_in", sign_out, misses)
 
 
-def _draw(visit: Visit, screen: Screen, *, is_turn: bool) -> HttpResponse:
+def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     screen = replace(screen, answers_as=_answers_as(visit, screen), ahead=visit.packed_ahead)
     hidden = Hidden(
         seal=visit.seal,
@@ -68,6 +68,6 @@ def _draw(visit: Visit, screen: Screen, *, is_turn: bool) -> HttpResponse:
         owner=visit.owner_of_typed,
         handover=visit.handover,
     )
-    if is_turn:
-        return rendering.turn(visit.page, screen, hidden)
+    if is_fragment:
+        return rendering.fragment(visit.page, screen, hidden)
     return rendering.page(visit.page, screen, hidden, before=visit.past_before)
