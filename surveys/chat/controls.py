@@ -15,7 +15,7 @@ from surveys.chat.messages import PRIMARY, SECONDARY, SUCCESS, Button, Menu, Men
 from surveys.engine.script import Block, Option
 from surveys.engine.walk import answers, defaults
 from surveys.engine.walk.answers import Reply
-from surveys.services.conversations.unsent_answers import UnsentAnswer
+from surveys.services.conversations.unsent_answers import UnsentValue
 
 _ROWS_ABOVE = limits.ROWS - 1  # the last row is for Back, Skip and Submit
 # For `emoji_only` options that have no emoji of their own.
@@ -53,7 +53,7 @@ class Control:
     advance: Sequence[Button] = ()
 
 
-def draw(block: Block, draft: UnsentAnswer, reply: Reply | None, to: References) -> Control:
+def draw(block: Block, draft: UnsentValue, reply: Reply | None, to: References) -> Control:
     """The control of a block as the respondent sees it. `reply` is their earlier answer here."""
     match block.type:
         case "single_punch":
@@ -156,7 +156,7 @@ def _single(
     return Control(_packed(buttons, rows), _legend(block))
 
 
-def _multi(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _multi(block: Block, draft: UnsentValue, to: References) -> Control:
     chosen = draft.option_ids
     if block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS:
         least = max(1, block.min or 1) if block.required else block.min or 0
@@ -192,7 +192,7 @@ def _menu(
 # --- Rankings, scales, texts --------------------------------------------------------------------------------
 
 
-def _ranking(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _ranking(block: Block, draft: UnsentValue, to: References) -> Control:
     ranked = [block.option_by_id[each] for each in draft.option_ids if each in block.option_by_id]
     wanted = defaults.ranked_count(block)
     is_full = len(ranked) >= wanted
@@ -260,7 +260,7 @@ def _scale_rows(buttons: Sequence[Button]) -> list[Row]:
     return [buttons[n : n + size] for n in range(0, len(buttons), size)]
 
 
-def _written(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _written(block: Block, draft: UnsentValue, to: References) -> Control:
     is_number = block.type == "open_numeric"
     label = words.CHANGE_TEXT if draft.text else words.WRITE_NUMBER if is_number else words.WRITE
     text = f"> {words.escape(words.clip(draft.text, 1000))}".replace("\n", "\n> ") if draft.text else ""

@@ -18,7 +18,7 @@ from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
 from surveys.services.conversations import unsent_answers
-from surveys.services.conversations.unsent_answers import UnsentAnswer
+from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
 from xp import levels
@@ -62,7 +62,7 @@ def change_vote(view: ConversationView, *, platform_id: str, error: str = "") ->
     block, reply = _question(view)
     shown = view.present(runner.state_at_step(view.script, view.state, _step_of(view, block)), block)
     ids = (reply or {}).get("option_ids")
-    draft = unsent_answers.UnsentAnswer(tuple(ids) if isinstance(ids, list) else ())
+    draft = unsent_answers.UnsentValue(tuple(ids) if isinstance(ids, list) else ())
     step = view.state.place
     control = controls.draw(
         shown, draft, reply, References(view.conversation.pk, platform_id, block.id or 0, step)
@@ -148,7 +148,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     step = view.step
     assert step is not None
     block = step.block
-    draft = unsent_answers.of(view) if block.asks else UnsentAnswer()
+    draft = unsent_answers.of(view) if block.asks else UnsentValue()
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     control = (
         controls.locked(block, step.reply, to)

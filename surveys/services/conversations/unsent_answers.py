@@ -18,7 +18,7 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
-from surveys.models import AnswerDraft, Conversation
+from surveys.models import Conversation, UnsentAnswer
 from surveys.services.conversations import service, view
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView
@@ -28,18 +28,18 @@ _DRAFTED = frozenset({"multi_punch", "ranking", "open_text", "open_numeric"})
 
 
 @dataclass(frozen=True, slots=True)
-class UnsentAnswer:
+class UnsentValue:
     """The options ticked, or ranked best first, and what was typed and could not be taken."""
 
     option_ids: tuple[int, ...] = ()
     text: str = ""
 
 
-def of(conversation: ConversationView) -> UnsentAnswer:
+def of(conversation: ConversationView) -> UnsentValue:
     """The draft at the step that waits: what was kept, else the earlier answer that is offered again."""
     step = conversation.step
     if step is None or step.block.type not in _DRAFTED:
-        return UnsentAnswer()
+        return UnsentValue()
     return _kept(conversation.loaded, step.block)
 
 
@@ -131,7 +131,7 @@ def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str) -> None:
 
 def forget(*, conversation_ids: Collection[uuid.UUID]) -> None:
     """Delete what was typed or ticked and not sent, in conversations whose person is erased."""
-    AnswerDraft.objects.filter(conversation_id__in=conversation_ids).delete()
+    UnsentAnswer.objects.filter(conversation_id__in=conversation_ids).delete()
 
 
 def forget_left(*, at: datetime) -> int:
@@ -139,13 +139,13 @@ def forget_left(*, at: datetime) -> int:
     alive = Conversation.objects.filter(
         pk=OuterRef("conversation_id"), completed_at__isnull=True, updated_at__gt=at - FORGOTTEN
     )
-    deleted, _ = AnswerDraft.objects.filter(~Q(Exists(alive))).delete()
+    deleted, _ = UnsentAnswer.objects.filter(~Q(Exists(alive))).delete()
     return deleted
 
 
 def _opened(
     conversation_id: uuid.UUID, block_id: int, step: int
-) -> tuple[LoadedConversation, UnsentAnswer | None]:
+) -> tuple[LoadedConversation, UnsentValue | None]:
     """Lock a conversation, and return it with what is not sent yet; None if it stands elsewhere."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     block = loaded.block
@@ -154,32 +154,32 @@ def _opened(
     return loaded, _kept(loaded, block)
 
 
-def _kept(loaded: LoadedConversation, block: Block) -> UnsentAnswer:
+def _kept(loaded: LoadedConversation, block: Block) -> UnsentValue:
     """What was kept at a block, without options that it has lost; else the earlier answer."""
     draft = _read(loaded.conversation.pk, block.id or 0) or _earlier(loaded)
     return replace(draft, option_ids=tuple(each for each in draft.option_ids if each in block.option_by_id))
 
 
-def _earlier(loaded: LoadedConversation) -> UnsentAnswer:
+def _earlier(loaded: LoadedConversation) -> UnsentValue:
     """The answer that was given here before a step back."""
     block = loaded.block
     reply = loaded.state.replies.get(block.id or 0) if block else None
     if block is None or reply is None or loaded.state.further is not None:
-        return UnsentAnswer()
+        return UnsentValue()
     ids = reply.get("option_ids")
     if isinstance(ids, list):
-        return UnsentAnswer(tuple(ids))
-    return UnsentAnswer(text=str(reply.get("text") or reply.get("number") or ""))
+        return UnsentValue(tuple(ids))
+    return UnsentValue(text=str(reply.get("text") or reply.get("number") or ""))
 
 
-def _read(conversation_id: uuid.UUID, block_id: int) -> UnsentAnswer | None:
+def _read(conversation_id: uuid.UUID, block_id: int) -> UnsentValue | None:
     with prepared() as cursor:
         cursor.execute(
             "SELECT option_ids, text FROM surveys_answerdraft WHERE conversation_id = %s AND block_id = %s",
             [conversation_id, block_id],
         )
         row = cursor.fetchone()
-    return None if row is None else UnsentAnswer(tuple(row[0]), row[1])
+    return None if row is None else UnsentValue(tuple(row[0]), row[1])
 
 
 def _write(loaded: LoadedConversation, option_ids: Sequence[int], text: str = "") -> None:

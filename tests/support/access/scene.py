@@ -285,7 +285,7 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
     creator.post(f"/conversations/{running}/answers", answer)
     talk = creator.post(f"/projects/{ids['talk_id']}/conversations", {}).json()["id"]
     link = creator.post(f"/projects/{ids['project_id']}/links", body).json()["id"]
-    surveys.AnswerDraft.objects.create(conversation_id=running, block_id=ids["text_id"], text=word)
+    surveys.UnsentAnswer.objects.create(conversation_id=running, block_id=ids["text_id"], text=word)
     project = surveys.Project.objects.get(pk=ids["project_id"])
     analysis = surveys.Analysis.objects.create(
         project=project, revision=0, changes=0, created_at=NOON, status="failed", error=f"Error {word}"
