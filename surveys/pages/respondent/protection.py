@@ -1,4 +1,4 @@
-"""Protects open pages against scripts and forged forms, and loses no typed answer (rules 6.34 and 6.35)."""
+"""Protects open pages against scripts and forged forms without losing typed answers (rules 6.34 and 6.35)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from django.middleware.csrf import CsrfViewMiddleware
 
 from communities.gate import throttling
 
-# A field that people never see. Its name and label are none that a browser fills in by itself.
+# A field that people never see. Browsers do not fill in a field with this name and label by themselves.
 HONEYPOT = "leave_empty"
 OLDEST_SEAL = 7 * 24 * 3600 * 1000  # milliseconds; an older first form has to be sent twice
 
 
 def is_trapped(request: HttpRequest) -> bool:
-    """Whether the honeypot field of a first form was filled in: by a script, or by a browser unasked."""
+    """Whether the honeypot field of a first form was filled in, by a script or by a browser itself."""
     return bool(request.POST.get(HONEYPOT))
 
 
 def seems_human(*, is_sealed: bool, since: int, is_answer: bool, at: datetime) -> bool:
-    """Whether a first move came from our page and, as an answer, took time."""
+    """Whether a first move came from our page and, if it is an answer, was not sent too fast."""
     if not is_sealed:
         return False
     least = settings.LEAST_SECONDS_TO_FIRST_ANSWER * 1000 if is_answer else 0
@@ -29,16 +29,19 @@ def seems_human(*, is_sealed: bool, since: int, is_answer: bool, at: datetime) -
 
 
 def may_begin(request: HttpRequest) -> bool:
-    """Count one more conversation begun from this address this hour; True while Redis is down."""
+    """Count a new conversation from this address, and say if the hour's limit allows it.
+
+    True while Redis is down.
+    """
     name = f"colloquy:begun:{throttling.hashed(throttling.address_of(request))}"
     most = settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR
     return not throttling.take(name, most, seconds=throttling.HOUR).is_used_up
 
 
 def seconds_to_wait(request: HttpRequest, *, visitor_id: str) -> int:
-    """Count one more move of this visitor, and from this address. Returns 0, or when to try again.
+    """Count a move of this visitor and of this address. Returns the seconds to wait; 0 if it is allowed.
 
-    The limits are far above what people do, also when a whole hall answers through one address.
+    The limits are far above the speed of people, also if a whole lecture hall shares one address.
     """
     address = throttling.address_of(request)
     limits = (
@@ -49,7 +52,7 @@ def seconds_to_wait(request: HttpRequest, *, visitor_id: str) -> int:
 
 
 class _CsrfCheck(CsrfViewMiddleware):
-    """Django's check, but it returns the reason of a failure, so that the page can keep what was typed."""
+    """Django's check, which here returns the reason of a failure, so the page can keep the typed answer."""
 
     def _reject(self, request: HttpRequest, reason: str) -> str:
         return reason
