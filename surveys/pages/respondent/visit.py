@@ -13,7 +13,7 @@ from communities.ground.errors import NotFound
 from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
 from surveys.drawing import forms, screens, security, theme
 from surveys.drawing.rendering import Handover
-from surveys.drawing.screens import Votes
+from surveys.drawing.screens import Task, Votes
 from surveys.drawing.theme import Page
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -48,7 +48,7 @@ class Visit:
     link_fault: Fault | None = None
     asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
     ahead: Prefill = NOTHING
-    was_trapped: bool = False  # the form had a field filled in that people do not see
+    task: Task | None = None  # to be done before a first form is accepted
     keeps_form: bool = False  # in the browser, until the respondent has what they lack
 
     @classmethod
@@ -131,7 +131,7 @@ class Visit:
     def has_traps(self) -> bool:
         """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
         is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.browser.conversation_id is None and not self.was_trapped
+        return is_open and self.browser.conversation_id is None and self.task is None
 
     @property
     def votes(self) -> Votes:
