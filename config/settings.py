@@ -54,9 +54,14 @@ PREPARED_STATEMENTS = _env.bool("PREPARED_STATEMENTS", True)
 LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
 # Proxies in front of the web server. Each proxy appends its client's address to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
-CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
+# Beyond these, whoever begins a conversation on an open page does a proof of work first.
+CONVERSATIONS_PER_ADDRESS_AND_MINUTE = _env.int(
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 30, validate=environment.between(1, 1_000_000)
 )
+CONVERSATIONS_PER_PROJECT_AND_MINUTE = _env.int(
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE", 300, validate=environment.between(1, 1_000_000)
+)
+PROOF_OF_WORK_HASHES = _env.int("PROOF_OF_WORK_HASHES", 50_000, validate=environment.between(1, 10_000_000))
 # Two moves a second; and 300 people behind one address, who answer ten questions a minute.
 MOVES_PER_VISITOR_AND_MINUTE = _env.int(
     "MOVES_PER_VISITOR_AND_MINUTE", 120, validate=environment.between(1, 1_000_000)

@@ -51,7 +51,8 @@ OTHER_SETTINGS = (
     "CHAT_BOT_TOKEN",
     "CHAT_CLIENT_SECRET",
     "CHAT_PUBLIC_KEY",
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR",
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE",
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE",
     "CREDITS_FOR_100_TEXTS",
     "CREDITS_FOR_10_FOLLOW_UPS",
     "CREDITS_FOR_A_SCRIPT",
@@ -73,6 +74,7 @@ OTHER_SETTINGS = (
     "PICTURES_BYTES_PER_COMMUNITY",
     "PICTURE_BYTES",
     "PORT",
+    "PROOF_OF_WORK_HASHES",
     "PREPARED_STATEMENTS",
     "SECONDS_BETWEEN_REQUESTS",
     "SECONDS_TO_READ_A_RESPONSE",
@@ -311,10 +313,11 @@ def _forms_of_browsers() -> None:
 
 @pytest.fixture(autouse=True)
 def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves that other tests made from the same address do not count."""
+    """Moves and beginnings that other tests made from the same address do not count."""
     from communities.gate import throttling  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
+    monkeypatch.setattr(settings, "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 1_000_000)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -175,27 +175,22 @@ def _begin(visit: Visit, do: str) -> Outcome:
     """Begin a conversation with its first move, in one transaction."""
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
-    if visit.has_traps:
-        request = visit.request
-        if protection.is_trapped(request):  # the next form has no trap, so a person is stopped only once
-            visit.was_trapped = True
-            return _again(visit, words.TRAPPED)
-        is_human = protection.seems_human(
+    block = posted_block(visit)
+    if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
+        raw = _raw_answer(visit, block)
+        conversations.require_valid(project=visit.project, block=block, raw=raw)
+    if visit.has_traps and not protection.is_proven(visit.request, visit.project):
+        may_be_a_program = protection.may_be_a_program(
+            visit.request,
+            visit.project,
             is_sealed=visit.arrival.is_sealed,
             since=visit.browser.since,
             is_answer=do != "go" or visit.ahead.skips,
             at=visit.at,
         )
-        if not is_human:
-            return _again(visit, words.ONCE_MORE)
-    block = posted_block(visit)
-    if (
-        block is not None and block.asks and do != "go"
-    ):  # an invalid answer does not count as a new conversation
-        raw = _raw_answer(visit, block)
-        conversations.require_valid(project=visit.project, block=block, raw=raw)
-    if visit.has_traps and not protection.may_begin(visit.request):
-        return _again(visit, words.BUSY)
+        if may_be_a_program:
+            visit.task = protection.task(visit.project, do=do)
+            return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
     visit.require_admitted()
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
@@ -343,6 +338,7 @@ def _first(visit: Visit, *, typed: Typed | None = None, error: str = "", note: s
         error=error,
         note=note,
         has_traps=visit.has_traps,
+        task=visit.task,
         ahead=visit.ahead,
     )
 

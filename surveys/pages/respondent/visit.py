@@ -13,7 +13,7 @@ from communities.ground.errors import NotFound
 from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
 from surveys.drawing import forms, screens, security, theme
 from surveys.drawing.rendering import Handover
-from surveys.drawing.screens import Votes
+from surveys.drawing.screens import Task, Votes
 from surveys.drawing.theme import Page
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -48,8 +48,8 @@ class Visit:
     link_fault: Fault | None = None
     asked: Asked = NOBODY_ASKED  # the outcome of asking the platforms about the respondent
     ahead: Prefill = NOTHING
-    was_trapped: bool = False  # the form's invisible field was filled in
-    keeps_form: bool = False  # store the form in the browser until the project admits the respondent
+    task: Task | None = None  # to be done before a first form is accepted
+    keeps_form: bool = False  # in the browser, until the respondent has what they lack
 
     @classmethod
     def of(cls, request: HttpRequest, slug: str) -> Visit:
@@ -133,7 +133,7 @@ class Visit:
     def has_traps(self) -> bool:
         """Whether the next form is protected against scripts: it may begin a conversation on an open page."""
         is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.browser.conversation_id is None and not self.was_trapped
+        return is_open and self.browser.conversation_id is None and self.task is None
 
     @property
     def votes(self) -> Votes:
@@ -155,7 +155,7 @@ class Visit:
             admission.check(project=self.project, respondent=self.respondent, at=self.at)
 
     def remember(self, view: ConversationView) -> None:
-        """Store the conversation in the browser. On anonymous projects a finished one is stored without its id.
+        """Store the conversation in the browser; a finished one of an anonymous project without its id.
 
         A vote that can be changed is not over (rule 7.14).
         """
@@ -173,7 +173,7 @@ class Visit:
         self.ahead = replace(self.ahead, skips=False)
 
     def forget(self) -> None:
-        """Leave the conversation. On anonymous projects with a new seed, as a seed would join conversations."""
+        """Leave the conversation; on anonymous projects with a new seed, which joins it to no other."""
         seed = browsers.random_seed() if self.project.is_anonymous else self.browser.seed
         self.browser = replace(self.browser, conversation_id=None, seed=seed)
 

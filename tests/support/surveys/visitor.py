@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
 from typing import Any, Self
@@ -37,6 +38,19 @@ class Visitor:
             response = self.client.get(response["Location"])
         return self._take(response)
 
+    def prove(self, do: str = "answer", **fields: object) -> Self:
+        """Do the proof of work that the page asks for, as its script does, and send the form again."""
+        task = dict(re.findall(r'data-(nonce|target|most)="([^"]*)"', self.page))
+        numbers = range(int(task["most"]))
+        found = next(number for number in numbers if _hash(task["nonce"], number) == task["target"])
+        return self.send(do, found=found, **fields)
+
+    def reckon(self, do: str = "answer", *, error: int = 0, **fields: object) -> Self:
+        """Answer the small question of the page, as a person without scripts does."""
+        numbers = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+        [words] = re.findall(r"How much is (\w+) plus (\w+)\?", self.page)
+        return self.send(do, sum=sum(numbers.index(word) + 2 for word in words) + error, **fields)
+
     @property
     def status(self) -> int:
         return self.response.status_code
@@ -51,6 +65,10 @@ class Visitor:
         self.hidden = {name: html.unescape(value) for name, value in found}
         self.page = html.unescape(re.sub(r'(<(?!html)[^>]*?)(?: lang="[^"]*")? dir="auto"', r"\1", source))
         return self
+
+
+def _hash(nonce: str, number: int) -> str:
+    return hashlib.sha256(f"{nonce}{number}".encode()).hexdigest()
 
 
 def conversation_cookie(visitor: Visitor) -> str:

@@ -35,4 +35,3 @@ def chat(db, platform, monkeypatch) -> Any:
 def in_no_hurry(settings) -> None:
     """Pages take an answer as soon as it comes."""
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1_000_000

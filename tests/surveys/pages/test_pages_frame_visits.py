@@ -136,7 +136,7 @@ class TestTheToken:
         assert (handed(back), known_by(back)) == (None, "token")
 
     def test_a_visitor_who_comes_back_counts_once_against_the_limit_of_their_address(self, settings):
-        settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1
+        settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1
         made = scenario.project(TEXT, SECOND)
         first = Visitor(made, is_framed=True).look()
         first.send(value="one")
