@@ -446,8 +446,8 @@ def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
 def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) -> Reply:
     """The result of a formula at this point, in the form of a reply.
 
-    A text result is no longer than a formula, and all text results together no longer than an answer (rule
-    4.33): many blocks may copy one long answer, and state, responses and events contain every copy.
+    A text result is no longer than a formula, and all text results together no longer than an answer
+    (rule 4.33): many blocks may copy one long answer, and state, responses and events contain every copy.
     """
     result = formulas.parse(formula).evaluate(known.exact, known.label)
     if isinstance(result, str):
