@@ -7,8 +7,6 @@ import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_BLOCKS, QUESTIONS, typeName } from "./types.js";
 
 const SECTIONS = [["intro", "Intro"], ["main", "Main"], ["outro", "Outro"]];
-const IS_LIVE = "Respondents are answering this project now, so only wording and pictures can change. "
-  + "To add a block, close it first.";
 const MARKS = { logic: "Shown only under a condition", score: "Has points", right: "Has a right answer",
   action: "Gives something", unreachable: "Never reached" };
 
@@ -47,7 +45,7 @@ class List {
     this.groups = new Map(SECTIONS.map(([section, name]) => [section, this.#group(section, name)]));
     this.box.append(...[...this.groups.values()].map((group) => group.element));
     this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(),
-      onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit || store.isLive }, icon("plus"),
+      onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit }, icon("plus"),
       "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
     this.count = h("span", { class: "quiet-count" });
     this.why = h("p", { class: "ed-note why-no-more", role: "status" });
@@ -63,7 +61,7 @@ class List {
         ["flow", "start", "files", "archived"].map((part) => h("div", { "data-part": part }))));
     store.subscribe((what) => this.#notice(what));
     this.draw();
-    if (store.mayEdit && !store.isLive) this.#makeSortable();
+    if (store.mayEdit) this.#makeSortable();
   }
 
   #group(section, name) {
@@ -111,7 +109,6 @@ class List {
   whyNoMore() {
     const { store } = this;
     if (!store.mayEdit) return "You can read this script, but not change it: only its author and admins can.";
-    if (store.isLive) return IS_LIVE;
     const count = store.blocks.filter((block) => block.section !== "outro").length;
     return count < MAX_BLOCKS ? null : `A script has at most ${MAX_BLOCKS} blocks.`;
   }

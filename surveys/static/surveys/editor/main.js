@@ -22,7 +22,7 @@ import { carryName, carryValue, usersOf } from "./renaming.js";
 import { mountStart } from "./start.js";
 import { ago, mountStatus } from "./status.js";
 import { createStore } from "./store.js";
-import { typeName } from "./types.js";
+import { mayArchive, typeName } from "./types.js";
 
 const MOST_USERS = 5; // blocks that are named as those that use another one
 const SHOWN_FOR = 5_000; // milliseconds
@@ -131,7 +131,7 @@ function blockActions(editor) {
 async function archive(editor, key) {
   const { store, announce } = editor;
   const block = store.block(key);
-  if (!block || block.section === "outro" || store.isLive || !store.mayEdit) return;
+  if (!mayArchive(store, block)) return;
   const isKnown = block.id && store.known.blocks.has(block.id);
   const number = store.indexOf(key) + 1;
   const used = usesInWords(store, block);
@@ -200,14 +200,14 @@ async function countAnswers({ store, request }, block, option) {
 
 /** @param {Block} block @param {Store} store */
 function formTools(block, store, actions) {
-  if (block.section === "outro" || !store.mayEdit || store.isLive) return [];
+  if (block.section === "outro" || !store.mayEdit) return [];
   const tool = (name, label, act) =>
     h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: act }, icon(name));
   return [
     tool("up", "Move block up", () => actions.move(block.key, -1)),
     tool("down", "Move block down", () => actions.move(block.key, 1)),
     tool("copy", "Duplicate block", () => actions.duplicate(block.key)),
-    tool("archive", "Archive block", () => actions.archive(block.key)),
+    ...(mayArchive(store, block) ? [tool("archive", "Archive block", () => actions.archive(block.key))] : []),
   ];
 }
 

@@ -51,7 +51,7 @@ function mend(store, { key, field, name, named, isNamed, announce }) {
 export function nameByWords(store, key) {
   const block = store.block(key);
   const words = wordsOf(block?.prompt ?? "");
-  if (!block || !words || block.id || store.isLive || !isAutomaticName(block.name)) return;
+  if (!block || !words || block.id || !isAutomaticName(block.name)) return;
   store.change((blocks) => {
     const own = /** @type {Block} */ (blocks.find((each) => each.key === key));
     const before = own.name;

@@ -222,10 +222,18 @@ class Options {
     if (!this.canChangeList) return;
     const { block, store } = this.cx;
     const option = block.options?.find((each) => each.key === key);
+    if (!this.mayRemove(option)) return;
     const mayBeChosen = option && block.id && store.answered.has(block.id) && store.known.options.has(option.id);
     if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
     this.cx.options.confirmOption(block, option, this.noun)
       .then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
+  }
+
+  /** A saved option stays while respondents are answering.
+   *  @param {BlockOption | undefined} option */
+  mayRemove(option) {
+    const { block, store } = this.cx;
+    return this.canChangeList && !(store.isLive && block.id && option?.id);
   }
 
   #takeOut(key, focusBefore) {
@@ -306,14 +314,16 @@ class Row {
     this.right = list.scores.length
       ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"),
         onclick: () => list.mark(this.key) }, icon("check")) : null;
-    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList,
+    const isOpen = (field) => cx.isOpen(`options.${option.key}.${field}`);
+    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !isOpen("anchor_position"),
       onclick: () => this.#pin() }, icon("pin"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
     this.problems = problemList(cx, `options.${option.key}`, this.entry);
     this.entry.disabled = !cx.isOpen("options.x.label");
-    this.stored.disabled = !list.canChangeList;
+    this.stored.disabled = !isOpen("value");
+    this.delete.disabled = !list.mayRemove(option);
     const scores = this.scores.length ? h("span", { class: list.isWide ? "scores in-line" : "scores below" },
       this.scores.map((score) => score.element)) : null;
     this.element = h("li", { class: "option-row", "data-key": option.key },
@@ -354,7 +364,8 @@ class Row {
 
   #scoreEntry(bucket) {
     const input = h("input", { type: "number", step: "any", class: "entry score", placeholder: "0",
-      disabled: !this.list.canChangeList, inputmode: "decimal", oninput: () => this.#setScore(bucket.key, input) });
+      disabled: !this.list.cx.isOpen(`options.${this.key}.score_values`), inputmode: "decimal",
+      oninput: () => this.#setScore(bucket.key, input) });
     const element = this.list.isWide ? input : h("label", { class: "score-label" }, h("span", {}, bucket.name), input);
     return { bucket, input, element };
   }
@@ -426,11 +437,12 @@ class Row {
     return options.find((option) => option.key === this.key);
   }
 
+  /** The stored value of an option follows its text until the option is saved or a value is written for it. */
   #setText(value) {
-    const hasOwnLabel = !this.stored.hidden || !this.list.canChangeList;
+    const hasValueField = !this.stored.hidden || this.stored.disabled;
     this.list.change((options) => {
       const option = this.#own(options);
-      if (hasOwnLabel) option.label = value === option.value || !value ? null : value;
+      if (hasValueField && (option.id || option.label)) option.label = value === option.value || !value ? null : value;
       else option.value = value;
     }, `Change ${this.noun}`, `${this.key}.text`);
   }

@@ -13,7 +13,7 @@ import { carryName } from "./renaming.js";
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
 const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
   project: "Another project" };
-const IS_LIVE = "Close the project first: while it is open, only wording and pictures can change.";
+const IS_LIVE = "While the project is open, its script cannot be replaced. Close the project first.";
 const WORDS = { sentence: "Start from…", change: "Change by AI…" };
 /** The two ways that AI works on: what is asked for, and what is said meanwhile. */
 const ASKED = {

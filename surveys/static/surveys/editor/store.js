@@ -19,7 +19,7 @@ import {
   copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys, withRoom,
 } from "./document.js";
 import { calledOf } from "./reach.js";
-import { MAX_BLOCKS, typeName } from "./types.js";
+import { MAX_BLOCKS, mayArchive, typeName } from "./types.js";
 
 const MAX_STEPS = 500;
 const UNFINISHED = new Set(["blank", "required", "too_few"]); // findings about what has not been written yet
@@ -207,7 +207,7 @@ class Store {
 
   /** @param {string} type */
   add(type) {
-    if (this.isLive || this.blocks.length >= MAX_BLOCKS) return null;
+    if (this.blocks.length >= MAX_BLOCKS) return null;
     const block = newBlock(type, this.blocks);
     this.change((blocks) => {
       const { at, section } = placeAfter(blocks, this.selected);
@@ -220,7 +220,7 @@ class Store {
   /** @param {string} key */
   duplicate(key) {
     const original = this.block(key);
-    if (this.isLive || !original || original.section === "outro") return null;
+    if (!original || original.section === "outro") return null;
     const copy = copyOf(original, this.blocks);
     this.change((blocks) => {
       blocks.splice(this.indexOf(key) + 1, 0, copy);
@@ -231,7 +231,7 @@ class Store {
   /** @param {string} key */
   remove(key) {
     const block = this.block(key);
-    if (this.isLive || !block || block.section === "outro") return false;
+    if (!mayArchive(this, block)) return false;
     const rest = ownBlocks(this.blocks);
     const at = rest.indexOf(block);
     const near = (rest[at + 1] ?? rest[at - 1])?.key ?? null;
@@ -240,13 +240,11 @@ class Store {
 
   /** @param {string} key @param {number} step */
   move(key, step) {
-    if (this.isLive) return false;
     return this.change((blocks) => { moveBy(blocks, key, step); }, "Move block", { select: key });
   }
 
   /** @param {string} key @param {string} section @param {string | null} before */
   moveTo(key, section, before) {
-    if (this.isLive) return false;
     return this.change((blocks) => { moveTo(blocks, key, section, before); }, "Move block", { select: key });
   }
 

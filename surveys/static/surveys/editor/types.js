@@ -110,18 +110,29 @@ export function typeName(block) {
 /** The fields of a block's pictures, each with the words for people who do not see it. */
 export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
 
-/** What may still change while respondents are answering (rules 2.10 and 2.11). Outro blocks: `OUTRO`. */
+/** What may still change in a saved block while respondents are answering (rules 2.10 to 2.12). `options` stands for
+ *  adding and reordering. The server refuses to switch `required` on. Outro blocks: `OUTRO`. */
 const WORDING = new Set([
+  "options", "required",
   "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
 const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
 
 /** Whether a field may be changed now. `path` is that of a block; an option's field is its last name.
- *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {{ section: string }} block @param {string} path */
+ *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {Block} block @param {string} path */
 export function isOpenForChange(store, block, path) {
   if (!store.mayEdit) return false;
+  const [, key] = /^options[.[]([^.\]]*)\]?\./.exec(path) ?? [];
   const field = path.replace(/^options[.[][^.\]]*\]?\./, "");
   if (block.section === "outro") return OUTRO.has(field);
-  return !store.isLive || WORDING.has(field) || field.startsWith("continue.");
+  const isNew = !block.id || (key !== undefined && block.options?.some((each) => each.key === key && !each.id));
+  return !store.isLive || isNew || WORDING.has(field) || field.startsWith("continue.");
+}
+
+/** Whether a block may be archived now.
+ *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {Block | undefined} block
+ *  @returns {block is Block} */
+export function mayArchive(store, block) {
+  return block !== undefined && block.section !== "outro" && store.mayEdit && !(store.isLive && block.id);
 }
