@@ -1,4 +1,4 @@
-"""What is told of projects to those who listen, each with its change or not at all."""
+"""Events about projects: each is written together with its change, or not at all."""
 
 from __future__ import annotations
 

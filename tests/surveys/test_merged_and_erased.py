@@ -48,7 +48,7 @@ OF_PEOPLE = re.compile(r"(^|_)(account|actor|author|by|giver|member|owner|person
 
 
 class Scene:
-    """A person who took part everywhere, and whose user was then merged into another one's."""
+    """A person with data in every part of a community, whose user was then merged into another user."""
 
     def __init__(self) -> None:
         self.caller = Caller()

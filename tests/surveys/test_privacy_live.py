@@ -66,7 +66,7 @@ def ann(community: Any) -> Member:
 
 
 class Finder:
-    """Compares what is stored of the person after each step with what was before the first."""
+    """Compares the stored data about the person after each step with the data before the first step."""
 
     def __init__(self) -> None:
         self.before = naming(stored_rows(), WORDS)

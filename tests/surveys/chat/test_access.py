@@ -1,4 +1,4 @@
-"""What met a refusal while the bot was away or had no access is done once it has access again."""
+"""Tasks that were refused while the bot was absent or had no access are done once it has access again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a project may name of its community's server, also when the platform cannot be asked."""
+"""The channels and roles that a project may name, also if the platform cannot be asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata: texts sent along with a conversation, told with its response (rules 4.21, 6.10 and 6.14)."""
+"""Metadata: texts sent with a conversation and shown with its response (rules 4.21, 6.10 and 6.14)."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def asked(here: Installation, method: str, path: str) -> Iterator[http.client.HT
 
 
 def statements(here: Installation, condition: str) -> int:
-    """How many connections of the site the database has for which this holds."""
+    """The number of the site's connections to the database that match this condition."""
     with psycopg.connect(here.environment["DATABASE_URL"], autocommit=True) as connection:
         row = connection.execute(
             f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'colloquy' AND {condition}"

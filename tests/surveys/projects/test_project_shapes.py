@@ -17,7 +17,7 @@ def keys_of(shape):
 
 
 def keys_in(told, promised):
-    """The keys of what is told, as deep as the promise goes."""
+    """The keys of a returned object, as deep as the interface documents them."""
     return {
         key: keys_in(value, promised.get(key))
         if promised.get(key) and value is not None

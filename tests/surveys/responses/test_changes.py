@@ -1,4 +1,4 @@
-"""The feed of changes: each response once for each state, and what is gone (rules 6.51 to 6.53)."""
+"""The feed of changes: each response once for each state, and deletions (rules 6.51 to 6.53)."""
 
 from __future__ import annotations
 
