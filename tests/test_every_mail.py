@@ -1,4 +1,4 @@
-"""Every kind of mail: why it may go to its address, and what it says to somebody who has not asked for it.
+"""Every kind of mail: the reason for sending it, and its text for people who have not requested it.
 
 A new kind fails here until it is declared and has a row; so does a new module that writes mails.
 """

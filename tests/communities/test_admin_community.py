@@ -27,7 +27,7 @@ PAGE = "communities_communitysettings_change"
 
 
 def form_in(response: Any) -> dict[str, str]:
-    """What a browser would send of a form: inputs, text areas, selections and chosen choices."""
+    """The values that a browser would send for a form: inputs, text areas, selections and choices."""
     found, page = {}, response.content.decode()
     page = page[page.index("community-form") :]
     for tag in re.findall(r"<input [^>]*>", page):

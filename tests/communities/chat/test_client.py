@@ -1,4 +1,4 @@
-"""Requests to the chat platform: what is sent, what failures mean, and how rate limits are kept."""
+"""Requests to the chat platform: their contents, failures and rate limits."""
 
 from __future__ import annotations
 

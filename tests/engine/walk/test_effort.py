@@ -37,7 +37,7 @@ ALL = {"option_ids": [10 + n for n in range(100)]}
 
 
 def many(item: str, join: str, *, head: str = "", tail: str = "") -> str:
-    """An item as often as a condition or a formula holds it."""
+    """An item, repeated up to the limit of a condition or a formula."""
     return head + join.join([item] * ((MAX_LENGTH - len(head + tail)) // len(item + join))) + tail
 
 

@@ -36,7 +36,7 @@ def _come_back(chat: Any) -> None:
 
 
 def _tell(chat: Any) -> None:
-    """The platform tells that the bot was added, and the worker does what is due within a minute."""
+    """The platform reports that the bot was added, and the worker runs the due tasks."""
     body = {
         "type": 1,
         "event": {"type": "APPLICATION_AUTHORIZED", "data": {"guild": {"id": str(chat.community.pk)}}},

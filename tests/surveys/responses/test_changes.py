@@ -338,7 +338,7 @@ def test_whose_respondent_is_forgotten_has_not_changed(admin: Caller) -> None:
 
 
 def test_what_commits_late_is_not_skipped(admin: Caller, survey: dict[str, Any]) -> None:
-    """A transaction that began first and ends last holds the feed back, however many end meanwhile."""
+    """A transaction that began first and ends last delays the feed, whatever else ends meanwhile."""
     late, quick = answered(admin, survey, "ann"), answered(admin, survey, "bob")
     copy = Copy(admin, survey)
     copy.read()
