@@ -52,7 +52,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class MenuOption:
-    """One entry of a menu. `value` is what the platform sends back."""
+    """One entry of a menu. The platform sends `value` back if the entry is chosen."""
 
     value: str
     label: str

@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def _highest() -> float:
-    """Megabytes at most so far. What `getrusage` tells would be the parent's where that was larger."""
+    """Megabytes at most so far. `getrusage` would return the parent's value if that was larger."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 

@@ -1,4 +1,4 @@
-"""What is earned, in a real browser: seen, heard, still where motion is not wanted."""
+"""Rewards in a real browser: visible, audible, and without motion for people who do not want motion."""
 
 from typing import Any
 

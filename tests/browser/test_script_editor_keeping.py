@@ -78,7 +78,7 @@ def leave_with_a_local_copy(page):
 
 
 def expect_collision(page, caller, project):
-    """Saving asks, and what the colleague has saved is still stored."""
+    """Saving asks first, and the colleague's script is still stored."""
     editor.expect_state(page, "Draft kept")
     page.keyboard.press("Control+s")
     expect(page.get_by_role("dialog", name="The script was changed while you edited")).to_be_visible()

@@ -32,7 +32,7 @@ LATER = timedelta(hours=2)
 
 
 def answered(caller: Caller, people: int = 6, **fields: Any) -> None:
-    """`count` members have answered an anonymous survey with gifts in the middle and at the end."""
+    """This number of members have answered an anonymous survey with gifts in the middle and at the end."""
     project = caller.make_open(
         QUESTION, giving(xp_amount=5), QUESTION, rewards=REWARDS, privacy_mode="anonymous", **fields
     )

@@ -162,7 +162,7 @@ def is_enough(count: int, *, least: int | None) -> bool:
 def may_replace(shown: Mapping[Any, int], now: Mapping[Any, int]) -> bool:
     """Whether counts may be shown instead of earlier counts: at least `LEAST_ANSWERS` responses differ.
 
-    So nobody learns from two views what one person answered. One response adds at most one to each count, so
+    So nobody can derive one person's answer from two views. One response adds at most one to each count, so
     the largest difference of one count is a lower bound for the responses that differ.
     """
     return any(abs(now.get(key, 0) - shown.get(key, 0)) >= LEAST_ANSWERS for key in {*shown, *now})
@@ -191,7 +191,7 @@ def withheld(block: Figures) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class RememberedRespondent:
-    """What a running anonymous conversation knows about its respondent, and when they were last active."""
+    """The respondent of a running anonymous conversation, and the time of their last activity."""
 
     respondent: str
     user_id: int | None
