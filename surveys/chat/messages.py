@@ -1,7 +1,7 @@
 """Messages and windows of the chat platform as plain data. `as_json` shortens texts that are too long.
 
-The platform draws no server emoji in buttons, menus, authors, footers and hints. There the emoji's name
-replaces it.
+The platform draws no server emoji in buttons, menus, authors, footers and hints. In these places the emoji's
+name replaces the emoji.
 """
 
 from __future__ import annotations

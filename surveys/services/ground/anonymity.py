@@ -299,8 +299,9 @@ def settle(*, at: datetime) -> int:
     Returns the number of conversations. The feed returns them from then on. The position of a row in its
     table and the transaction that wrote it show the order of the answers. They also show which rows of limits
     and gifts belong to one answer. So this function writes the rows again: many in one transaction, in the
-    order of their random ids. Settled rows of the same projects are written with them, so that no new row is
-    alone in its transaction. Conversations that are being answered now are left for the next run.
+    order of their random ids. Settled rows of the same projects are written again in the same transaction, so
+    no new row is alone in its transaction. Conversations that are being answered now are left for the next
+    run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0

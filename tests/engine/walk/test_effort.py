@@ -123,7 +123,7 @@ def test_a_move_reads_and_normalises_an_answer_once(monkeypatch, question, raw, 
 
 
 class Searched(str):
-    """A text that counts the characters which are compared at most when another is looked for in it."""
+    """A text that counts the characters compared in searches, at the worst case of each search."""
 
     __slots__ = ()
     compared = 0
