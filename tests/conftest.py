@@ -239,7 +239,7 @@ def _servers(folder: Path, *, postgres: bool, valkey: bool) -> dict[str, servers
 
 
 def _folder_of_this_run() -> Path:
-    """A new folder, locked as long as this process lives; those of runs that were killed are cleared away."""
+    """A new folder, locked while this process runs. Folders of killed runs are deleted."""
     temporary = Path(tempfile.gettempdir())
     for leftover in temporary.glob(f"{FOLDERS}*"):
         try:
@@ -322,7 +322,7 @@ def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _callers_stay_in_memory() -> None:
-    """A test that takes longer than some seconds reads its key no more often than one that is quick."""
+    """A slow test reads its key as few times as a quick test."""
     from communities.gate import authentication  # noqa: PLC0415 - once Django is set up
 
     authentication.SECONDS_IN_CACHE = 3600.0

@@ -2,9 +2,9 @@
 written by hand.
 
 A new address, action, table of the database, or id in a body or query fails until it has a row. All who ask
-have objects of their own. For those of another community they get what absent ones give (rule 11.10), and
-in the admin 403 or 404, with POST also 405 (rule 1.36); no answer holds a word of that community; and
-no row of it changes. Each test lists all deviations.
+have objects of their own. For objects of another community each role gets the response for absent objects
+(rule 11.10), and in the admin 403 or 404, with POST also 405 (rule 1.36). No response contains a word of that
+community, and no row of it changes. Each test lists all deviations.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def _copy_changes(folder: Path) -> None:
 def _copy_bytecode(folder: Path) -> None:
     """Bring what Python has compiled here, with the times by which it recognises the same files.
 
-    Or the many processes of the demo, which start together, would each compile the same modules.
+    Otherwise the many processes of the demo, which start together, would each compile the same modules.
     """
     for source in folder.rglob("*.py"):
         original = ROOT / source.relative_to(folder)
@@ -137,7 +137,7 @@ def _waiting_workers(clone: Path) -> int:
 
 
 def _steps() -> list[tuple[str, str]]:
-    """The commands of the five minutes, each with the output shown below it; empty if there is none."""
+    """The commands of “Five minutes”, each with the output shown below it; empty without output."""
     section = README.split("## Five minutes")[1].split("\n## ")[0]
     blocks = re.findall(r"^```(sh)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     steps: list[tuple[str, str]] = []

@@ -106,7 +106,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def fill(connection: socket.socket) -> None:
-    """Send until the network takes no more, not even after a while."""
+    """Send until the network accepts nothing more, even after a pause."""
     pauses = 0
     while pauses < 5:
         try:

@@ -12,7 +12,7 @@ from surveys.services.ai_work.analysis import service as analysis  # noqa: E402 
 
 
 def main() -> None:
-    """Memory at its highest less that of the process with everything loaded and connected."""
+    """The highest memory, minus the memory of the process with everything loaded and connected."""
     connection.ensure_connection()
     Path("/proc/self/clear_refs").write_text("5")  # the highest so far is what it is now
     idle = _highest()

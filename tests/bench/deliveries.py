@@ -92,7 +92,7 @@ class Outbox:
         )
 
     def wake(self, partition: int, webhook: Webhook | None = None) -> None:
-        """The healthy one's, where none is named."""
+        """Without an argument, for the healthy endpoint."""
         kwargs = {"webhook_id": (webhook or self.healthy).pk, "partition": partition}
         current_app.send_task(DELIVER, kwargs=kwargs, ignore_result=True)
 

@@ -44,7 +44,7 @@ def form_in(response: Any) -> dict[str, str]:
 
 
 def save(staff: Staff, **values: str | None) -> Any:
-    """Send the form as it is with these values; None unticks a box."""
+    """Send the form with these values changed; None clears a check box."""
     form = {**form_in(staff.get(PAGE, staff.community.pk)), **values}
     return staff.post(
         PAGE,

@@ -1,4 +1,4 @@
-"""Staff who may change users and groups gain no more than they have, and cannot touch superusers."""
+"""Staff who may change users and groups cannot give themselves rights, and cannot change superusers."""
 
 from typing import Any
 

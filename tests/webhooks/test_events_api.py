@@ -1,4 +1,4 @@
-"""The list of events: all that were emitted, as they are delivered, whether a webhook listens or not.
+"""The list of events: all emitted events in the form of deliveries, also those without a webhook.
 
 Rule 9.11.
 """

@@ -124,7 +124,7 @@ def test_an_export_is_whole_or_its_connection_breaks(place: tuple[Installation, 
 
 @contextmanager
 def _begun(here: Installation, path: str) -> Iterator[http.client.HTTPResponse]:
-    """A download, asked for until the file before it is produced."""
+    """A download, requested again until the previous file has been written."""
     for _ in range(20):
         with asked(here, "GET", path) as answer:
             if answer.status == 200:

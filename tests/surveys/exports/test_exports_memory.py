@@ -1,4 +1,4 @@
-"""An export takes the memory of a part of it, however many responses there are and however long they are."""
+"""An export needs memory for one part only, however many responses there are and however long they are."""
 
 import tracemalloc
 

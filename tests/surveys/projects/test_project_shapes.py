@@ -9,7 +9,7 @@ from tests.support.surveys.project_fields import EVERYTHING
 
 
 def keys_of(shape):
-    """The keys a shape promises, with those of the groups in it."""
+    """The keys of a schema, including the keys of its groups."""
     return {
         name: keys_of(field) if isinstance(field, serializers.Serializer) else None
         for name, field in shape.fields.items()

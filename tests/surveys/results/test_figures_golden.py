@@ -41,7 +41,7 @@ def walked(golden: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[int, str]
 
 
 def with_names(told: Any, names: dict[int, str]) -> Any:
-    """The same without ids: those of options as their values, a block's left out beside its name."""
+    """The same without ids: values replace the ids of options, and a block's name replaces its id."""
     if isinstance(told, list):
         return [with_names(each, names) for each in told]
     if isinstance(told, dict):
