@@ -54,7 +54,7 @@ print(app.connection_for_write().as_uri(), app.connection_for_read().as_uri())
 
 @dataclass
 class Started:
-    """How a process ended that read the settings, and what it wrote."""
+    """The status and the output of a process that has read the settings."""
 
     returncode: int
     stdout: str

@@ -129,7 +129,7 @@ MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the sender of a first form does before the form is accepted.
+    """A task that the sender of a first form has to solve before the form is accepted.
 
     A browser finds the `number` below `most` for which the SHA-256 of `nonce` and `number` is `target`, and
     presses the button `do` again. Without a script a person answers the `question`.

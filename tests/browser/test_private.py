@@ -1,4 +1,4 @@
-"""Private projects in a real browser: signing in by a source, answering, XP; and what outsiders are told."""
+"""Private projects in a real browser: signing in, answering, XP, and the page for outsiders."""
 
 from __future__ import annotations
 

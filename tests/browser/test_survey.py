@@ -223,7 +223,7 @@ def test_back_changes_an_answer(windows, has_script):
 
 @pytest.fixture
 def in_haste(windows, settings):
-    """Opens a survey whose first answer always comes too soon, and returns the page with the answer typed."""
+    """Open a survey whose first answer is always too early, and return the page with a typed answer."""
 
     def opened(**more):
         settings.LEAST_SECONDS_TO_FIRST_ANSWER = 60

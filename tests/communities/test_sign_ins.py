@@ -1,4 +1,4 @@
-"""Who is signed in, read by one statement: exactly the sessions that Django accepts."""
+"""The signed-in person, read by one statement, for exactly the sessions that Django accepts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _sign_out(client: Client) -> None:
 
 
 def _become_somebody_else(client: Client) -> None:
-    """The list of sessions is no proof: the session itself says whose it is."""
+    """The list of sessions proves nothing; only the session itself identifies its user."""
     UserSession.objects.update(user=UserFactory.create(name="Bo"))
     _sign_out(client)
 

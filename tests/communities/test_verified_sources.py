@@ -1,4 +1,4 @@
-"""Verified sources: what a person meets, asking the platforms, and how staff keep the sources."""
+"""Verified sources: the rules that a person meets, requests to the platforms, and editing by staff."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 
 
 class Platform:
-    """Stands in front of the clients of all platforms: what they answer, and what they were asked."""
+    """Replaces the clients of all platforms: it has prepared answers, and records the questions."""
 
     def __init__(self) -> None:
         self.answers: dict[str, bool | Exception] = {}

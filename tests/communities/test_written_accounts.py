@@ -1,4 +1,4 @@
-"""What a community writes about an account is a claim, until the account's owner proves it (rule 7.22)."""
+"""An account that a community has noted is a claim, until the account's owner proves it (rule 7.22)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add(caller: Caller, **fields: Any) -> dict[str, Any]:
 
 
 def prove(at: Any = NOON) -> Identity:
-    """The owner of the account signs in with it, and the worker joins what was written."""
+    """The owner of the account signs in with it, and the worker joins the noted accounts."""
     identity = identities.sign_in(provider="chat", platform_id=X, name="Marit Solberg", at=at)
     join_written(user_id=identity.user_id)
     return Identity.objects.get(pk=identity.pk)

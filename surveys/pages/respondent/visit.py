@@ -49,7 +49,7 @@ class Visit:
     asked: Asked = NOBODY_ASKED  # the outcome of asking the platforms about the respondent
     ahead: Prefill = NOTHING
     task: Task | None = None  # to be done before a first form is accepted
-    keeps_form: bool = False  # in the browser, until the respondent has what they lack
+    keeps_form: bool = False  # the browser stores the form until the project admits the respondent
 
     @classmethod
     def of(cls, request: HttpRequest, slug: str) -> Visit:

@@ -1,4 +1,4 @@
-"""What a write of a script would save, and all reasons to refuse it. Nothing here writes.
+"""Plans a write of a script: the rows that it would save, and all reasons to refuse it. Nothing here writes.
 
     plan = plan_script(project=…, body=…, at=…)      a whole script was sent
     plan = plan_patch(project=…, block_id=…, …)      fields of one block were sent

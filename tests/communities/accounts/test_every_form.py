@@ -1,4 +1,4 @@
-"""What holds for each address of the account area, whoever adds one."""
+"""Rules for each address of the account area, including later ones."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 def _failed(log: list[Any]) -> list[tuple[object, ...]]:
-    """How each attempt was made, why it failed, and whether the person was signed in already."""
+    """The way of each attempt, the reason of its failure, and whether the person was signed in already."""
     return [(line["way"], line["reason"], line["again"]) for line in _lines(log)]
 
 

@@ -1,4 +1,4 @@
-"""Who acts in chat, by what the platform signs of them."""
+"""The people who act in chat, from the platform's signed data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the platforms are asked, and how their answers are read."""
+"""Requests to the platforms, and the reading of their answers."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Whose an account is."""
+"""The owner of an account."""
 
 from datetime import timedelta
 

@@ -345,7 +345,7 @@ def test_an_id_token_by_another_algorithm_is_refused(
 
 
 def _tampered(client: Client, **changes: str) -> dict[str, str]:
-    """What the game store sent back, with some fields changed."""
+    """The game store's answer, with some fields changed."""
     fields = visits.query_of(browser.back_from(client, "game_store"))
     return fields | {name.replace("__", "."): value for name, value in changes.items()}
 

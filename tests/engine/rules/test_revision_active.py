@@ -1,4 +1,4 @@
-"""What may change in a script while its project is active, and what may not (rules 2.10 to 2.12)."""
+"""Changes of a script while its project is active: permitted and refused ones (rules 2.10 to 2.12)."""
 
 from __future__ import annotations
 

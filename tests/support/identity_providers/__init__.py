@@ -1,6 +1,6 @@
-"""A loopback server that plays the platforms people sign in with, and enforces their rules.
+"""A loopback server that imitates the platforms people sign in with, and enforces their rules.
 
-    people      who has accounts there, and what these may do
+    people      the people with accounts there, and their permissions
     grants      codes and tokens of OAuth 2, with PKCE, expiry and rotation
     assertions  OpenID 2.0, with check_authentication
     identity    signed ID tokens of OpenID Connect

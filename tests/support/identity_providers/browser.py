@@ -1,4 +1,4 @@
-"""A browser, played by Django's test client: it signs in on a platform and comes back."""
+"""A browser, imitated by Django's test client: it signs in on a platform and returns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def leave(client: Client, provider: str, **fields: str) -> str:
 
 
 def back_from(client: Client, provider: str, *, person: int | None = 0, **fields: str) -> str:
-    """As far as the address that the platform sends the browser to: path and query."""
+    """The address to which the platform redirects the browser: path and query."""
     parts = urlsplit(visits.choose(leave(client, provider, **fields), person=person))
     return f"{parts.path}?{parts.query}"
 
 
 def sign_in(client: Client, provider: str, *, person: int | None = 0, **fields: str) -> Any:
-    """The whole way, for one of the people; returns the response of the callback."""
+    """Sign in as one of the people, and return the response of the callback."""
     return client.get(back_from(client, provider, person=person, **fields))
 
 

@@ -37,7 +37,7 @@ class Code:
 
 @dataclass
 class Grant:
-    """What a person has allowed; ends as a whole when it is revoked or a code is used twice."""
+    """The access that a person has granted. It ends when it is revoked or a code is used twice."""
 
     platform: str
     person: Person

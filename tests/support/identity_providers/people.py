@@ -1,4 +1,4 @@
-"""Who has accounts on the platforms."""
+"""The people with accounts on the platforms."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ Answer = tuple[int, Any, dict[str, str]]
 
 
 class Platforms:
-    """All five platforms at one address. A test says who is there, and may change any rule.
+    """All five platforms at one address. A test chooses the people, and may change any rule.
 
-    `redirect_uris` are those registered; where it is empty, any address of this machine is.
+    `redirect_uris` are the registered addresses; if empty, any address of this machine is allowed.
     """
 
     def __init__(self, *, port: int = 0, people: list[Person] | None = None) -> None:
@@ -71,13 +71,13 @@ class Platforms:
         self._server.serve_forever()
 
     def asked(self, path: str) -> int:
-        """How many requests there were for a path."""
+        """The number of requests for a path."""
         return sum(path == each for _, each, _ in self.requests)
 
     # --- Signing in ---
 
     def choices(self, path: str, query: dict[str, str]) -> Answer:
-        """The authorize page: who to be, as a form."""
+        """The authorize page: a form with the people to choose from."""
         fault = self._fault(path, query)
         if fault:
             return 400, f"<h1>{html.escape(fault)}</h1>", {}
@@ -97,7 +97,7 @@ class Platforms:
         return 200, page, {}
 
     def choose(self, path: str, form: dict[str, str]) -> Answer:
-        """What the browser is sent back with."""
+        """The redirect back, with the result of the choice."""
         fault = self._fault(path, form)
         if fault:
             return 400, f"<h1>{html.escape(fault)}</h1>", {}
@@ -304,7 +304,7 @@ class Platforms:
 
 
 def use(platforms: Platforms, settings: Any) -> None:
-    """Give an installation credentials for all of them."""
+    """Give an installation the credentials of all platforms."""
     settings.SIGN_IN_PROVIDERS = {
         name: dataclasses.replace(
             provider, client_id=CLIENT_ID, client_secret=CLIENT_SECRET, base_url=platforms.url

@@ -1,4 +1,4 @@
-"""What a browser does at a platform: choose who to be, and come back."""
+"""A browser's visit to a platform: it chooses a person, and returns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALLBACK = "http://127.0.0.1:8000/back"
 
 
 def choose(address: str, *, person: int | None = 0) -> str:
-    """Open a platform's page, choose one of its people (None: cancel), and return where it leads back to."""
+    """Open a platform's page and choose a person (None: cancel). Returns the address of the redirect."""
     parts = urlsplit(address)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     page = _HTTP.get(address)
@@ -49,7 +49,7 @@ def tokens(provider: str, *, nonce: str = "n") -> Tokens:
 
 
 def signed_in(provider: str, person: Person) -> Identity:
-    """The identity of a person who has signed in at noon, with their tokens kept."""
+    """The identity of a person who signed in at noon, with stored tokens."""
     identity = identities.sign_in(
         provider=provider, platform_id=person.id_on(provider), name=person.name, at=NOON
     )

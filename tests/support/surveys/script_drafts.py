@@ -27,7 +27,7 @@ def keep(
     version: int | None = None,
     **by: Any,
 ) -> UnsavedScript:
-    """Keep blocks as the caller's draft, or as that of another `actor`."""
+    """Store blocks as the caller's draft, or as the draft of another `actor`."""
     return drafts.keep(
         **{"actor": caller.actor, "at": NOON, **by},
         project_id=int(made["id"]),

@@ -1,4 +1,4 @@
-"""A browser without JavaScript, as far as forms and cookies go."""
+"""A browser without JavaScript: forms and cookies only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.pages.respondent import browsers
 
 
 class Visitor:
-    """Holds cookies and the last page's form.
+    """Stores cookies and the last page's form.
 
     `page` is the last page's text, with entities resolved and without the language and direction of texts.
     """
@@ -32,7 +32,7 @@ class Visitor:
         return self._take(self.client.get(self.address + more))
 
     def send(self, do: str = "answer", **fields: object) -> Self:
-        """Send the form; a redirect is followed."""
+        """Send the form, and follow a redirect."""
         response = self.client.post(self.address, {**self.hidden, "do": do, **fields}, headers=self.headers)
         if response.status_code == 303:
             response = self.client.get(response["Location"])

@@ -1,4 +1,4 @@
-"""Who may do what with which button, and what happens to what comes late, twice or from somebody else."""
+"""The permissions of buttons, and interactions that are late, repeated or from another person."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Tabs and editors at the same moment: one of them wins, and the other is told."""
+"""Tabs and editors at the same moment: one of them wins, and the other gets a collision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says to people whom its project does not admit, and how they come back."""
+"""The page for people whom its project does not admit, and their return."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _links(visitor: Visitor) -> dict[str, str]:
 
 @pytest.fixture
 def tells(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let the chat platform tell these roles when it is asked."""
+    """Let the chat platform answer with these roles."""
 
     def tell(*roles: str) -> None:
         def refresh(*, user_id: int, at: Any, **_more: object) -> None:

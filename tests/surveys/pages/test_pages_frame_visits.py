@@ -204,7 +204,7 @@ class TestTheToken:
 
 
 class TestATokenThatCountsForNothing:
-    """Whoever brings one is somebody new, and gets a token of their own."""
+    """A visitor with such a token counts as new, and gets another token."""
 
     @pytest.mark.parametrize(
         "spoil",
@@ -368,7 +368,7 @@ class TestThePartitionedCookie:
         assert "Second." in back_with(handed(visitor), made).page
 
     def test_what_was_handed_over_never_becomes_a_cookie(self):
-        """A site could hand over a visit of its own, to read later what somebody answers elsewhere."""
+        """A site could send a visit of its own, to read somebody's answers on another site later."""
         made = scenario.project(TEXT, SECOND)
 
         visitor = back_with(token_for(made), made)

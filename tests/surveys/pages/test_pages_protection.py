@@ -376,7 +376,7 @@ def test_pages_have_no_inline_script_or_style():
 
 
 class TestFirstStep:
-    """The first question is shown only to those who may answer it, whatever a form asks for."""
+    """The first question is shown only to people who may answer it, whatever the form requests."""
 
     @pytest.mark.parametrize("do", ["back", "again", "answer", "retract", "nonsense"])
     @pytest.mark.parametrize("is_framed", [False, True])

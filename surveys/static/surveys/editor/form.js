@@ -1,5 +1,5 @@
-/* The form of the selected block: what its type has and nothing else. Rare fields fold under "More". The form is built
-   when another block is selected, and after that only brought up to date. */
+/* The form of the selected block, with the fields of its type. Rare fields fold under "More". The form is built when
+   another block is selected; later changes only update it. */
 
 import { addPicker, addPicture } from "../../staff/fields.js";
 import { h, icon, text } from "./dom.js";
@@ -183,7 +183,7 @@ function emptyForm(store, options) {
     canAdd && h("p", { class: "help" }, "Or press A in the list of blocks."));
 }
 
-/* What a block has, by its type */
+/* The fields of a block, by its type */
 
 /** @param {FormContext} cx @param {Block} block @returns {Node[]} */
 function mainFields(cx, block) {
@@ -211,7 +211,7 @@ function promptField(cx, block) {
   return element;
 }
 
-/** Names in reach can be put into a text by a button, if the part that completes them is there.
+/** A button inserts names into a text, if completion is available.
  *  @param {FormContext} cx @param {string} path */
 function insertButton(cx, path) {
   const { openTokens } = cx.options;
@@ -267,7 +267,7 @@ function answering(cx, type) {
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
 }
 
-/** Points, the right answer and the words after it; where scoring is off, the way to turn it on.
+/** Points, the right answer and the feedback; a button that turns scoring on if it is off.
  *  @param {FormContext} cx @param {Block} block */
 function scoringPart(cx, block) {
   const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect

@@ -105,7 +105,7 @@ class List {
     this.#showSelection();
   }
 
-  /** Why no block can be added now, in words; null if one can. */
+  /** The reason why no block can be added now, in words; null if a block can be added. */
   whyNoMore() {
     const { store } = this;
     if (!store.mayEdit) return "You can read this script, but not change it: only its author and admins can.";
@@ -249,7 +249,7 @@ function marksOf(store, block) {
   ].filter(Boolean);
 }
 
-/** What a card is called: the beginning of the prompt, or the name where there is none.
+/** The title of a card: the beginning of the prompt, or the name if the prompt is empty.
  *  @param {Block} block */
 export function titleOf(block) {
   const prompt = block.prompt.trim().replace(/\s+/g, " ");
@@ -257,7 +257,7 @@ export function titleOf(block) {
   return prompt.slice(0, 90) || "No words yet";
 }
 
-/** What stands below it: the type, and the name that somebody has given it.
+/** The text below the title: the type, and the name that somebody has chosen.
  *  @param {Block} block */
 export function smallName(block) {
   const isAutomatic = !isChosen(block) || block.type === "calculated_block" || block.section === "outro";

@@ -83,14 +83,14 @@ function askAsAsked(store, actions) {
   if (store.mayEdit && store.blocks.every((block) => block.section === "outro")) actions.add("single_punch");
 }
 
-/** Where one pane shows at a time, a chosen block takes the reader to its form. */
+/** If only one pane is visible at a time, choosing a block shows its form. */
 function showForm(panes) {
   if (!panes.isNarrow) return;
   panes.show("form");
   requestAnimationFrame(() => document.getElementById("form-title")?.focus({ preventScroll: true }));
 }
 
-/* What can be done with blocks, from the list, the form and the keyboard */
+/* Actions on blocks, from the list, the form and the keyboard */
 
 function blockActions(editor) {
   const { store, announce } = editor;
@@ -144,7 +144,7 @@ async function archive(editor, key) {
   editor.list.focus();
 }
 
-/** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere.
+/** The uses of a block, in words. Most of them prevent a save without the block. Empty if it is not used.
  *  @param {Store} store @param {Block} block */
 function usesInWords(store, block) {
   const name = nameOf(store, block);
@@ -159,7 +159,7 @@ function usesInWords(store, block) {
   return `Conditions, formulas or texts use it, and need a change too: in ${called.join("; in ")}${more}. `;
 }
 
-/** What becomes of a block's answers; their number is told by the server.
+/** A text about the future of a block's answers. The server knows their number.
  *  @param {Block} block */
 async function answersOf(editor, block) {
   const after = "It leaves the script when you save it. Undo brings it back.";
@@ -170,7 +170,7 @@ async function answersOf(editor, block) {
     + after;
 }
 
-/** Ask before an option goes that people may have chosen.
+/** Ask before the removal of an option that people may have chosen.
  *  @param {Block} block @param {BlockOption} option */
 function confirmOption(editor, block, option, noun) {
   const words = countAnswers(editor, block, option).then((counted) => {
@@ -225,7 +225,7 @@ function renamed({ store, announce }, key, before, after) {
 function revalued({ store, announce }, key, before, after) {
   const name = store.block(key)?.name ?? store.marks.get(key)?.name;
   const values = (store.block(key)?.options ?? []).map((option) => option.value);
-  // whose it is cannot be told
+  // it is unclear which option the value belongs to
   if (values.includes(before) || values.filter((value) => value === after).length > 1) return;
   let carried = 0;
   store.change((blocks) => { carried = carryValue(blocks, { name, place: store.indexOf(key) + 1 }, before, after); },
@@ -296,7 +296,7 @@ async function duplicateProject({ store, request, keeping, announce }) {
   else announce(data?.message ?? "It could not be duplicated.");
 }
 
-/** Ask, and turn scoring on as the tab Rewards does. Answers why it was refused, if it was. */
+/** Ask, and turn scoring on as the tab Rewards does. Returns the reason of a refusal. */
 async function turnScoringOn({ store, request, keeping, announce }) {
   const words =
     "Options then carry points, which are summed in a bucket called Score until you name others under Rewards, "
@@ -334,7 +334,7 @@ function mountUndo(element, store, announce) {
   show();
 }
 
-/** Says things to screen readers, and shows them for a while; the same words twice are said twice. */
+/** Announces texts to screen readers, and shows them for a while. Repeated texts are announced again. */
 function announcer(element, shown) {
   const hide = afterPause(() => { shown.hidden = true; }, SHOWN_FOR);
   return (words) => {

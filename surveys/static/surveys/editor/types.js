@@ -1,4 +1,4 @@
-/* The eleven types of blocks: how they are called, what they are for, and what a new one contains. */
+/* The eleven types of blocks: their names, their purposes, and the fields of a new block. */
 
 export const CHOICES = new Set(["single_punch", "multi_punch"]);
 export const SCALES = new Set(["rating", "opinion_scale", "nps"]);
@@ -22,7 +22,7 @@ export const RANGES = {
 
 const twoOptions = () => ({ options: [{ value: "" }, { value: "" }] }); // to be filled in; empty ones are not sent
 
-/** What is known of a type: `words` are those that people look for.
+/** The data of a type. `words` are search terms.
  * @typedef {object} AboutType
  * @property {string} name
  * @property {string} group
@@ -85,7 +85,7 @@ export const TYPES = {
   },
 };
 
-/** What no type is called: the words people look for, the type to use instead, and a sentence that says so. */
+/** Search terms that are no type's name, each with the type to use instead and a sentence about it. */
 export const INSTEAD = [
   { words: ["file", "upload", "attachment"], type: "open_text",
     says: "Files cannot be sent. Ask for a link to the file in a Text question." },
