@@ -226,6 +226,14 @@ def proceed(script: Script, state: State) -> Turn:
     return Walk(script, state).proceed()
 
 
+def asks_no_more(script: Script, state: State) -> bool:
+    """Whether no question is left once the current block is left with its reply."""
+    turn = proceed(script, state)
+    while turn.show is not None and not turn.show.asks:
+        turn = proceed(script, turn.state)
+    return turn.show is None
+
+
 def back(script: Script, state: State) -> Turn:
     """Go back to the block shown before, or from a further question to its own. Else raises LookupError.
 

@@ -224,12 +224,15 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
 
     With the scores as they stand now, which a later script could not tell any more (rule 5.12). They
-    and the results are those of all answers that count, also of those ahead after a step back.
+    and the results are those of all answers that count, also of those ahead after a step back. LAPSES marks a
+    conversation in which nothing else than a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
+    if state.further is not None and runner.asks_no_more(script, state):
+        written[Conversation.LAPSES] = True
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written

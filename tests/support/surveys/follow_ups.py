@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -73,3 +73,9 @@ def run_out(conversation_id: object) -> None:
     conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
     conversation.state["further"]["until"] = 1
     conversation.save(update_fields=["state"])
+
+
+def leave(conversation_id: object, *, minutes: int = 30) -> None:
+    """Let so many minutes pass since the latest move of a conversation."""
+    at = timezone.now() - timedelta(minutes=minutes)
+    Conversation.objects.filter(pk=UUID(str(conversation_id))).update(updated_at=at)

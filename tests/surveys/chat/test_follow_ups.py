@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from communities.models import ChatTask
 from surveys.models import Answer, Conversation
+from surveys.services.conversations import further
 from tests.support.ai.loopback import Loopback
 from tests.support.chat.agent import text_of
-from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, model, run_out, write
+from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, leave, model, run_out, write
 
 pytestmark = pytest.mark.django_db
 
@@ -141,3 +142,24 @@ def test_a_question_is_asked_again_about_the_same_answer_and_answered_in_its_wor
     assert "would you like to be different?" in again
     assert "Which colour?" in marit.text
     assert list(stored().values()) == [[{"question": QUESTION, "answer": "The evenings"}]]
+
+
+def test_a_message_that_was_left_shows_the_end(chat: Any, anthropic: Loopback) -> None:
+    chat.community.bot_credits = 1
+    chat.community.save()
+    chat.open(COLOUR, CHANGE)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    for text in ("Blue", "The evenings"):
+        marit.press("Write answer")
+        marit.write(text)
+    conversation = Conversation.objects.get()
+    write(conversation.pk)
+    marit.press("Go on")
+    leave(conversation.pk)
+    further.skip_left(at=timezone.now())
+    marit.press("Skip")
+
+    assert "Thank you" in marit.text
+    assert "would you like to be different?" not in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": None}]]
