@@ -154,8 +154,10 @@ def test_a_change_that_stays_invalid_is_refused_and_gives_the_credits_back(
 
     answer = revise(caller, project)
 
-    assert refusal(answer) == (503, "unavailable")
-    assert answer.json()["message"] == generation.NO_VALID_REVISION
+    assert refusal(answer) == (400, "invalid_request")
+    assert [(each["field"], each["message"]) for each in answer.json()["violations"]] == [
+        ("instruction", generation.NO_VALID_REVISION)
+    ]
     assert len(anthropic.requests) == 3
     assert credits_of(caller.community) == 3
 
