@@ -38,7 +38,8 @@ class State:
     that were sent along when the conversation began, by key, and `display_name` what the respondent is
     called. `earns` is false for an imported response that gives its respondent nothing. `further` is the
     further question about the answer to the current block, and `asked` counts all that were wanted so far.
-    `aside` are those that a step back left unanswered, by block id; none of their blocks is on the path.
+    `aside` are those that a step back left unanswered or unwritten, by block id; none of their blocks is on
+    the path. Only the one that was wanted last can be unwritten.
     """
 
     at: int = 0
@@ -69,6 +70,12 @@ class State:
     def aside_without(self, block_id: int) -> Mapping[int, Further]:
         """`aside` without the further question of one block."""
         return {key: further for key, further in self.aside.items() if key != block_id}
+
+    @property
+    def unwritten(self) -> Further | None:
+        """The further question that is being written."""
+        wanted = (self.further, *self.aside.values())
+        return next((each for each in wanted if each is not None and each.question is None), None)
 
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` holds only the replies that count, `left` the others.
@@ -237,12 +244,12 @@ def asks_no_more(script: Script, state: State) -> bool:
 def back(script: Script, state: State) -> Turn:
     """Go back to the block shown before, or from a further question to its own. Else raises LookupError.
 
-    A further question that is asked is kept for the same answer.
+    The further question is kept for the same answer.
     """
     if not can_go_back(state):
         raise LookupError("This is the first step.")
     if (further := state.further) is not None:
-        aside = {**state.aside, further.block_id: further} if further.question else state.aside
+        aside = {**state.aside, further.block_id: further}
         return Turn(replace(state, further=None, aside=aside), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])

@@ -76,7 +76,8 @@ def wait(
     until = at + timedelta(seconds=settings.FOLLOW_UP_SECONDS)
     written = Further(block_id, len(follow_ups.of(reply)) + 1, until.timestamp())
     replies = {**state.replies, block_id: reply}
-    aside = state.aside_without(block_id)
+    others = state.aside_without(block_id).items()
+    aside = {key: each for key, each in others if each.question is not None}  # of others nothing will come
     state = replace(state, replies=replies, further=written, asked=state.asked + 1, aside=aside)
     moved = saving.save(loaded, Turn(state, block), at=at, block=block, reply=reply, is_new=is_new)
     wake(ASK, conversation_id=str(loaded.conversation.pk), asked=state.asked)
@@ -84,10 +85,15 @@ def wait(
 
 
 def ask_again(loaded: LoadedConversation, at: datetime) -> LoadedConversation | None:
-    """Ask the question that a step back left, about an answer that stays. None if there is none."""
+    """Ask the question that a step back left, about an answer that stays, or wait for it further.
+
+    None if there is none.
+    """
     block, state = loaded.block, loaded.state
     kept = state.aside.get(block.id or 0) if block else None
     if block is None or kept is None or kept.number > (block.follow_ups or 0):
+        return None
+    if kept.question is None and at.timestamp() >= kept.until:
         return None
     state = replace(state, further=kept, aside=state.aside_without(kept.block_id))
     return saving.save(loaded, Turn(state, block), at=at)
@@ -129,10 +135,19 @@ def waiting(*, conversation_id: uuid.UUID, asked: int, at: datetime) -> LoadedCo
         loaded = LoadedConversation.locked(conversation_id=conversation_id)
     except Refusal:  # gone, or nobody can continue it
         return None
-    written = loaded.state.further
-    if written is None or written.question is not None or at.timestamp() >= written.until:
+    unwritten = loaded.state.unwritten
+    if unwritten is None or unwritten.block_id not in loaded.script.index_by_id or loaded.is_completed:
         return None
-    return loaded if loaded.state.asked == asked and loaded.project.is_live_at(at) else None
+    is_wanted = loaded.state.asked == asked and at.timestamp() < unwritten.until
+    return loaded if is_wanted and loaded.project.is_live_at(at) else None
+
+
+def subject(loaded: LoadedConversation) -> tuple[Block, Reply]:
+    """The block and the reply about which a further question is being written."""
+    unwritten, script = loaded.state.unwritten, loaded.script
+    assert unwritten is not None
+    block = script.blocks[script.index_by_id[unwritten.block_id]]
+    return block, loaded.state.replies[unwritten.block_id]
 
 
 def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
@@ -141,15 +156,20 @@ def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:
-    """Ask the question in a locked conversation; without one it goes on at the next `continue`.
+    """Put what was written into a locked conversation; without a question it goes on at the next `continue`.
 
-    Nothing that readers of responses see has changed, so neither has `updated_at`.
+    After a step back, the question waits for the same answer. Nothing that readers of responses see has
+    changed, so neither has `updated_at`.
     """
-    asked = loaded.state.further
-    assert asked is not None
-    asked = replace(asked, question=question, until=asked.until if question else 0)
-    state = saving.storable_state(loaded.script, replace(loaded.state, further=asked), loaded.project)
-    Conversation.objects.filter(pk=loaded.conversation.pk).update(state=state)
+    state, unwritten = loaded.state, loaded.state.unwritten
+    assert unwritten is not None
+    written = replace(unwritten, question=question, until=unwritten.until if question else 0)
+    if state.further is unwritten:
+        state = replace(state, further=written)
+    else:
+        state = replace(state, aside={**state.aside, written.block_id: written})
+    stored = saving.storable_state(loaded.script, state, loaded.project)
+    Conversation.objects.filter(pk=loaded.conversation.pk).update(state=stored)
 
 
 def skip_left(*, at: datetime) -> int:
