@@ -191,7 +191,7 @@ def keep_written(click: Click) -> None:
     """Keep what was written and could not be taken, so that it can be mended."""
     ref, text = click.reference, windows.written(click.interaction.fields)
     with transaction.atomic():
-        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text, step=ref.step)
 
 
 def _go_on(click: Click) -> Reply:
