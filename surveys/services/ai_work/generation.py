@@ -305,7 +305,7 @@ def fetch(*, generation_id: int | None) -> Generation:
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
-        refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error)
+        refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error or GONE)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or GONE,
