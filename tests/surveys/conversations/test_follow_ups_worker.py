@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 from celery import current_app
 from django.utils import timezone
 
-from surveys.models import Conversation
+from surveys.models import Conversation, Generation
 from surveys.services.conversations import further
+from tests.support.ai.improvisation import improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 from tests.support.concurrency import run_together, wait_until
@@ -65,6 +67,41 @@ def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
     else:
         assert step["block"]["prompt"] == "Which colour?"
         assert caller.community.bot_credits == 1
+
+
+def test_a_question_does_not_wait_for_a_job_that_takes_long(settings: Any) -> None:
+    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
+    settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
+    caller, is_over = caller_with_credits(3), threading.Event()
+    begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
+
+    def slow_script(body: Any) -> object:
+        is_over.wait()
+        return improvise(body)
+
+    with Loopback() as anthropic:
+        anthropic.queue(slow_script, asks(QUESTION))
+        with python_process(
+            *AI_WORKER,
+            AI_THREADS="1",
+            AI_PROVIDER="anthropic",
+            ANTHROPIC_API_KEY="sk-ant-test",
+            ANTHROPIC_BASE_URL=anthropic.url,
+        ):
+            try:
+                for name in ("One", "Two"):
+                    intent = {"name": name, "type": "convo", "intent": "How were the evenings?"}
+                    assert caller.post("/projects", intent).status_code == 201
+                wait_until(lambda: anthropic.requests)
+                body = {"block_id": begun["step"]["block"]["id"], "value": "The evenings"}
+                caller.post(f"/conversations/{begun['id']}/answers", body)
+                wait_until(is_settled)
+                running = [*Generation.objects.order_by("pk").values_list("status", flat=True)]
+            finally:
+                is_over.set()
+
+    assert Conversation.objects.get().state["further"]["question"] == QUESTION
+    assert running == ["running", "pending"]
 
 
 def test_workers_and_requests_at_once_ask_and_take_once(
