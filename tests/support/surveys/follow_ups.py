@@ -8,14 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from django.utils import timezone
 
-from surveys import ai
-from surveys.ai.claude import ClaudeProvider
 from surveys.models import Conversation
 from surveys.services.ai_work import follow_ups
-from tests.support.ai.api_key import KEY
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 
@@ -32,11 +29,10 @@ SECOND = "Which time would suit you?"
 
 
 @contextmanager
-def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """A model is at work: the real client, and a server with queued answers. Nothing comes too late."""
-    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
-    with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
-        monkeypatch.setattr(ai, "get_provider", lambda: provider)
+def model(settings: Any) -> Iterator[Loopback]:
+    """A model is at work, with queued answers. Nothing comes too late."""
+    settings.FOLLOW_UP_SECONDS = 60
+    with claude_at_work(settings) as loopback:
         yield loopback
 
 

@@ -22,8 +22,8 @@ QUESTION = "What about the *evenings* would you like to be different?"
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         loopback.queue(asks(QUESTION))
         yield loopback
 

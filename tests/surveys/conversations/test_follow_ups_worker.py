@@ -104,11 +104,9 @@ def test_a_question_does_not_wait_for_a_job_that_takes_long(settings: Any) -> No
     assert running == ["running", "pending"]
 
 
-def test_workers_and_requests_at_once_ask_and_take_once(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_and_requests_at_once_ask_and_take_once(settings: Any) -> None:
     caller = caller_with_credits(1)
-    with model(settings, monkeypatch) as anthropic:
+    with model(settings) as anthropic:
         anthropic.queue(*[asks(f"What do you mean by that, {n}?") for n in range(4)])
         begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
         path, block_id = f"/conversations/{begun['id']}", begun["step"]["block"]["id"]
@@ -139,10 +137,10 @@ def left_by_ann(caller: Caller, is_asked: bool = False) -> tuple[str, int]:
     return path, block_id
 
 
-def test_a_worker_ends_a_conversation_that_was_left(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_ends_a_conversation_that_was_left(settings: Any) -> None:
     caller = caller_with_credits(1)
     event_log.listener(caller.community.pk, "response.submitted")
-    with model(settings, monkeypatch):
+    with model(settings):
         left_by_ann(caller)
     with python_process("manage.py", "worker", "--only", "default"):
         for _ in range(2):
@@ -152,10 +150,10 @@ def test_a_worker_ends_a_conversation_that_was_left(settings: Any, monkeypatch: 
     assert [type_ for type_, _ in event_log.heard(caller.community.pk)] == ["response.submitted"]
 
 
-def test_a_late_answer_and_the_end_at_once_count_once(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_answer_and_the_end_at_once_count_once(settings: Any) -> None:
     caller = caller_with_credits(1)
     event_log.listener(caller.community.pk, "response.submitted")
-    with model(settings, monkeypatch) as anthropic:
+    with model(settings) as anthropic:
         anthropic.queue(asks(QUESTION))
         path, block_id = left_by_ann(caller, is_asked=True)
         body = {"block_id": block_id, "value": "x" * 200, "follow_up": 1}

@@ -34,8 +34,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         loopback.queue(asks(QUESTION), asks(SECOND))
         yield loopback
 

@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_no_hurry")]
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         yield loopback
 
 

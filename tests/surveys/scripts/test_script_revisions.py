@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from surveys import ai
 from surveys.models import Generation
 from surveys.services.ai_work import generation
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, refusal
@@ -29,12 +29,8 @@ NEW = {"type": "open_text", "id": 0, "name": "price", "prompt": "Was darf es kos
 
 @pytest.fixture
 def anthropic(settings: Any) -> Iterator[Loopback]:
-    with Loopback() as loopback:
-        settings.AI_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "sk-ant-test"
-        settings.ANTHROPIC_BASE_URL = loopback.url
-        ai._provider.cache_clear()
+    with claude_at_work(settings) as loopback:
         yield loopback
-        ai._provider.cache_clear()
 
 
 @pytest.fixture
