@@ -191,7 +191,7 @@ def keep_written(click: Click) -> None:
     """Store a typed answer that was refused, so the person can correct it."""
     ref, text = click.reference, windows.written(click.interaction.fields)
     with transaction.atomic():
-        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text, step=ref.step)
 
 
 def _go_on(click: Click) -> Reply:

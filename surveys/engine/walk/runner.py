@@ -38,8 +38,8 @@ class State:
     `fields` are the fields that the conversation began with, by key. `display_name` is the respondent's name.
     `earns` is false for an imported response that gives its respondent nothing. `further` is the further
     question about the answer to the current block, and `asked` is the number of further questions requested
-    so far. `aside` are the further questions that a step back left unanswered, by block id; none of these
-    blocks is on the path.
+    so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
+    of these blocks is on the path. Only the one that was requested last can be unwritten.
     """
 
     at: int = 0
@@ -70,6 +70,12 @@ class State:
     def aside_without(self, block_id: int) -> Mapping[int, Further]:
         """`aside` without the further question of one block."""
         return {key: further for key, further in self.aside.items() if key != block_id}
+
+    @property
+    def unwritten(self) -> Further | None:
+        """The further question that is being written."""
+        wanted = (self.further, *self.aside.values())
+        return next((each for each in wanted if each is not None and each.question is None), None)
 
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` has only the replies that count, `left` has the others.
@@ -227,6 +233,14 @@ def proceed(script: Script, state: State) -> Turn:
     return Walk(script, state).proceed()
 
 
+def asks_no_more(script: Script, state: State) -> bool:
+    """Whether no question is left once the current block is left with its reply."""
+    turn = proceed(script, state)
+    while turn.show is not None and not turn.show.asks:
+        turn = proceed(script, turn.state)
+    return turn.show is None
+
+
 def back(script: Script, state: State) -> Turn:
     """Go back to the previous block that was shown, or from a further question to the question itself.
 
@@ -235,7 +249,7 @@ def back(script: Script, state: State) -> Turn:
     if not can_go_back(state):
         raise LookupError("This is the first step.")
     if (further := state.further) is not None:
-        aside = {**state.aside, further.block_id: further} if further.question else state.aside
+        aside = {**state.aside, further.block_id: further}
         return Turn(replace(state, further=None, aside=aside), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])

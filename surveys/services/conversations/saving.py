@@ -225,12 +225,15 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     """The state as JSON. On anonymous projects it has no gifts, which would mark a member's answers.
 
     The JSON includes the present scores, because a later script could not compute them (rule 5.12). Scores
-    and results include all answers that count, also answers to later blocks after a step back.
+    and results include all answers that count, also answers to later blocks after a step back. LAPSES marks a
+    conversation in which only a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
+    if state.further is not None and runner.asks_no_more(script, state):
+        written[Conversation.LAPSES] = True
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written

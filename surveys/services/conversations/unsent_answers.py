@@ -122,10 +122,10 @@ def submit_text(
 
 
 @in_transaction
-def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str) -> None:
+def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str, step: int) -> None:
     """Store a text that was refused, so the respondent can correct it."""
-    loaded = LoadedConversation.locked(conversation_id=conversation_id)
-    if loaded.block is not None and loaded.block.id == block_id:
+    loaded, draft = _opened(conversation_id, block_id, step)
+    if draft is not None:
         _write(loaded, (), text)
 
 
@@ -156,7 +156,7 @@ def _opened(
 
 def _kept(loaded: LoadedConversation, block: Block) -> UnsentValue:
     """The unsent answer at a block, without options that were removed; else the earlier answer."""
-    draft = _read(loaded.conversation.pk, block.id or 0) or _earlier(loaded)
+    draft = _read(loaded, block) or _earlier(loaded)
     return replace(draft, option_ids=tuple(each for each in draft.option_ids if each in block.option_by_id))
 
 
@@ -172,11 +172,12 @@ def _earlier(loaded: LoadedConversation) -> UnsentValue:
     return UnsentValue(text=str(reply.get("text") or reply.get("number") or ""))
 
 
-def _read(conversation_id: uuid.UUID, block_id: int) -> UnsentValue | None:
+def _read(loaded: LoadedConversation, block: Block) -> UnsentValue | None:
     with prepared() as cursor:
         cursor.execute(
-            "SELECT option_ids, text FROM surveys_answerdraft WHERE conversation_id = %s AND block_id = %s",
-            [conversation_id, block_id],
+            "SELECT option_ids, text FROM surveys_answerdraft"
+            " WHERE conversation_id = %s AND block_id = %s AND follow_up = %s",
+            [loaded.conversation.pk, block.id, _follow_up(loaded)],
         )
         row = cursor.fetchone()
     return None if row is None else UnsentValue(tuple(row[0]), row[1])
@@ -190,12 +191,17 @@ def _write(loaded: LoadedConversation, option_ids: Sequence[int], text: str = ""
         ids = [each for each in block.option_by_id if each in ids]
     with prepared() as cursor:
         cursor.execute(
-            "INSERT INTO surveys_answerdraft (conversation_id, block_id, option_ids, text)"
-            " VALUES (%s, %s, %s::bigint[], %s)"
+            "INSERT INTO surveys_answerdraft (conversation_id, block_id, follow_up, option_ids, text)"
+            " VALUES (%s, %s, %s, %s::bigint[], %s)"
             " ON CONFLICT (conversation_id) DO UPDATE SET block_id = excluded.block_id,"
-            " option_ids = excluded.option_ids, text = excluded.text",
-            [loaded.conversation.pk, block.id, ids, text],
+            " follow_up = excluded.follow_up, option_ids = excluded.option_ids, text = excluded.text",
+            [loaded.conversation.pk, block.id, _follow_up(loaded), ids, text],
         )
+
+
+def _follow_up(loaded: LoadedConversation) -> int:
+    """The number of the further question that is asked or written; 0 at the question itself."""
+    return loaded.state.further.number if loaded.state.further else 0
 
 
 def _forget(conversation_id: uuid.UUID) -> None:
