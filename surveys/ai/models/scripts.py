@@ -35,6 +35,7 @@ _WISHES = {
     "closing": re.compile(r".+"),
     "language": re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"),
 }
+FEEDBACK = ("when_correct", "when_incorrect")
 _POSITION = re.compile(r"\[(q[0-9]+)\]")
 
 Fields = dict[str, Any]  # of a block, an option or a condition
@@ -207,7 +208,7 @@ def _read_multi_punch(raw: JsonObject) -> Fields:
 
 def _read_feedback(raw: JsonObject) -> Fields:
     """The words after an answer, which only a block with a right answer can have."""
-    return {key: as_text(raw.get(key)) or None for key in ("when_correct", "when_incorrect")}
+    return {key: as_text(raw.get(key)) or None for key in FEEDBACK}
 
 
 def _read_ranking(raw: JsonObject) -> Fields:

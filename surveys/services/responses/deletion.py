@@ -16,15 +16,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import structlog
-from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
-
 from communities.ground import rounding
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound
-from communities.ground.faults import log_fault
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
@@ -32,6 +27,7 @@ from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.conversations import repository
 from surveys.services.ground import access, history
+from surveys.services.ground.batches import change_each
 from surveys.services.responses import service as responses
 from surveys.services.responses.service import NO_RESPONSE
 
@@ -39,7 +35,6 @@ HOUR = timedelta(hours=1)
 MOST_AT_ONCE = 500
 MOST_LISTED = 20
 IS_DELETED = "This response is already deleted."
-log = structlog.get_logger("colloquy.responses")
 
 
 @in_transaction
@@ -89,17 +84,8 @@ def delete_due(*, at: datetime) -> int:
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
     due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
-    count = 0
-    for response_id in list(due.values_list("pk", flat=True)[:MOST_AT_ONCE]):
-        try:
-            count += _delete(response_id, at)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception as fault:
-            log_fault(log, "response_deletion.fault", fault)
-            if not connection.is_usable():
-                raise
-    return count
+    ids = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    return change_each(ids, lambda response_id: _delete(response_id, at), fault="response_deletion.fault")
 
 
 @again_after_deadlock
