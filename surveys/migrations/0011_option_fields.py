@@ -30,4 +30,10 @@ class Migration(migrations.Migration):
             name='is_other',
             field=models.BooleanField(blank=True, help_text='Whoever chooses it writes a text of their own.', null=True),
         ),
+        migrations.AddIndex(
+            model_name="option",
+            index=models.Index(
+                condition=models.Q(("image_url__isnull", False)), fields=["block"], name="option_with_picture"
+            ),
+        ),
     ]

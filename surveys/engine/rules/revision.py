@@ -33,7 +33,7 @@ from surveys.engine.script import (
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
 _WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
-_OPTION_WORDING = frozenset({"label", "emoji"})
+_OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.
 _COMPARED_ELSEWHERE = frozenset(
