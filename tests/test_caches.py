@@ -77,6 +77,7 @@ IN_PLACE = {
     "surveys/ai/local/drafts/matching.py:_word_points": FILES,
     "surveys/ai/local/embeddings.py:_model": ONCE,
     "surveys/ai/local/texts/answers.py:_german_words": ONCE,
+    "surveys/ai/local/texts/matching.py:_words_of_cues": ONCE,
     "surveys/ai/local/texts/languages.py:_common_words": "By languages for which there is a list of words.",
     "surveys/ai/local/texts/languages.py:_identifier": ONCE,
     "surveys/ai/local/texts/languages.py:light_words": "By pairs of languages that the detector knows.",
