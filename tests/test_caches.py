@@ -166,7 +166,7 @@ def unbounded(tree: ast.Module) -> Iterator[str]:
             kind = name_of(node.func)
             if (
                 kind in WEAK_OR_LOCAL
-                or ast.unparse(node.func) in WEAK_OR_LOCAL
+                or (kind == "local" and ast.unparse(node.func) in WEAK_OR_LOCAL)
                 or (kind in BOUNDED and not is_number(bound_of(node)))
             ):
                 yield f"{'threading.' if kind == 'local' else ''}{kind}()"
