@@ -217,7 +217,7 @@ def _empty_quickly() -> None:
 def _keep_prepared_statements() -> None:
     """psycopg forgets them at each rollback, which ends most tests, in case it took a table back."""
     forgetting = re.compile(rb"^(?:DROP|ALTER|DISCARD ALL|DEALLOCATE ALL)\b").match
-    PrepareManager._should_discard.__defaults__ = (forgetting,)  # type: ignore[attr-defined]
+    PrepareManager._should_discard.__defaults__ = (forgetting,)
 
 
 def _start_servers() -> None:
@@ -359,7 +359,7 @@ def _transactions_in_the_test() -> None:
         else:
             enter(block)
 
-    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign]
+    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
 
 
 def _is_in_transaction_of_test() -> bool:

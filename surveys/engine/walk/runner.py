@@ -204,6 +204,10 @@ class Walk:
         """Leave the current block and proceed to the next block that is shown."""
         return self._leave(self.script.blocks[self.state.at], self.state.replies)
 
+    def leave_out(self) -> Turn:
+        """Proceed to the next block that is shown, as if the current one were not in the script."""
+        return self._forward(self.state.at + 1)
+
     def _leave(self, block: Block, replies: Mapping[int, Reply]) -> Turn:
         """Leave the current block with these replies: one copy of the state for the whole move."""
         assert block.id is not None
@@ -296,14 +300,23 @@ def realign(script: Script, state: State) -> State:
     """The state of an unfinished conversation after a change of the script, never further than before.
 
     The walk repeats with the stored replies, up to the first block that was not passed before or whose reply
-    no longer fits. Replies to removed blocks are kept, and so is an open further question of that block.
+    no longer fits. Blocks that were added before the furthest place are left out (rule 2.20). Replies to
+    removed blocks are kept, and so is an open further question of that block.
     """
     passed = frozenset(state.path)
+    furthest = max((script.index_by_id.get(block_id, -1) for block_id in passed), default=-1)
+    newest = max(passed, default=0)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
-    while turn.show is not None and turn.show.id in passed:
-        if turn.show.asks:
-            reply = state.replies.get(turn.show.id)
+    while turn.show is not None:
+        block_id = turn.show.id or 0
+        if block_id not in passed:
+            # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
+            if block_id < newest or turn.state.at > furthest:
+                break
+            turn = walk.leave_out()
+        elif turn.show.asks:
+            reply = state.replies.get(block_id)
             if reply is None or not answers.fits(turn.show, reply):
                 break
             turn = walk.answer(reply)
