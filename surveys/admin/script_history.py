@@ -24,6 +24,7 @@ Json = Mapping[str, Any]
 # The words of the editor's form. `merging.js` contains the same words.
 FIELDS = {
     "prompt": "Text",
+    "description": "Description",
     "image_url": "Picture",
     "image_alt": "What the picture shows",
     "thumbnail_url": "Small picture",

@@ -209,6 +209,7 @@ class SeenBlockOut(serializers.Serializer[Any]):
     section = serializers.CharField()
     type = serializers.CharField()
     prompt = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
     answer_style = serializers.CharField(allow_null=True)
     color = serializers.CharField(allow_null=True)
     image_url = serializers.CharField(allow_null=True, help_text=COPIED)
@@ -315,7 +316,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thank_you,
+        "thank_you": view.thanks and view.thanks.prompt,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }

@@ -130,9 +130,9 @@ def embeds_of(
         embeds += [] if is_full else above
         last = embeds[-1] if embeds and (is_full or not above) else None
         if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
-            embeds.append(Embed(block.prompt, colour=colour, thumbnail=thumbnail))
+            embeds.append(Embed(block.words, colour=colour, thumbnail=thumbnail))
         else:
-            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.prompt])))
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.words])))
     return [embed for embed in embeds if not embed.is_empty]
 
 
@@ -172,7 +172,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 
 
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
-    parts = [block.prompt, text]
+    parts = [block.words, text]
     if not view.state.path and not view.is_completed:
         parts.append(f"-# {privacy_of(view)}")
     return Embed(

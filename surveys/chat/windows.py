@@ -28,7 +28,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
         custom_id=to.to(Op.WRITTEN),
         title="Your answer",
         label="Your number" if is_number else "Your answer",
-        text=block.prompt,
+        text=block.words,
         value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
         is_long=not is_number,

@@ -70,6 +70,7 @@ class StepWidget:
     block_id: int | None
     prompt: str
     control: str
+    description: str = ""
     do: str = "answer"
     button: str = "Continue"
     is_statement: bool = False
@@ -99,6 +100,16 @@ class StepWidget:
     follow_up: int = 0
 
     @property
+    def described_by(self) -> str:
+        """The ids of the texts that describe the control, in the order in which they are read.
+
+        In a group each of its fields has the error.
+        """
+        has_help, has_error = self.help or not self.is_group, self.error and not self.is_group
+        ids = {"description": self.description, "help": has_help, "field-error": has_error}
+        return " ".join(each for each, is_there in ids.items() if is_there)
+
+    @property
     def image_size(self) -> tuple[int, int]:
         """Width and height of the picture on the page."""
         assert self.image is not None
@@ -125,6 +136,7 @@ def draw(
     common: dict[str, object] = {
         "block_id": block.id,
         "prompt": block.prompt,
+        "description": block.description or "",
         "is_long": len(block.prompt) > LONG_PROMPT,
         "image": pictures.get(block.image_url),
         "image_alt": block.image_alt or "",

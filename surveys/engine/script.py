@@ -102,6 +102,10 @@ class Continue:
 PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
 
 
+# The fields of a block that only change how it reads: of the outro they can be written too (rule 3.29).
+PRESENTATION = ("prompt", "description", *PICTURE_FIELDS)
+
+
 @dataclass(frozen=True)
 class Block:
     """One step of a script. Fields are defined by chapter 3.
@@ -114,6 +118,7 @@ class Block:
 
     type: str
     prompt: str = ""
+    description: str | None = None
     id: int | None = None
     name: str | None = None
     section: str = "main"
@@ -150,6 +155,11 @@ class Block:
     def title(self) -> str:
         """The name in the form in which names are compared (rule 3.7)."""
         return title_case(self.name or "")
+
+    @cached_property
+    def words(self) -> str:
+        """The prompt, and the description below it if there is one."""
+        return f"{self.prompt}\n\n{self.description}" if self.description else self.prompt
 
     @cached_property
     def asks(self) -> bool:

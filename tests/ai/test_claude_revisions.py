@@ -306,6 +306,7 @@ def test_blocks_are_added_moved_and_removed(claude: ClaudeProvider, anthropic: L
         "type": "open_text",
         "name": "Price",
         "prompt": "What about prices?",
+        "description": "",
         "required": False,
         "show_when": [{"block": "liked", "op": "eq", "value": "Yes, I did"}],
     }
@@ -317,6 +318,7 @@ def test_blocks_are_added_moved_and_removed(claude: ClaudeProvider, anthropic: L
         "type": "open_text",
         "name": "Price",
         "prompt": "What about prices?",
+        "description": "",
         "required": False,
         "show_when": {"block": "liked", "op": "eq", "value": "yes"},
     }

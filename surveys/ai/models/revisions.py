@@ -24,6 +24,7 @@ _LABELS = ("label_left", "label_right")
 _PLAIN = (
     "name",
     "prompt",
+    "description",
     "section",
     "required",
     "min",

@@ -46,7 +46,13 @@ _CONDITION = _object(
 _SCORE = _object({"bucket": _TEXT, "points": _NUMBER})
 _OPTION_FIELDS = {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG}
 _OPTION = _object({"value": _TEXT}, _OPTION_FIELDS)
-_QUESTION = {"name": _TEXT, "prompt": _TEXT, "required": _FLAG, "show_when": _list_of(_CONDITION)}
+_QUESTION = {
+    "name": _TEXT,
+    "prompt": _TEXT,
+    "description": _TEXT,
+    "required": _FLAG,
+    "show_when": _list_of(_CONDITION),
+}
 _CHOICE = {**_QUESTION, "options": _list_of(_OPTION), "randomize_options": _FLAG}
 _LABELS = {"label_left": _TEXT, "label_right": _TEXT}
 _RANGE = {"min": _INTEGER, "max": _INTEGER}
@@ -64,6 +70,7 @@ _CONTENT = _block(
         "name": _TEXT,
         "section": {"type": "string", "enum": ["intro", "main"]},
         "prompt": _TEXT,
+        "description": _TEXT,
         "show_when": _list_of(_CONDITION),
     },
 )

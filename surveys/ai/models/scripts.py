@@ -19,7 +19,7 @@ from surveys.ai.models.json_values import (
     malformed,
 )
 from surveys.ai.provider import ProposedScript, ScriptRequest
-from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_DESCRIPTION, MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
 from surveys.engine.language.references import TEXTS_WITH_TOKENS
@@ -103,6 +103,7 @@ def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
         "type": type_,
         "name": as_text(raw.get("name")) or None,
         "prompt": as_text(raw.get("prompt")),
+        "description": as_text(raw.get("description"))[:MAX_DESCRIPTION] or None,
         "show_when": _all_of([_read_condition(condition, block_names) for condition in conditions]),
         **_READERS[type_](raw),
     }

@@ -30,6 +30,7 @@ from surveys.engine.script import (
     BLOCK_TYPES,
     CALCULATED,
     CHOICES,
+    QUESTIONS,
     SCALES,
     SECTIONS,
     STATEMENTS,
@@ -38,6 +39,7 @@ from surveys.engine.script import (
 
 MAX_OPTIONS = 100  # rule 3.36
 MAX_PROMPT = 4_000  # rule 3.37, as the next
+MAX_DESCRIPTION = 1_000  # rule 3.120
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
@@ -231,6 +233,13 @@ BLOCK = ObjectType(
             nullable=False,
             required=True,
             example="Do you play e4?",
+        ),
+        "description": FieldSpec(
+            _text(MAX_DESCRIPTION),
+            "Smaller text below the prompt, for what helps to answer. Its tokens are filled in like those of "
+            "the prompt, within the same limits.",
+            example="Think of the last four weeks.",
+            only_on=QUESTIONS | STATEMENTS,
         ),
         "answer_style": FieldSpec(
             ChoiceType(ANSWER_STYLES),

@@ -63,6 +63,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "section": block.section,
         "type": block.type,
         "prompt": block.prompt,
+        "description": block.description,
         "answer_style": block.answer_style,
         "color": block.color,
         "image_url": block.image_url,

@@ -53,6 +53,7 @@ _FAMILIES = (
     (WITH_ITEMS, "`single_punch`, `multi_punch` and `ranking`"),
     (SCALES, "`rating`, `opinion_scale` and `nps`"),
     (STATEMENTS, "`content_block` and `action_block`"),
+    (QUESTIONS | STATEMENTS, "blocks that are shown"),
 )
 
 

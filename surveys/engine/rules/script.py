@@ -85,7 +85,7 @@ def _block_violations(
 def check_outro(
     block: Block, block_path: BlockPath, *, invalid_fields: Set[str] = frozenset()
 ) -> list[Violation]:
-    """Check the fields of an outro block that can be written: its prompt, pictures and pause."""
+    """Check the fields of an outro block that can be written: its presentation and its pause."""
     context = RuleContext(block, block_path, invalid_fields)
     violations = [
         *block_rules.prompts_say_something(context),
@@ -187,6 +187,7 @@ def _characters(block: Block) -> int:
     """
     texts = (
         block.prompt,
+        block.description,
         block.when_correct,
         block.when_incorrect,
         block.precondition,

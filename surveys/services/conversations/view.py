@@ -169,8 +169,9 @@ class WalkView(ABC):
         return [self.present(self.state, block) for block in blocks]
 
     @property
-    def thank_you(self) -> str | None:
-        return next((block.prompt for block in self.outro if block.type == "content_block"), None)
+    def thanks(self) -> Block | None:
+        """The closing words as the respondent sees them; None before the end."""
+        return next((block for block in self.outro if block.type == "content_block"), None)
 
     @property
     def earned_xp(self) -> int:
@@ -204,7 +205,8 @@ class WalkView(ABC):
         `given` is the XP given up to that point; None means until now. `known` are the values at that point,
         for callers that have them.
         """
-        values = tokens.values(self.context, block, [block.prompt], given=given)
+        texts = [block.prompt, block.description or ""]
+        values = tokens.values(self.context, block, texts, given=given)
         return presentation.present(
             self.script, state, block, seed=self.seed, token_values=values, escape=self.escape, known=known
         )

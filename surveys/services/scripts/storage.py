@@ -30,6 +30,7 @@ _PLAIN = (
     "section",
     "type",
     "prompt",
+    "description",
     "answer_style",
     "color",
     "image_url",

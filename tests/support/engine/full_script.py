@@ -25,6 +25,7 @@ EVERYTHING = Script(
         Block(
             type="single_punch",
             prompt="Which?",
+            description="Think of [UserName].",
             id=2,
             name="favGame",
             answer_style="select_menu",

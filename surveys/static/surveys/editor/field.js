@@ -11,7 +11,7 @@ import { TYPES, isOpenForChange } from "./types.js";
 
 /** What the contract's names are called on this page, for messages of the server that mention them. */
 const PLAIN = {
-  prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
+  prompt: "the text", description: "the description", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
   min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",

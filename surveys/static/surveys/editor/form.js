@@ -189,7 +189,7 @@ function mainFields(cx, block) {
   const { type } = block;
   if (type === "calculated_block") return calculation(cx);
   /** @type {(Node | null)[]} */
-  const parts = [promptField(cx, block)];
+  const parts = [promptField(cx, block), descriptionField(cx)];
   if (block.section === "outro") parts.push(...pictures(cx));
   if (WITH_ITEMS.has(type)) parts.push(mountOptions(cx));
   if (SCALES.has(type)) parts.push(mountScale(cx));
@@ -207,6 +207,14 @@ function promptField(cx, block) {
     extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");
+  return element;
+}
+
+/** @param {FormContext} cx */
+function descriptionField(cx) {
+  const element = textField(cx, "description", { label: "Description", rows: 1, maximum: 1000,
+    placeholder: "Smaller text below, if it helps to answer", extra: insertButton(cx, "description") });
+  complete(cx, element.querySelector("textarea"), "description");
   return element;
 }
 

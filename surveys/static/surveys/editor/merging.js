@@ -16,6 +16,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["section", "Section", ["section"]],
   ["name", "Name", ["name"]],
   ["prompt", "Text", ["prompt"]],
+  ["description", "Description", ["description"]],
   ["pictures", "Pictures", PICTURES],
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
   ["limits", "Limits", ["min", "max", "rank_top_n"]],
@@ -30,7 +31,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["scale", "Scale", ["scale"]],
   ["continue", "Button", ["continue"]],
 ]);
-const OF_OUTRO = new Set(["prompt", "pictures", "continue"]);
+const OF_OUTRO = new Set(["prompt", "description", "pictures", "continue"]);
 
 /**
  * @typedef {object} MergeRow

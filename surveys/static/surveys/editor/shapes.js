@@ -9,6 +9,7 @@
  * @property {string} section  intro, main or outro
  * @property {string | null} name
  * @property {string} prompt
+ * @property {string | null} [description]
  * @property {BlockOption[] | null} options
  * @property {string | null} [answer_style]
  * @property {string | null} [color]

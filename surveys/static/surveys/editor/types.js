@@ -110,12 +110,15 @@ export function typeName(block) {
 /** The fields of a block's pictures, each with the words for people who do not see it. */
 export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
 
+/** The fields that only change how a block reads. */
+export const PRESENTATION = ["prompt", "description", ...PICTURES];
+
 /** What may still change while respondents are answering (rules 2.10 and 2.11). Outro blocks: `OUTRO`. */
 const WORDING = new Set([
-  "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
+  ...PRESENTATION, "label", "emoji", "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
-const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
+const OUTRO = new Set([...PRESENTATION, "continue.pause"]);
 
 /** Whether a field may be changed now. `path` is that of a block; an option's field is its last name.
  *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {{ section: string }} block @param {string} path */
