@@ -31,6 +31,8 @@ FIELDS = {
     "thumbnail_alt": "What the small picture shows",
     "min": "Least",
     "max": "Greatest",
+    "whole": "Whole numbers only",
+    "format": "Answers are",
     "rank_top_n": "How many to rank",
     "follow_ups": "Further questions",
     "precondition": "Condition",

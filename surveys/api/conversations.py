@@ -219,6 +219,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     options = SeenOptionOut(many=True, allow_null=True)
     min = serializers.IntegerField(allow_null=True)
     max = serializers.IntegerField(allow_null=True)
+    whole = serializers.BooleanField(allow_null=True)
+    format = serializers.CharField(allow_null=True)
     required = serializers.BooleanField(allow_null=True)  # type: ignore[assignment]
     action_kind = serializers.CharField(allow_null=True)
     scale = serializers.DictField(allow_null=True)

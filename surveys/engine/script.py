@@ -31,6 +31,8 @@ BLOCK_TYPES = (
     "calculated_block",
 )
 ANSWER_STYLES = ("full_text", "emoji_only", "select_menu", "buttons")
+FORMATS = ("line", "email", "url", "phone", "date")  # of the answers to an open question
+FACTS = frozenset(FORMATS) - {"line"}  # those whose answers are no prose
 ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 
 
@@ -131,6 +133,8 @@ class Block:
     options: tuple[Option, ...] = ()
     min: int | None = None
     max: int | None = None
+    whole: bool | None = None
+    format: str | None = None
     required: bool | None = None
     precondition: str | None = None
     show_when: Mapping[str, object] | None = None
@@ -165,6 +169,11 @@ class Block:
     def asks(self) -> bool:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
+
+    @cached_property
+    def is_read(self) -> bool:
+        """Whether an analysis reads the answers: those to open questions, but no facts, and no intro."""
+        return self.type == "open_text" and self.section != "intro" and self.format not in FACTS
 
     @cached_property
     def points(self) -> tuple[int, int]:

@@ -29,6 +29,8 @@ _PLAIN = (
     "required",
     "min",
     "max",
+    "whole",
+    "format",
     "randomize_options",
     "rank_top_n",
     "correct_answer_index",

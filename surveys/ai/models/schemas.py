@@ -12,6 +12,7 @@ from typing import Any, get_args
 from surveys.ai.models.assignment import NO_OPINION
 from surveys.ai.provider import SENTIMENTS, RemarkCode
 from surveys.engine.language.conditions import OPERATORS
+from surveys.engine.script import FORMATS
 
 Schema = dict[str, Any]
 
@@ -80,8 +81,8 @@ _MULTI = _block("multi_punch", _CHOICE, _RANGE)
 _RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
 _OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
 _NPS = _block("nps", _QUESTION)
-_OPEN_TEXT = _block("open_text", _QUESTION)
-_OPEN_NUMERIC = _block("open_numeric", _QUESTION, _RANGE)
+_OPEN_TEXT = _block("open_text", {**_QUESTION, "format": {"type": "string", "enum": ["text", *FORMATS]}})
+_OPEN_NUMERIC = _block("open_numeric", {**_QUESTION, "whole": _FLAG}, _RANGE)
 _RANKING = _block("ranking", _CHOICE, {"rank_top_n": _INTEGER})
 _CALCULATED = _block("calculated_block", {"name": _TEXT, "calculated_formula": _TEXT})
 

@@ -30,6 +30,7 @@ from surveys.engine.script import (
     BLOCK_TYPES,
     CALCULATED,
     CHOICES,
+    FORMATS,
     QUESTIONS,
     SCALES,
     SECTIONS,
@@ -282,6 +283,20 @@ BLOCK = ObjectType(
             "Most choices on `multi_punch`, greatest value on `open_numeric`, last point on scales.",
             only_on=SCALES | {"multi_punch", "open_numeric"},
         ),
+        "whole": FieldSpec(
+            BooleanType(),
+            "Whether an answer must be a whole number: 3 and 3.0, not 3.5. Default false.",
+            only_on=frozenset({"open_numeric"}),
+        ),
+        "format": FieldSpec(
+            ChoiceType(FORMATS),
+            "How an answer is written: `line` (no line breaks), `email`, `url` (begins with `http://` or "
+            "`https://`), `phone` (5 to 20 digits, with `+ ( ) - .` and spaces) or `date` (`2026-01-31`; "
+            "conditions compare dates by `<`, `<=`, `>` and `>=`). Other answers are refused with `invalid`. "
+            "Null takes any text.",
+            example="email",
+            only_on=frozenset({"open_text"}),
+        ),
         "required": FieldSpec(BooleanType(), "Whether an answer is needed to continue. Null means optional."),
         "precondition": FieldSpec(
             _LOGIC,
@@ -336,7 +351,8 @@ BLOCK = ObjectType(
         "follow_ups": FieldSpec(
             IntegerType(0, MAX_FOLLOW_UPS),
             "How many further questions a model may ask about a short answer, one after the other. Null "
-            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects.",
+            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects, nor "
+            "with a `format` other than `line`.",
             only_on=frozenset({"open_text"}),
         ),
         "calculated_formula": FieldSpec(

@@ -73,6 +73,8 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "options": [_option(option, scoring=scoring) for option in block.options] or None,
         "min": block.min,
         "max": block.max,
+        "whole": block.whole,
+        "format": block.format,
         "required": block.required,
         "precondition": block.precondition,
         "show_when": block.show_when,

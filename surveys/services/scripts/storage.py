@@ -39,6 +39,8 @@ _PLAIN = (
     "thumbnail_alt",
     "min",
     "max",
+    "whole",
+    "format",
     "required",
     "precondition",
     "show_when",

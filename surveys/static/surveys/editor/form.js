@@ -9,7 +9,7 @@ import { nameByWords } from "./mends.js";
 import { mountOptions } from "./options.js";
 import { mountScale } from "./scale.js";
 import { actionFields, continueFields } from "./statement.js";
-import { CHOICES, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
+import { CHOICES, FORMATS, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
 
 const PROMPTS = {
   content_block: ["What it says", "Hello [UserName|there], welcome! …"],
@@ -161,10 +161,15 @@ function focusWithin(element) {
   return Boolean(control);
 }
 
+/** @param {Block} block */
+function isFact(block) {
+  return Boolean(block.format) && block.format !== "line";
+}
+
 /** A form is built anew when this changes.
  *  @param {Block} block */
 function shapeOf(block) {
-  return `${block.type} ${block.section === "outro"}`;
+  return `${block.type} ${block.section === "outro"} ${isFact(block)}`;
 }
 
 /** @param {Store} store */
@@ -266,12 +271,16 @@ function answering(cx, type) {
     open_numeric: () => [number("min", "Least", { placeholder: "any" }),
       number("max", "Greatest", { placeholder: "any" })],
     ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
-    open_text: () => (cx.store.vocabulary.asks_further || cx.store.block(cx.key)?.follow_ups
-      ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
-        help: cx.store.vocabulary.further_help })]
-      : []),
+    open_text: () => [
+      selectField(cx, "format", { label: "Answers are", choices: [[null, "Any text"], ...FORMATS] }),
+      ...((cx.store.vocabulary.asks_further && !isFact(cx.block)) || cx.block.follow_ups
+        ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
+          help: cx.store.vocabulary.further_help })]
+        : []),
+    ],
   }[type]?.() ?? [];
-  return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
+  return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null,
+    type === "open_numeric" ? checkField(cx, "whole", { label: "Whole numbers only" }) : null, required);
 }
 
 /** Points, the right answer and the words after it; where scoring is off, the way to turn it on.

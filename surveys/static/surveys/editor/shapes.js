@@ -19,6 +19,8 @@
  * @property {string | null} [thumbnail_alt]
  * @property {number | null} [min]
  * @property {number | null} [max]
+ * @property {boolean | null} [whole]
+ * @property {string | null} [format]
  * @property {number | null} [rank_top_n]
  * @property {number | null} [follow_ups]
  * @property {boolean | null} [required]
