@@ -25,6 +25,7 @@ Json = Mapping[str, Any]
 FIELDS = {
     "prompt": "Text",
     "description": "Description",
+    "group": "Group",
     "image_url": "Picture",
     "image_alt": "What the picture shows",
     "thumbnail_url": "Small picture",

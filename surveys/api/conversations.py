@@ -210,6 +210,7 @@ class SeenBlockOut(serializers.Serializer[Any]):
     type = serializers.CharField()
     prompt = serializers.CharField()
     description = serializers.CharField(allow_null=True)
+    group = serializers.CharField(allow_null=True)
     answer_style = serializers.CharField(allow_null=True)
     color = serializers.CharField(allow_null=True)
     image_url = serializers.CharField(allow_null=True, help_text=COPIED)

@@ -163,6 +163,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     colour = _colour_of_block(block, view.project) or colour_of(view.project)
     given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""
     mark = words.ASKED_BY_AI if step.follow_up and block.asks else ""
+    block = replace(block, prompt=f"-# {words.shown(step.group)}\n{block.prompt}") if step.group else block
     text = "\n\n".join(filter(None, [mark, given, control.text]))
     embeds = [*_verdict(view), *_alerts(error, note)]
     embeds += _picture_above(block, colour)

@@ -233,6 +233,7 @@ def step(
             error=error,
             is_locked=view.step.is_locked,
             follow_up=view.step.follow_up,
+            group=view.step.group,
         ),
         progress=progress_of(view),
         note=note,
@@ -432,6 +433,7 @@ def _step(
     error: str = "",
     is_locked: bool = False,
     follow_up: int = 0,
+    group: str = "",
 ) -> StepWidget:
     return widgets.draw(
         block,
@@ -443,6 +445,7 @@ def _step(
         draws_colours=page.draws_colours,
         is_locked=is_locked,
         follow_up=follow_up,
+        group=group,
     )
 
 

@@ -70,6 +70,7 @@ class StepWidget:
     block_id: int | None
     prompt: str
     control: str
+    group: str = ""
     description: str = ""
     do: str = "answer"
     button: str = "Continue"
@@ -108,7 +109,12 @@ class StepWidget:
         In a group each of its fields has the error.
         """
         has_help, has_error = self.help or not self.is_group, self.error and not self.is_group
-        ids = {"description": self.description, "help": has_help, "field-error": has_error}
+        ids = {
+            "group": self.group,
+            "description": self.description,
+            "help": has_help,
+            "field-error": has_error,
+        }
         return " ".join(each for each, is_there in ids.items() if is_there)
 
     @property
@@ -129,6 +135,7 @@ def draw(
     draws_colours: bool = False,
     is_locked: bool = False,
     follow_up: int = 0,
+    group: str = "",
 ) -> StepWidget:
     """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
 
@@ -148,6 +155,7 @@ def draw(
         "error": error,
         "button": button,
         "follow_up": follow_up,
+        "group": group,
     }
     if block.type in STATEMENTS:
         common |= _statement(block, draws_colours)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import groupby
 
 from communities.ground.sent_text import composed
 
@@ -106,6 +107,7 @@ PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
 
 # The fields of a block that only change how it reads: of the outro they can be written too (rule 3.29).
 PRESENTATION = ("prompt", "description", *PICTURE_FIELDS)
+GROUPED = CHOICES | SCALES  # the types whose neighbours may share a title
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class Block:
     type: str
     prompt: str = ""
     description: str | None = None
+    group: str | None = None
     id: int | None = None
     name: str | None = None
     section: str = "main"
@@ -236,6 +239,19 @@ class Script:
         """The numbers of the achievements that action blocks grant."""
         configs = (block.action_config for block in self.blocks)
         return frozenset(config.xp_role_id for config in configs if config and config.xp_role_id is not None)
+
+    @cached_property
+    def places_in_groups(self) -> Mapping[int, tuple[int, int]]:
+        """The place of each block of a group among its neighbours, from 1, and their number, by index.
+
+        A group of which some may be hidden, or of only one block, has no places.
+        """
+        places: dict[int, tuple[int, int]] = {}
+        for title, numbered in groupby(enumerate(self.blocks), key=lambda each: each[1].group):
+            run = list(numbered)
+            if title and len(run) > 1 and not any(block.precondition for _, block in run):
+                places |= {index: (place, len(run)) for place, (index, _) in enumerate(run, start=1)}
+        return places
 
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from surveys.engine.script import (
     CALCULATED,
     CHOICES,
     FORMATS,
+    GROUPED,
     QUESTIONS,
     SCALES,
     SECTIONS,
@@ -41,6 +42,7 @@ from surveys.engine.script import (
 MAX_OPTIONS = 100  # rule 3.36
 MAX_PROMPT = 4_000  # rule 3.37, as the next
 MAX_DESCRIPTION = 1_000  # rule 3.120
+MAX_GROUP = 200
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
@@ -241,6 +243,14 @@ BLOCK = ObjectType(
             "the prompt, within the same limits.",
             example="Think of the last four weeks.",
             only_on=QUESTIONS | STATEMENTS,
+        ),
+        "group": FieldSpec(
+            _text(MAX_GROUP),
+            "A title that neighbouring blocks share: they have the same type and equal options, or the same "
+            "points. It stands above each of their prompts, with the block's place among them. It has no "
+            "tokens.",
+            example="How satisfied are you with …",
+            only_on=GROUPED,
         ),
         "answer_style": FieldSpec(
             ChoiceType(ANSWER_STYLES),

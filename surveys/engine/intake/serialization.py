@@ -64,6 +64,7 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "type": block.type,
         "prompt": block.prompt,
         "description": block.description,
+        "group": block.group,
         "answer_style": block.answer_style,
         "color": block.color,
         "image_url": block.image_url,

@@ -100,7 +100,7 @@ def fits_chat(context: RuleContext) -> Iterator[Violation]:
     # The text of the message: prompt and description, and the meaning of emoji, points or ranks.
     has_legend = block.answer_style == "emoji_only" or block.type in SCALES or block.type == "ranking"
     legend = sum(len(option.display_text) + CHAT_SIGN for option in block.options) if has_legend else 0
-    if len(block.words) + legend > CHAT_TEXT:
+    if len(block.words) + len(block.group or "") + legend > CHAT_TEXT:
         message = (
             f"`prompt`, `description` and the labels of `options` must have at most {CHAT_TEXT:,} characters "
             "together on the chat platform."

@@ -31,7 +31,7 @@ from surveys.engine.script import (
 )
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
-_WORDING = frozenset({*PRESENTATION, "color", "when_correct", "when_incorrect", "continue_"})
+_WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the index of the correct answer by its id, and a scale by its icon.

@@ -37,7 +37,8 @@ class Step:
 
     `reply` is their earlier answer here (engine/walk/answers: Reply), offered again after a step back; None
     if there is none. It stays if `is_locked`. `given` is the XP that an action block gave. `follow_up` is the
-    number of the further question that this is, or that is being written; 0 for every other step.
+    number of the further question that this is, or that is being written; 0 for every other step. `group` is
+    the title that the block shares with its neighbours, and its place among them.
     """
 
     block: Block
@@ -47,6 +48,7 @@ class Step:
     given: int = 0
     is_locked: bool = False
     follow_up: int = 0
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,12 @@ class WalkView(ABC):
             is_locked=self.project.lock_graded_answers
             and runner.settled_reply(self.script, self.state) is not None,
             follow_up=further.number if further else 0,
+            group="" if further or not block.group else self._group_in_words(block.group),
         )
+
+    def _group_in_words(self, title: str) -> str:
+        place = self.script.places_in_groups.get(self.state.at)
+        return f"{title} \N{MIDDLE DOT} {place[0]} of {place[1]}" if place else title
 
     @property
     def asks_further(self) -> bool:

@@ -31,6 +31,7 @@ _PLAIN = (
     "type",
     "prompt",
     "description",
+    "group",
     "answer_style",
     "color",
     "image_url",

@@ -56,6 +56,7 @@ EVERYTHING = Script(
         Block(
             type="rating",
             prompt="How good?",
+            group="The food",
             id=4,
             name="q3",
             min=1,

@@ -30,3 +30,13 @@ def test_a_description_stands_below_the_prompt_in_messages_and_windows(chat):
     assert "**Below**" in str(marit.window)
     marit.write("So.")
     assert "Bye.\n\n**Below**, \\*A\\*." in marit.text
+
+
+def test_the_title_of_a_group_stands_above_each_question(chat):
+    """Rule 6.134."""
+    row = {"type": "rating", "prompt": "Soup?", "max": 3, "group": "The *food*"}
+    marit = begun(chat, {"name": "Soup", **row}, {"name": "Cake", **row, "prompt": "Cake?"})
+
+    assert "-# The \\*food\\* · 1 of 2\nSoup?" in marit.text
+    marit.press("2")
+    assert "-# The \\*food\\* · 2 of 2\nCake?" in marit.text

@@ -324,6 +324,9 @@ function more(cx, block) {
     type === "calculated_block" ? description(cx) : nameField(cx, "Name in logic and texts",
       "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
     typesLike(type).length > 1 && !cx.store.isLive ? typeField(cx, type) : null,
+    (CHOICES.has(type) || SCALES.has(type)) && textField(cx, "group", { label: "Group", maximum: 200,
+      placeholder: "How satisfied are you with …",
+      help: "A title above this question and its neighbours that have the same title and equal answers." }),
     style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
     WITH_ITEMS.has(type) && checkField(cx, "randomize_options",
       { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
@@ -342,8 +345,8 @@ function description(cx) {
 /** @param {Block} block */
 function summaryOf(block) {
   const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name,
-    block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture",
-    block.answer_style && "look", block.color && "colour"];
+    block.randomize_options && "shuffled", block.group && "group", block.image_url && "picture",
+    block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
   return set.filter(Boolean).join(" · ");
 }
 

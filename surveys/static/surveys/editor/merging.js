@@ -17,6 +17,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["name", "Name", ["name"]],
   ["prompt", "Text", ["prompt"]],
   ["description", "Description", ["description"]],
+  ["group", "Group", ["group"]],
   ["pictures", "Pictures", PICTURES],
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
   ["limits", "Limits", ["min", "max", "whole", "rank_top_n"]],

@@ -10,6 +10,7 @@
  * @property {string | null} name
  * @property {string} prompt
  * @property {string | null} [description]
+ * @property {string | null} [group]
  * @property {BlockOption[] | null} options
  * @property {string | null} [answer_style]
  * @property {string | null} [color]

@@ -121,7 +121,7 @@ export const PRESENTATION = ["prompt", "description", ...PICTURES];
 
 /** What may still change while respondents are answering (rules 2.10 and 2.11). Outro blocks: `OUTRO`. */
 const WORDING = new Set([
-  ...PRESENTATION, "label", "emoji", "color", "when_correct", "when_incorrect",
+  ...PRESENTATION, "group", "label", "emoji", "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
 const OUTRO = new Set([...PRESENTATION, "continue.pause"]);
