@@ -1,7 +1,7 @@
-"""The servers of one run of the tests: of its own, or those that DATABASE_URL and REDIS_URL name.
+"""The servers of one run of the tests: its own servers, or the servers in DATABASE_URL and REDIS_URL.
 
-Every process of pytest-xdist has a database and a Redis number for itself. Number 0 is left alone: on
-a server of somebody's own it may hold what is dear to them.
+Every process of pytest-xdist has a database and a Redis number for itself. Database 0 is never used, because
+on a developer's own server it may contain their data.
 """
 
 import atexit
@@ -51,7 +51,8 @@ OTHER_SETTINGS = (
     "CHAT_BOT_TOKEN",
     "CHAT_CLIENT_SECRET",
     "CHAT_PUBLIC_KEY",
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR",
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE",
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE",
     "CREDITS_FOR_100_TEXTS",
     "CREDITS_FOR_10_FOLLOW_UPS",
     "CREDITS_FOR_A_SCRIPT",
@@ -73,6 +74,7 @@ OTHER_SETTINGS = (
     "PICTURES_BYTES_PER_COMMUNITY",
     "PICTURE_BYTES",
     "PORT",
+    "PROOF_OF_WORK_HASHES",
     "PREPARED_STATEMENTS",
     "SECONDS_BETWEEN_REQUESTS",
     "SECONDS_TO_READ_A_RESPONSE",
@@ -237,7 +239,7 @@ def _servers(folder: Path, *, postgres: bool, valkey: bool) -> dict[str, servers
 
 
 def _folder_of_this_run() -> Path:
-    """A new folder, locked as long as this process lives; those of runs that were killed are cleared away."""
+    """A new folder, locked while this process runs. Folders of killed runs are deleted."""
     temporary = Path(tempfile.gettempdir())
     for leftover in temporary.glob(f"{FOLDERS}*"):
         try:
@@ -256,7 +258,7 @@ def _folder_of_this_run() -> Path:
 
 
 def _say_environment() -> None:
-    """The tests see one installation, whatever the environment of whoever runs them."""
+    """The tests use the same settings in every environment."""
     for name in OTHER_SETTINGS:
         os.environ.pop(name, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
@@ -282,10 +284,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="module")
 def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Whatever a module's own fixtures write is there for all its tests, and then gone.
+    """The rows that a module's own fixtures write exist for all its tests, and are then deleted.
 
-    No test of that module may commit. Tests take back what they change themselves, except in Redis: one that
-    changes who may do what needs a community of its own.
+    No test of that module may commit. Tests roll back their own changes, except in Redis. So a test that
+    changes permissions needs a community of its own.
     """
     from tests.support.database import kept_for_many_tests  # noqa: PLC0415 - once Django is set up
 
@@ -311,15 +313,16 @@ def _forms_of_browsers() -> None:
 
 @pytest.fixture(autouse=True)
 def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves that other tests made from the same address do not count."""
+    """Moves and beginnings that other tests made from the same address do not count."""
     from communities.gate import throttling  # noqa: PLC0415 - once Django is set up
 
     monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
+    monkeypatch.setattr(settings, "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 1_000_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _callers_stay_in_memory() -> None:
-    """A test that takes longer than some seconds reads its key no more often than one that is quick."""
+    """A slow test reads its key as few times as a quick test."""
     from communities.gate import authentication  # noqa: PLC0415 - once Django is set up
 
     authentication.SECONDS_IN_CACHE = 3600.0
@@ -327,7 +330,7 @@ def _callers_stay_in_memory() -> None:
 
 @pytest.fixture(autouse=True)
 def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
+    """Jobs close their connection before a long wait. The connection with a test's transaction stays open."""
     from surveys.services.ground import jobs  # noqa: PLC0415 - once Django is set up
 
     close = jobs.close_connection
@@ -368,7 +371,7 @@ def redis() -> Iterator["object"]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """One line that says which tests were left out, and why."""
+    """Print one line with the tests that were left out, and the reason."""
     left_out = [
         report for report in terminalreporter.stats.get("skipped", []) if "/browser/" in report.nodeid
     ]

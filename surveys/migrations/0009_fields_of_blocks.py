@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0007_readings_whose_themes_were_removed'),
+        ('surveys', '0008_unsent_answers'),
     ]
 
     operations = [

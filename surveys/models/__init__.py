@@ -1,5 +1,5 @@
 from surveys.models.analysis import Analysis
-from surveys.models.chat import AnswerDraft, PublicMessage, SummaryMessage
+from surveys.models.chat import PublicMessage, SummaryMessage, UnsentAnswer
 from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, SealedGifts, Tally
 from surveys.models.deleted_response import DeletedResponse
 from surveys.models.draft import ScriptDraft
@@ -16,7 +16,6 @@ from surveys.models.shown import ShownFigures
 __all__ = [
     "Analysis",
     "Answer",
-    "AnswerDraft",
     "Block",
     "Bucket",
     "Codebook",
@@ -40,5 +39,6 @@ __all__ = [
     "SummaryMessage",
     "Tally",
     "Theme",
+    "UnsentAnswer",
     "buckets_in_order",
 ]

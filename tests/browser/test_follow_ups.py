@@ -1,4 +1,4 @@
-"""Further questions about short answers in a browser: the page goes on by itself; the editor has a field."""
+"""Further questions in a browser: the page continues by itself, and the editor has a field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request bodies: what is accepted, and how other bodies are refused (rules 1.9, 11.6 and 11.12)."""
+"""Request bodies: accepted ones, and refusals of all others (rules 1.9, 11.6 and 11.12)."""
 
 import tracemalloc
 from io import BytesIO

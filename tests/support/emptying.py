@@ -1,4 +1,4 @@
-"""Empties the database after a test that committed, at the price of the few rows that it wrote.
+"""Empties the database after a test that committed, in a time that depends only on the rows it wrote.
 
 Django truncates every table and writes all permissions again, which takes longer than most of these tests.
 """
@@ -10,12 +10,12 @@ from functools import cache
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
-KEPT = ("django_content_type", "auth_permission")  # what Django would write again
-LARGE = 512 * 1024  # bytes, from which on dead rows and plans made for many rows would slow later tests down
+KEPT = ("django_content_type", "auth_permission")  # tables that Django would fill again
+LARGE = 512 * 1024  # bytes; in larger tables, dead rows and plans for many rows would slow later tests down
 
 
 def empty_only_what_has_rows() -> None:
-    """Have tests that commit end so. A role that is not a superuser leaves it to Django."""
+    """Let tests that commit end this way. Without a superuser's role, Django empties the database."""
     TransactionTestCase._fixture_teardown = _empty  # type: ignore[attr-defined]
 
 

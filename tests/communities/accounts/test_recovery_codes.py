@@ -87,7 +87,7 @@ def test_codes_are_hashed_with_many_rounds_and_a_salt_of_their_owner(
 
 
 def test_a_code_of_an_app_is_not_taken_for_a_recovery_code(ada: User) -> None:
-    """Or guesses of it would be refused, and not counted, while others sign in."""
+    """Otherwise guesses would be refused without being counted while others sign in."""
     _made(_signed_in(ada))
 
     with sign_in_limits.hashing_slot():

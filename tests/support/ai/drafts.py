@@ -68,7 +68,7 @@ def option_values(block: Mapping[str, Any]) -> list[str]:
 
 @dataclass
 class Run:
-    """What a respondent read: the prompts by the names of their blocks, and the feedback on answers."""
+    """The texts that a respondent read: the prompts by the names of their blocks, and the feedback."""
 
     prompts: dict[str, str]
     feedback: list[str]

@@ -33,7 +33,7 @@ SECOND = "Which time would suit you?"
 
 @contextmanager
 def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """A model is at work: the real client, and a server with queued answers. Nothing comes too late."""
+    """A model: the real client, with a server of queued answers. No answer is too late."""
     settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
     with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
         monkeypatch.setattr(ai, "get_provider", lambda: provider)
@@ -41,7 +41,7 @@ def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 
 def asks(question: str) -> dict[str, object]:
-    """What a model sends that asks a further question."""
+    """The answer of a model that asks a further question."""
     return {"is_clear": False, "question": question}
 
 
@@ -64,12 +64,12 @@ def survey(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
 
 
 def write(conversation_id: object, *, asked: int = 1, now: Callable[[], datetime] = timezone.now) -> None:
-    """Do what a worker does that was woken for the `asked`-th further question of a conversation."""
+    """Do the worker's task for the `asked`-th further question of a conversation."""
     follow_ups.ask(conversation_id=UUID(str(conversation_id)), asked=asked, now=now)
 
 
 def run_out(conversation_id: object) -> None:
-    """Let the time be over in which a further question could be written."""
+    """Let the time for writing a further question expire."""
     conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
     conversation.state["further"]["until"] = 1
     conversation.save(update_fields=["state"])

@@ -56,7 +56,7 @@ class Scene:
 
 
 def answering(monkeypatch: Any, settings: Any, *claims: Claim) -> list[ResultsQuestion]:
-    """A provider that answers with these claims; what it is asked is listed."""
+    """A provider that answers with these claims. Its requests are listed."""
     asked: list[ResultsQuestion] = []
     provider = provide(monkeypatch, settings)
 

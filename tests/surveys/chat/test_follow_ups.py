@@ -42,7 +42,7 @@ def marit(chat: Any, anthropic: Loopback) -> Any:
 
 
 def pass_time(chat: Any) -> None:
-    """Do what is due once the pause of a timed text is over."""
+    """Run the tasks that are due after the pause of a timed text."""
     ChatTask.objects.filter(kind="surveys.advance_in_chat", due_at__isnull=False).update(
         due_at=timezone.now()
     )

@@ -62,7 +62,7 @@ class Talk:
         return self
 
     def stored(self) -> Any:
-        """The first answer of the response, as it is read."""
+        """The first answer of the response, as the interface returns it."""
         return self.caller.get(f"/responses/{self.id}").json()["answers"][0]
 
     @property

@@ -1,4 +1,4 @@
-"""Where further questions are told beside an answer, and how they go with it (rule 10.64)."""
+"""Further questions are shown with their answer, and are deleted with it (rule 10.64)."""
 
 from __future__ import annotations
 

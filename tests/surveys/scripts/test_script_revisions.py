@@ -55,7 +55,7 @@ def revise(caller: Caller, project: Any, body: Any = SHORTER, **headers: str) ->
 
 
 def german(body: Any) -> dict[str, Any]:
-    """The greeting goes, the choice is translated and comes last, and a question is added."""
+    """Removes the greeting, translates the choice and moves it to the end, and adds a question."""
     _, choice, text = data_in(body)["script"]
     choice["prompt"] = "Welche Farbe?"
     choice["options"][0]["value"] = "Rot"
