@@ -190,7 +190,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
     message = str(refusal.violations[0]["message"]) if refusal.violations else refusal.message
     if _is_public(click.reference):
         return replies.private(screens.notice(message))
-    if click.reference.op == Op.WRITTEN and isinstance(refusal, InvalidRequest):
+    if click.reference.op == Op.WRITTEN and not click.reference.arg and isinstance(refusal, InvalidRequest):
         moves.keep_written(click)
     try:
         return moves.redraw(click, error=message)
@@ -199,7 +199,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
 
 
 def _is_public(reference: Reference) -> bool:
-    return reference.op in (Op.ANSWER, Op.VOTE, Op.INFO, Op.AGAIN)
+    return reference.op in (Op.ANSWER, Op.VOTE, Op.VOTE_WRITTEN, Op.INFO, Op.AGAIN)
 
 
 def _not_admitted(refusal: NotAdmitted) -> Any:

@@ -89,6 +89,8 @@ def _block_violations(
             yield from option_rule(context)
         if chat:
             yield from option_rules.fits_chat(context)
+        if chat and script.is_poll:
+            yield from option_rules.fits_chat_poll(context)
     if script.scoring_enabled:
         yield from block_rules.scores_have_buckets(context, bucket_keys)
 
@@ -110,11 +112,15 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 
     The check runs again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
-    return [
-        violation
+    contexts = [
+        RuleContext(block, block_path, frozenset())
         for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
-        for violation in option_rules.fits_chat(RuleContext(block, block_path, frozenset()))
     ]
+    violations = [violation for context in contexts for violation in option_rules.fits_chat(context)]
+    if script.is_poll:
+        for context in contexts:
+            violations += option_rules.fits_chat_poll(context)
+    return violations
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
