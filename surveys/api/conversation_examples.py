@@ -62,6 +62,7 @@ RESPONSE: dict[str, Any] = {
     "platform_id": "customer-42",
     "provider": "web",
     "metadata": {"customer": "C-1042"},
+    "consent": {"text": "I agree that the club stores my answers.", "at": "2026-01-31T09:28:00Z"},
     "scores": {
         "skill": {
             "name": "Skill",

@@ -78,6 +78,13 @@ class ConversationIn(serializers.Serializer[Any]):
         ),
     )
 
+    consent = StrictBooleanField(
+        required=False,
+        allow_null=True,
+        help_text="Must be true if the project has a `settings.consent`: the respondent has agreed to that "
+        "text. The text and the moment are kept as `consent` of the Response. It is not needed to resume.",
+    )
+
 
 @extend_schema_field(
     {
@@ -363,7 +370,9 @@ class ConversationViewSet(OwnWorkViewSet):
             "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
             "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
             "It is `409 conflict` if the project is not live, or if the respondent has reached "
-            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`, and so "
+            "`max_completes_per_user`, or if the project is full (`max_completes` and `quotas`): then the "
+            "code of the violation is `full`. Without the `consent` that the project asks for this is "
+            "`400`. On a private project, anyone but a member is `403 forbidden`, and so "
             "is, on every project, a respondent without one of `required_role_ids` or without one of "
             "`verified_source_ids`. What a platform said counts for 24 hours; before such a refusal it is "
             "asked again, at most three times in 30 seconds. If it cannot be asked, this is "
@@ -374,6 +383,9 @@ class ConversationViewSet(OwnWorkViewSet):
         examples=[
             OpenApiExample(
                 "A respondent that the caller names", {"external_id": "customer-42"}, request_only=True
+            ),
+            OpenApiExample(
+                "With consent", {"external_id": "customer-42", "consent": True}, request_only=True
             ),
             OpenApiExample("Begun", ACTIVE, response_only=True, status_codes=["201"]),
             OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
@@ -506,4 +518,5 @@ class ConversationViewSet(OwnWorkViewSet):
             respondent,
             metadata=body.get("metadata") or {},
             display_name=body.get("display_name") or "",
+            consents=bool(body.get("consent")),
         )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from communities.chat_platform.references import Op, of_project
+from communities.chat_platform import references
+from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.models import Community
@@ -17,10 +18,11 @@ from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Mes
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
-from surveys.services.conversations import unsent_answers
+from surveys.services.conversations import admission, further, unsent_answers
 from surveys.services.conversations.unsent_answers import UnsentAnswer
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
+from surveys.services.scripts import editing as scripts
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
@@ -47,6 +49,21 @@ def draw(
 def notice(text: str, *, rows: Sequence[Row] = (), colour: int = PROBLEM) -> Message:
     """A text in place of a question."""
     return Message([Embed(text, colour=colour)], rows)
+
+
+def consent(project: Project, *, platform_id: str) -> Message:
+    """What somebody agrees to before they begin, with the button that does so."""
+    text = project.consent or ""
+    button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    told = f"-# {privacy_in_words(project, asks_further=further.asks(project, script))}"
+    embed = Embed(f"{text}\n\n{told}", colour=colour_of(project))
+    return Message([embed], [[button]])
+
+
+def _agreement(project: Project, text: str, platform_id: str) -> str:
+    subject, mark = of_project(project.pk), admission.consent_mark(text)
+    return references.seal(Reference(Op.AGREE, subject, arg=mark), platform_id=platform_id)
 
 
 def may_change_vote(view: ConversationView) -> bool:
@@ -174,7 +191,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
     parts = [block.prompt, text]
     if not view.state.path and not view.is_completed:
-        parts.append(f"-# {privacy_of(view)}")
+        parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(
         "\n\n".join(filter(None, parts)),
         colour=colour,
@@ -183,13 +200,13 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
     )
 
 
-def privacy_of(view: ConversationView) -> str:
+def privacy_in_words(project: Project, *, asks_further: bool) -> str:
     """Who will know what somebody answers, and whether an AI may ask about it."""
-    if view.project.is_anonymous:
+    if project.is_anonymous:
         return words.ANONYMOUS
-    is_open = view.project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     sentence = words.MEMBERS_READ if is_open else words.TEAM_READS
-    return f"{sentence} {privacy_words.AI_ASKS}" if view.asks_further else sentence
+    return f"{sentence} {privacy_words.AI_ASKS}" if asks_further else sentence
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:

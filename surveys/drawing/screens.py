@@ -24,6 +24,7 @@ from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
+from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
@@ -55,6 +56,16 @@ class Verdict:
 
     is_right: bool
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The text that a respondent agrees to by ticking a box."""
+
+    text: str
+    mark: str  # what the box sends: another text has another mark
+    is_ticked: bool = False
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,7 @@ class Screen:
     results_when: str = ""  # when a poll shows its results, for visitors who have not voted
     closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
+    consent: Consent | None = None  # asked for at the first step
     answers_as: AnswersAs | None = None
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
     has_lost_link: bool = False  # the page may still name the link's member
@@ -168,17 +180,23 @@ def first(
     note: str = "",
     has_traps: bool = False,
     ahead: Prefill = NOTHING,
+    consent_error: str = "",
 ) -> Screen:
     """The first step after the steps that are answered `ahead`.
 
-    It says when the project closes automatically. A poll's page shows its question together with the texts
-    before it.
+    It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
+    its question together with the texts before it.
     """
     view = at_first(view)
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
-    past_change = PastChange.KEPT if error or note else PastChange.REPLACED
+    past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
+    if text := view.project.consent:
+        mark = str(consent_mark(text))
+        is_ticked = typed is not None and typed.consent == mark
+        consent = Consent(text, mark, is_ticked, consent_error)
+        screen = replace(screen, consent=consent, status=422 if consent_error else screen.status)
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, closes_at=closes_at)

@@ -30,6 +30,7 @@ class Typed:
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
+    consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
 @dataclass(frozen=True, slots=True)

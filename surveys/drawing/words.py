@@ -36,6 +36,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "error": "Error",
         "problem": "There is a problem",
         "trap": "Leave this empty",
+        "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
         "skip": "Skip",
         "stay": "Wait here",
         "press": "or press",

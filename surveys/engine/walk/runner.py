@@ -39,6 +39,8 @@ class State:
     called. `earns` is false for an imported response that gives its respondent nothing. `further` is the
     further question about the answer to the current block, and `asked` counts all that were wanted so far.
     `aside` are those that a step back left unanswered, by block id; none of their blocks is on the path.
+    `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
+    blocks that were passed, while one of their answers is changed from the review at the end.
     """
 
     at: int = 0
@@ -53,6 +55,8 @@ class State:
     further: Further | None = None
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
+    consent: Mapping[str, str] = field(default_factory=dict)
+    reviewed: tuple[int, ...] = ()
 
     @property
     def place(self) -> int:
@@ -101,6 +105,10 @@ class State:
             raw["asked"] = self.asked
         if self.aside:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
+        if self.consent:
+            raw["consent"] = dict(self.consent)
+        if self.reviewed:
+            raw["reviewed"] = list(self.reviewed)
         return raw
 
     @classmethod
@@ -125,6 +133,8 @@ class State:
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
+            consent=_texts(raw.get("consent")),
+            reviewed=_ids(raw.get("reviewed")),
         )
 
 
@@ -134,6 +144,10 @@ def _by_id(raw: object) -> dict[int, Any]:
         return {}
     assert isinstance(raw, dict)
     return {int(block_id): value for block_id, value in raw.items()}
+
+
+def _ids(raw: object) -> tuple[int, ...]:
+    return tuple(raw) if isinstance(raw, list) else ()
 
 
 def _texts(raw: object) -> Mapping[str, str]:

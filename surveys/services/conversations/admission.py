@@ -6,6 +6,7 @@ goes before it, outside of any transaction: it asks anew where somebody would be
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -73,7 +74,8 @@ class Respondent:
     `who` identifies them within a community, for limits and for resuming; None for a nameless respondent, who
     is always new. `platform_id` and `provider` appear in a Response: the account that admitted them. `person`
     is None for web visitors, and for an `external_id` until a user is stored for it (never on anonymous
-    projects). `metadata` and `display_name` are what was sent along; they prove nothing.
+    projects). `metadata` and `display_name` are what was sent along; they prove nothing. `consents`
+    says that they agreed to the project's `consent`.
     """
 
     who: str | None = None
@@ -83,6 +85,7 @@ class Respondent:
     external_id: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
+    consents: bool = False
 
     @property
     def user_id(self) -> int | None:
@@ -108,6 +111,11 @@ class Respondent:
 
 
 NAMELESS = Respondent()
+
+
+def consent_mark(text: str) -> int:
+    """A number for a project's `consent`, below 2**63. A box or button for another text has another one."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:

@@ -27,6 +27,7 @@ from surveys.services.conversations import (
     completions,
     effects,
     further,
+    places,
     repository,
     respondents,
     saving,
@@ -287,6 +288,8 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
         _, voter = respondents.recipient_of(conversation, at=at)
+    if conversation.completed_at is not None:
+        places.free(conversation.project, conversation.state)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)
