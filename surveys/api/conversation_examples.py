@@ -28,6 +28,7 @@ ACTIVE: dict[str, Any] = {
         "can_go_back": False,
     },
     "thank_you": None,
+    "end": None,
     "outro": None,
     "resumed": False,
 }
@@ -37,6 +38,7 @@ COMPLETED: dict[str, Any] = {
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",
+    "end": {"url": "https://example.com/?from=mail", "label": "To the club", "redirect": False},
     "outro": [
         {
             **_SEEN,

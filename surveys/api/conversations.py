@@ -268,6 +268,14 @@ class StepOut(serializers.Serializer[Any]):
     can_go_back = serializers.BooleanField()
 
 
+class EndOut(serializers.Serializer[Any]):
+    """Where to go from the end, with tokens filled in."""
+
+    url = serializers.URLField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    redirect = serializers.BooleanField(help_text="Whether to lead there at once.")
+
+
 class ConversationOut(serializers.Serializer[Any]):
     """One participant session. Its id is also the id of the Response."""
 
@@ -285,6 +293,7 @@ class ConversationOut(serializers.Serializer[Any]):
     )
     step = StepOut(allow_null=True, help_text="The current step; null at the end.")
     thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
+    end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
     outro = SeenBlockOut(
         many=True,
         allow_null=True,
@@ -301,7 +310,7 @@ class ConversationOut(serializers.Serializer[Any]):
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
     """The ConversationOut object. `resumed` is true if the requested move had been made before."""
-    step, outro = view.step, view.outro
+    step, outro, end = view.step, view.outro, view.end
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
     return {
@@ -323,6 +332,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "can_go_back": step.can_go_back,
         },
         "thank_you": view.thank_you,
+        "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }

@@ -162,7 +162,7 @@ _REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show th
 
 class EndIn(Group):
     url = StrictStringField(max_length=MAX_URL, required=False, help_text=_URL_HELP)
-    label = StrictTextField(max_length=MAX_LABEL, required=False, allow_null=True, help_text=_LABEL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, required=False, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
     redirect = StrictBooleanField(required=False, help_text=_REDIRECT_HELP)
 
 
@@ -177,7 +177,7 @@ class OtherEndIn(Element):
         help_text="Words in place of the thanks, with tokens filled in.",
     )
     url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
-    label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
     redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
 
 

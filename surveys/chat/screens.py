@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from communities.chat_platform import references
+from communities.chat_platform import limits, references
 from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
@@ -212,12 +212,19 @@ def privacy_in_words(project: Project, *, asks_further: bool) -> str:
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     again = _again(view, platform_id)
     told = [earned_in_words(view), words.ANSWER_ADDS if again else ""]
+    rows = [*_links(view), *again]
     texts = embeds_of(view.outro, view.project)
     if not any(block.prompt for block in view.outro):
         told.insert(0, "Thank you! That was the last question.")
     embeds = _followed(texts, "\n\n".join(filter(None, told)), colour_of(view.project))
     embeds[0] = replace(embeds[0], author=interviewers.name_of(view.project.presentation))
-    return Message([*_verdict(view), *_alerts(error, note), *embeds], again)
+    return Message([*_verdict(view), *_alerts(error, note), *embeds], rows)
+
+
+def _links(view: ConversationView) -> Sequence[Row]:
+    """The button of the end, if the platform takes its address."""
+    end = view.end
+    return [[Button(end.label, address=end.url)]] if end and 0 < len(end.url) <= limits.LINK else ()
 
 
 def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
@@ -244,10 +251,10 @@ def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -
     elif view.is_open:
         embeds[-1] = replace(embeds[-1], footer=words.RESULTS_LATER)
     if not (view.is_open and view.project.change_poll):
-        return Message(embeds)
+        return Message(embeds, _links(view))
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     change = Button(words.CHANGE, to.to(Op.CHANGE), PRIMARY)
-    return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)]])
+    return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)], *_links(view)])
 
 
 def _question(view: ConversationView) -> tuple[Block, answers.Reply | None]:

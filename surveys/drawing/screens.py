@@ -18,7 +18,7 @@ from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
-from surveys.engine.script import Block
+from surveys.engine.script import SCALES, Block
 from surveys.engine.walk import answers, defaults, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -113,6 +113,7 @@ class Ending:
     kept: str = ""
     actions: Sequence[Action] = ()
     is_over: bool = False
+    redirect: str = ""  # an address to lead to at once, but for a frame
     leaves_the_page: bool = False  # its actions load the whole page again
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
@@ -241,17 +242,18 @@ def step(
     """
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
+    widget = _step(
+        view,
+        view.step.block,
+        page,
+        _typed_or_ahead(view, typed, ahead, page),
+        can_go_back=view.step.can_go_back,
+        error=error,
+        is_locked=view.step.is_locked,
+        follow_up=view.step.follow_up,
+    )
     return Screen(
-        step=_step(
-            view,
-            view.step.block,
-            page,
-            _typed_or_ahead(view, typed, ahead, page),
-            can_go_back=view.step.can_go_back,
-            error=error,
-            is_locked=view.step.is_locked,
-            follow_up=view.step.follow_up,
-        ),
+        step=replace(widget, moves_on=_moves_on(view, widget)),
         progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),
@@ -263,6 +265,17 @@ def step(
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),
     )
+
+
+def _moves_on(view: WalkView, widget: StepWidget) -> bool:
+    """Whether one choice leads to the next step (rule 6.177), but not to feedback, nor to the end."""
+    project, block = view.project, view.script.blocks[view.state.at]
+    is_one_choice = widget.is_group and (block.type == "single_punch" or block.type in SCALES)
+    if not project.advance_on_choice or project.is_poll or not is_one_choice or widget.is_locked:
+        return False
+    if view.script.scoring_enabled and (block.when_correct or block.when_incorrect):
+        return False
+    return project.review or not view.may_be_last
 
 
 def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
@@ -309,10 +322,18 @@ def end(
 ) -> Screen:
     """The end: thanks, rewards, a poll's results if they may be seen, and further actions.
 
-    A `note` greets visitors who return to a completed conversation.
+    A `note` greets visitors who return to a completed conversation. They are not led away.
     """
-    if view.project.is_poll:
-        return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
+    draw = _end_of_poll if view.project.is_poll else _end_of_survey
+    screen = draw(view, votes=votes, note=note, past_change=past_change)
+    if screen.ending is None or view.end is None or not view.end.url:
+        return screen
+    url, links = view.end.url, (Link(view.end.label, view.end.url),)
+    ending = replace(screen.ending, links=links, redirect="" if note or not view.end.redirects else url)
+    return replace(screen, ending=ending)
+
+
+def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     return Screen(
         ending=Ending(
             view.thank_you or "Thank you! That was the last question.", actions=_actions(view), is_over=True

@@ -98,6 +98,7 @@ class StepWidget:
     counted: int = 0
     ranks: Sequence[str] = ()
     follow_up: int = 0
+    moves_on: bool = False  # once a choice was made by pointer
 
     @property
     def image_size(self) -> tuple[int, int]:

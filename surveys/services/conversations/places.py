@@ -20,6 +20,7 @@ import orjson
 
 from communities.ground.errors import Conflict, violation
 from communities.ground.statements import prepared
+from communities.ground.transactions import in_transaction
 from communities.services.tenants import settings as community_settings
 from surveys.engine import where
 from surveys.engine.script import Script
@@ -123,13 +124,15 @@ def forget(project: Project) -> None:
         script_settings.forget_counts(project)
 
 
+@in_transaction
 def figures(project: Project) -> Sequence[Figure]:
-    """How far each limit of a project is used. Stores nothing."""
+    """How far each limit of a project is used. Keeps what had to be counted."""
     found = list[Figure]()
     if project.max_completes is not None:
         found.append(Figure("", project.max_completes, _completed(project.pk)))
     if project.quotas:
-        filled = _Quotas(project).filled([each["where"] for each in project.quotas])
+        _lock(project.pk)
+        filled = _Quotas(project).filled([each["where"] for each in project.quotas], stores=True)
         found += [
             Figure(each["where"], each["limit"], filled[_key(each["where"])]) for each in project.quotas
         ]
