@@ -35,6 +35,7 @@ INTERVALS = {
     "surveys.delete_due_responses": 10,
     "surveys.delete_expired_responses": 60,
     "surveys.forget_silent_conversations": 600,
+    "surveys.skip_left_follow_ups": 60,
     "surveys.settle_anonymous_answers": 600,
     "surveys.settle_gifts": 60,
     "webhooks.settle_anonymous_deliveries": 600,

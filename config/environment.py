@@ -19,7 +19,7 @@ import psycopg
 from environs import Env, EnvValidationError, ValidationError
 from psycopg.conninfo import conninfo_to_dict
 
-from communities.sources import SignInSource
+from communities.identity_providers import ProviderCredentials
 
 DEVELOPMENT_KEY = "django-insecure-only-for-development-with-debug-on"
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -187,10 +187,10 @@ def django_mail(url: str, *, folder: Path) -> dict[str, Any]:
     }
 
 
-def sign_in_source(env: Env, provider: str) -> SignInSource:
-    """Read the credentials of one identity source (rule 12.12)."""
+def sign_in_provider(env: Env, provider: str) -> ProviderCredentials:
+    """Read the credentials of one identity provider (rule 12.12)."""
     prefix = f"SIGN_IN_{provider.upper()}_"
-    return SignInSource(
+    return ProviderCredentials(
         provider,
         env.str(f"{prefix}CLIENT_ID", "", validate=is_blank_or_token),
         env.str(f"{prefix}CLIENT_SECRET", "", validate=is_blank_or_token),
@@ -198,15 +198,15 @@ def sign_in_source(env: Env, provider: str) -> SignInSource:
     )
 
 
-def half_configured_sources(sources: Mapping[str, SignInSource]) -> list[str]:
-    """A sentence for each source that has some credentials, but not all that it needs."""
+def half_configured_providers(providers: Mapping[str, ProviderCredentials]) -> list[str]:
+    """A sentence for each identity provider that has some credentials, but not all that it needs."""
     return [
-        f"SIGN_IN_{name.upper()}_CLIENT_{'SECRET' if source.client_id else 'ID'} is not set: "
-        "a source needs both its id and its secret."
-        if source.needs_client_id
+        f"SIGN_IN_{name.upper()}_CLIENT_{'SECRET' if provider.client_id else 'ID'} is not set: "
+        "an identity provider needs both its id and its secret."
+        if provider.needs_client_id
         else f"SIGN_IN_{name.upper()}_CLIENT_SECRET is not set: it is the platform's web API key."
-        for name, source in sources.items()
-        if (source.client_id or source.client_secret) and not source.is_offered
+        for name, provider in providers.items()
+        if (provider.client_id or provider.client_secret) and not provider.is_offered
     ]
 
 
@@ -281,14 +281,14 @@ def chat_of(variables: Mapping[str, str]) -> ChatApplication | None:
 
 
 def with_chat_application(
-    sources: Mapping[str, SignInSource], application: ChatApplication | None
-) -> dict[str, SignInSource]:
-    """The sources; signing in with the chat platform uses our application unless it has its own."""
-    chat = sources["chat"]
+    providers: Mapping[str, ProviderCredentials], application: ChatApplication | None
+) -> dict[str, ProviderCredentials]:
+    """The identity providers. The chat platform uses our application unless it has credentials of its own."""
+    chat = providers["chat"]
     if application is None or chat.client_id or chat.client_secret:
-        return dict(sources)
+        return dict(providers)
     own = replace(chat, client_id=application.application_id, client_secret=application.client_secret)
-    return {**sources, "chat": own}
+    return {**providers, "chat": own}
 
 
 def django_database(url: str, *, statement_timeout: int, prepared_statements: bool = True) -> dict[str, Any]:

@@ -54,9 +54,14 @@ PREPARED_STATEMENTS = _env.bool("PREPARED_STATEMENTS", True)
 LOG_LEVEL = _env.str("LOG_LEVEL", "INFO", validate=environment.is_one_of(*environment.LOG_LEVELS))
 # Proxies in front of the web server. Each proxy appends its client's address to X-Forwarded-For.
 TRUSTED_PROXIES = _env.int("TRUSTED_PROXIES", 0, validate=environment.between(0, 10))
-CONVERSATIONS_PER_ADDRESS_AND_HOUR = _env.int(
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR", 60, validate=environment.between(1, 1_000_000)
+# Beyond these, whoever begins a conversation on an open page does a proof of work first.
+CONVERSATIONS_PER_ADDRESS_AND_MINUTE = _env.int(
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 30, validate=environment.between(1, 1_000_000)
 )
+CONVERSATIONS_PER_PROJECT_AND_MINUTE = _env.int(
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE", 300, validate=environment.between(1, 1_000_000)
+)
+PROOF_OF_WORK_HASHES = _env.int("PROOF_OF_WORK_HASHES", 50_000, validate=environment.between(1, 10_000_000))
 # Two moves a second; and 300 people behind one address, who answer ten questions a minute.
 MOVES_PER_VISITOR_AND_MINUTE = _env.int(
     "MOVES_PER_VISITOR_AND_MINUTE", 120, validate=environment.between(1, 1_000_000)
@@ -111,6 +116,9 @@ FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
     "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(1, 1_000_000)
 )
 FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
+MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED = _env.int(
+    "MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED", 30, validate=environment.between(1, 10_000)
+)
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
     "SECONDS_TO_WAIT_FOR_A_SCRIPT", 60.0, validate=environment.between(0, 600)
 )
@@ -121,9 +129,9 @@ EMAIL_FROM = _env.str("EMAIL_FROM", "", validate=environment.is_blank_or_sender)
 UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY = _env.int(
     "UNCONFIRMED_MAILS_PER_COMMUNITY_AND_DAY", 1_000, validate=environment.between(0, 1_000_000)
 )
-# Identity sources: each source with credentials is offered. The game store has a key, and no client id.
-SIGN_IN_SOURCES = {
-    provider: environment.sign_in_source(_env, provider)
+# Identity providers: each provider with credentials is offered. The game store has a key, and no client id.
+SIGN_IN_PROVIDERS = {
+    provider: environment.sign_in_provider(_env, provider)
     for provider in ("chat", "video", "streaming", "game_store", "membership")
 }
 _chat = environment.chat_application(_env)
@@ -139,10 +147,13 @@ STAFF_SESSION_HOURS = (
 )
 
 environment.stop_on_wrong_values(_env)
-if _faults := [*environment.half_configured_sources(SIGN_IN_SOURCES), *environment.missing_of_chat(_chat)]:
+if _faults := [
+    *environment.half_configured_providers(SIGN_IN_PROVIDERS),
+    *environment.missing_of_chat(_chat),
+]:
     environment.stop(_faults)
 CHAT = environment.chat_of(_chat)  # None if no chat platform is connected
-SIGN_IN_SOURCES = environment.with_chat_application(SIGN_IN_SOURCES, CHAT)
+SIGN_IN_PROVIDERS = environment.with_chat_application(SIGN_IN_PROVIDERS, CHAT)
 AI_PROVIDER = AI_PROVIDER or ("anthropic" if ANTHROPIC_API_KEY else "local")
 if AI_PROVIDER == "anthropic" and not ANTHROPIC_API_KEY:
     environment.stop(["AI_PROVIDER cannot be used: anthropic needs ANTHROPIC_API_KEY."])
@@ -278,7 +289,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "account"
 ACCOUNT_ADAPTER = "communities.accounts.adapters.AccountAdapter"
-SOCIALACCOUNT_ADAPTER = "communities.accounts.adapters.SourceAdapter"
+SOCIALACCOUNT_ADAPTER = "communities.accounts.adapters.PlatformAdapter"
 MFA_ADAPTER = "communities.accounts.adapters.FactorAdapter"
 ACCOUNT_LOGIN_METHODS = {"email", "username"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

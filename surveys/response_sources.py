@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from communities.sources import platforms
+from communities.identity_providers import platforms
 
 LABELS = {**platforms.LABELS, "import": "Import"}  # of every `Conversation.Provider`

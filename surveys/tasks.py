@@ -51,6 +51,12 @@ def forget_silent_conversations(**_later: object) -> None:
     unsent_answers.forget_left(at=timezone.now())
 
 
+@shared_task(name="surveys.skip_left_follow_ups")
+def skip_left_follow_ups(**_later: object) -> None:
+    """Every minute: end the conversations whose respondents left at a further question after the last one."""
+    further.skip_left(at=timezone.now())
+
+
 @shared_task(name="surveys.settle_anonymous_answers")
 def settle_anonymous_answers(**_later: object) -> None:
     """Every ten minutes: rewrite anonymous answers whose hour is over, to hide their write order."""

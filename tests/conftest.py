@@ -1,7 +1,7 @@
-"""The servers of one run of the tests: of its own, or those that DATABASE_URL and REDIS_URL name.
+"""The servers of one run of the tests: its own servers, or the servers in DATABASE_URL and REDIS_URL.
 
-Every process of pytest-xdist has a database and a Redis number for itself. Number 0 is left alone: on
-a server of somebody's own it may hold what is dear to them.
+Every process of pytest-xdist has a database and a Redis number for itself. Database 0 is never used, because
+on a developer's own server it may contain their data.
 """
 
 import atexit
@@ -24,6 +24,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django_redis import get_redis_connection
+from psycopg._preparing import PrepareManager
 
 from config import servers
 
@@ -51,7 +52,8 @@ OTHER_SETTINGS = (
     "CHAT_BOT_TOKEN",
     "CHAT_CLIENT_SECRET",
     "CHAT_PUBLIC_KEY",
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR",
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE",
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE",
     "CREDITS_FOR_100_TEXTS",
     "CREDITS_FOR_10_FOLLOW_UPS",
     "CREDITS_FOR_A_SCRIPT",
@@ -64,6 +66,7 @@ OTHER_SETTINGS = (
     "LOG_LEVEL",
     "METRICS",
     "METRICS_TOKEN",
+    "MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED",
     "MOVES_PER_ADDRESS_AND_MINUTE",
     "MOVES_PER_VISITOR_AND_MINUTE",
     "OPENAI_API_KEY",
@@ -73,6 +76,7 @@ OTHER_SETTINGS = (
     "PICTURES_BYTES_PER_COMMUNITY",
     "PICTURE_BYTES",
     "PORT",
+    "PROOF_OF_WORK_HASHES",
     "PREPARED_STATEMENTS",
     "SECONDS_BETWEEN_REQUESTS",
     "SECONDS_TO_READ_A_RESPONSE",
@@ -124,6 +128,8 @@ def pytest_collection_finish() -> None:
     """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -141,6 +147,8 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
         _hash_quickly()
         _empty_quickly()
+        _keep_prepared_statements()
+        gc.disable()  # until all tests are collected, because they stay
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -193,14 +201,23 @@ def _settle_hypothesis() -> None:
 
 
 def _hash_quickly() -> None:
-    """Without the work that makes guessing passwords slow."""
+    """Without the work that makes guessing passwords and recovery codes slow."""
+    from communities.accounts.recovery_codes import hashed  # noqa: PLC0415 - once Django is set up
+
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    hashed.__defaults__ = (1_000,)
 
 
 def _empty_quickly() -> None:
     from tests.support import emptying  # noqa: PLC0415 - once Django is set up
 
-    emptying.empty_only_what_has_rows()
+    emptying.empty_quickly()
+
+
+def _keep_prepared_statements() -> None:
+    """psycopg forgets them at each rollback, which ends most tests, in case it took a table back."""
+    forgetting = re.compile(rb"^(?:DROP|ALTER|DISCARD ALL|DEALLOCATE ALL)\b").match
+    PrepareManager._should_discard.__defaults__ = (forgetting,)
 
 
 def _start_servers() -> None:
@@ -237,7 +254,7 @@ def _servers(folder: Path, *, postgres: bool, valkey: bool) -> dict[str, servers
 
 
 def _folder_of_this_run() -> Path:
-    """A new folder, locked as long as this process lives; those of runs that were killed are cleared away."""
+    """A new folder, locked while this process runs. Folders of killed runs are deleted."""
     temporary = Path(tempfile.gettempdir())
     for leftover in temporary.glob(f"{FOLDERS}*"):
         try:
@@ -256,7 +273,7 @@ def _folder_of_this_run() -> Path:
 
 
 def _say_environment() -> None:
-    """The tests see one installation, whatever the environment of whoever runs them."""
+    """The tests use the same settings in every environment."""
     for name in OTHER_SETTINGS:
         os.environ.pop(name, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
@@ -282,24 +299,15 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="module")
 def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Whatever a module's own fixtures write is there for all its tests, and then gone.
+    """The rows that a module's own fixtures write exist for all its tests, and are then deleted.
 
-    No test of that module may commit. Tests take back what they change themselves, except in Redis: one that
-    changes who may do what needs a community of its own.
+    No test of that module may commit. Tests roll back their own changes, except in Redis. So a test that
+    changes permissions needs a community of its own.
     """
     from tests.support.database import kept_for_many_tests  # noqa: PLC0415 - once Django is set up
 
     with kept_for_many_tests(django_db_blocker):
         yield
-
-
-@pytest.fixture(autouse=True)
-def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough for all files that tests leave unread."""
-    from communities.gate import downloads  # noqa: PLC0415
-    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
-
-    monkeypatch.setattr(downloads, "_slots", Slots(100, most_of_one=100))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -309,53 +317,54 @@ def _forms_of_browsers() -> None:
     forms.send_as_browsers_do()
 
 
-@pytest.fixture(autouse=True)
-def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves that other tests made from the same address do not count."""
-    from communities.gate import throttling  # noqa: PLC0415 - once Django is set up
-
-    monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _callers_stay_in_memory() -> None:
-    """A test that takes longer than some seconds reads its key no more often than one that is quick."""
+    """A slow test reads its key as few times as a quick test."""
     from communities.gate import authentication  # noqa: PLC0415 - once Django is set up
 
     authentication.SECONDS_IN_CACHE = 3600.0
 
 
 @pytest.fixture(autouse=True)
-def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_counts() -> None:
+    """What other tests did from the same address does not count, nor do files that they left unread."""
+    from communities.gate import downloads, throttling  # noqa: PLC0415
+    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
+
+    throttling.counts_here = throttling.CountsHere()
+    downloads._slots = Slots(100, most_of_one=100)
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1_000_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _connection_of_the_test() -> None:
     """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
     from surveys.services.ground import jobs  # noqa: PLC0415 - once Django is set up
 
     close = jobs.close_connection
-
-    def close_outside_tests() -> None:
-        blocks = connection.atomic_blocks
-        if not (blocks and getattr(blocks[-1], "_from_testcase", False)):
-            close()
-
-    monkeypatch.setattr(jobs, "close_connection", close_outside_tests)
+    jobs.close_connection = lambda: None if _is_in_transaction_of_test() else close()
 
 
-@pytest.fixture(autouse=True)
-def _transactions_in_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _transactions_in_the_test() -> None:
     """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
     from communities.ground.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
 
     enter = InTransaction.__enter__
 
     def enter_with_savepoint(block: InTransaction) -> None:
-        blocks = connection.atomic_blocks
-        if blocks and getattr(blocks[-1], "_from_testcase", False):
+        if _is_in_transaction_of_test():
             connection.savepoint_ids.append(connection.savepoint())  # type: ignore[arg-type]
-            blocks.append(block)
+            connection.atomic_blocks.append(block)
         else:
             enter(block)
 
-    monkeypatch.setattr(InTransaction, "__enter__", enter_with_savepoint)
+    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
+
+
+def _is_in_transaction_of_test() -> bool:
+    blocks = connection.atomic_blocks
+    return bool(blocks) and getattr(blocks[-1], "_from_testcase", False)
 
 
 @pytest.fixture
@@ -368,7 +377,7 @@ def redis() -> Iterator["object"]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """One line that says which tests were left out, and why."""
+    """Print one line with the tests that were left out, and the reason."""
     left_out = [
         report for report in terminalreporter.stats.get("skipped", []) if "/browser/" in report.nodeid
     ]

@@ -1,9 +1,10 @@
-"""The sweep: asks for every address and every action in every role, by tables that are written by hand.
+"""The sweep: requests every address and every action in every role, and compares the results with tables
+written by hand.
 
 A new address, action, table of the database, or id in a body or query fails until it has a row. All who ask
-have objects of their own. For those of another community they get what absent ones give (rule 11.10), and
-in the admin 403 or 404, with POST also 405 (rule 1.36); no answer holds a word of that community; and
-no row of it changes. Each test lists all deviations.
+have objects of their own. For objects of another community each role gets the response for absent objects
+(rule 11.10), and in the admin 403 or 404, with POST also 405 (rule 1.36). No response contains a word of that
+community, and no row of it changes. Each test lists all deviations.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def test_each_role_gets_what_the_rows_say(here: TwoCommunities, area: str, metho
 
 
 def _faults(here: TwoCommunities, role: str, answer: Answer) -> list[tuple[str, object]]:
-    """What an answer gives away, or what asking changed, that is not the role's."""
+    """The faults of a response: data or changes that the role may not have."""
     words: list[tuple[str, object]] = [("says", word) for word in here.hidden_from(role) if answer.says(word)]
     harmed = here.harmed_by(answer.changes) if role in OUTSIDERS else []
     return words + ([("changes", harmed)] if harmed else [])
@@ -285,7 +286,7 @@ def test_forms_and_links_with_ids_of_another_community_change_and_show_nothing(
 
 
 def _matching_ids(here: TwoCommunities) -> dict[str, str]:
-    """The ids of the other community, each with the one that names the same in the first."""
+    """The ids of the other community, each with the id of the same kind in the first."""
     return {str(value): str(here.own.ids[name]) for name, value in here.other.ids.items()}
 
 

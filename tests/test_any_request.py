@@ -61,7 +61,7 @@ def _one_connection(
 ) -> Iterator[None]:
     """A request does not close the connection of the test's transaction, as with Django's own test client.
 
-    A worker does what a request waits for.
+    A worker runs the jobs for which a request waits.
     """
     work_while_waiting(monkeypatch)
     monkeypatch.setattr(jobs, "close_connection", lambda: None)

@@ -29,7 +29,7 @@ def imported_modules(path: Path) -> set[str]:
 
 
 def test_no_test_module_is_imported() -> None:
-    """What several test modules need stands in tests/support or tests/factories.py."""
+    """Code that several test modules need is in tests/support or tests/factories.py."""
     files = sorted((ROOT / "tests").rglob("*.py"))
     test_modules = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)

@@ -1,4 +1,4 @@
-"""When a request has arrived as a whole, in whatever pieces it comes (config/web/arrivals.py)."""
+"""The moment at which a request is complete, however it is split (config/web/arrivals.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNKED = START + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def arrived(pieces: list[bytes]) -> tuple[int, Arrival | None]:
-    """Where the request ends, found as soon as possible, and what its header says."""
+    """The end of the request, found as early as possible, and the contents of its header."""
     received, found = bytearray(), None
     for piece in pieces:
         received += piece

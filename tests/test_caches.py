@@ -1,4 +1,4 @@
-"""What stays in memory between requests has a bound, or a key that no caller can vary (rule 11.27)."""
+"""Data that stay in memory between requests have a bound, or a key that no caller can vary (rule 11.27)."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ IN_PLACE = {
     "surveys/ai/local/drafts/matching.py:_word_points": FILES,
     "surveys/ai/local/embeddings.py:_model": ONCE,
     "surveys/ai/local/texts/answers.py:_german_words": ONCE,
+    "surveys/ai/local/texts/matching.py:_words_of_cues": ONCE,
     "surveys/ai/local/texts/languages.py:_common_words": "By languages for which there is a list of words.",
     "surveys/ai/local/texts/languages.py:_identifier": ONCE,
     "surveys/ai/local/texts/languages.py:light_words": "By pairs of languages that the detector knows.",
@@ -121,7 +122,7 @@ def is_empty_collection(node: ast.expr | None) -> bool:
 
 
 def bound_of(call: ast.Call) -> ast.expr | None:
-    """The argument that says how much is kept; the default of `lru_cache` is 128."""
+    """The argument with the size of a cache; the default of `lru_cache` is 128."""
     given = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "maxsize")]
     if given:
         return given[0]
@@ -134,7 +135,7 @@ def is_number(bound: ast.expr | None) -> bool:
 
 
 def unbounded(tree: ast.Module) -> Iterator[str]:
-    """The names of what may grow: memoized functions, weak and local stores, and collections that live on."""
+    """The names of objects that may grow: memoized functions, weak and local stores, collections."""
     long_lived = {  # classes of which the module makes an object
         name_of(node.value.func)
         for node in tree.body
@@ -165,7 +166,7 @@ def unbounded(tree: ast.Module) -> Iterator[str]:
             kind = name_of(node.func)
             if (
                 kind in WEAK_OR_LOCAL
-                or ast.unparse(node.func) in WEAK_OR_LOCAL
+                or (kind == "local" and ast.unparse(node.func) in WEAK_OR_LOCAL)
                 or (kind in BOUNDED and not is_number(bound_of(node)))
             ):
                 yield f"{'threading.' if kind == 'local' else ''}{kind}()"

@@ -1,4 +1,4 @@
-"""What `.ci/run` does about tests that fail: a test that passes alone is flaky, any other fails the step."""
+"""Failed tests in `.ci/run`: a test that then passes alone is flaky, any other fails the step."""
 
 import os
 import re
@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
 def _run(project: Path) -> tuple[int, list[str], list[str]]:
     """Run the tests of the folder as `.ci/run` does.
 
-    Returns the status, the flaky tests, and the tests that failed the first time with what they said.
+    Returns the status, the flaky tests, and the tests that failed at first, with their output.
     """
     environment = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CI": "true"}
     done = subprocess.run(["bash", ".ci/run"], cwd=project, capture_output=True, text=True, env=environment)

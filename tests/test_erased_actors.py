@@ -68,7 +68,7 @@ def erase(boss: Caller, gone: Caller | Staff) -> None:
 
 
 def rows_naming(gone: Caller) -> list[object]:
-    """What names somebody by their id, name or key in the audit trail, the ledger and the events."""
+    """Rows of the audit trail, the ledger and the events with a person's id, name or key."""
     rows = dump()
     tables = ("communities_auditentry", "xp_xpentry", "webhooks_event")
     texts = [row for table in tables for row in rows[table] if NAME in row or gone.secret[:14] in row]

@@ -1,4 +1,4 @@
-"""Every kind of mail: why it may go to its address, and what it says to somebody who has not asked for it.
+"""Every kind of mail: the reason for sending it, and its text for people who have not requested it.
 
 A new kind fails here until it is declared and has a row; so does a new module that writes mails.
 """
@@ -194,7 +194,7 @@ def test_who_confirmed_the_address_reads_the_authors_words_and_is_not_counted() 
 
 
 def test_that_somebody_elses_account_confirmed_the_address_changes_nothing() -> None:
-    """Or an admin would see by the sum which addresses have an account, and write to them what they like."""
+    """Otherwise the total would show an admin the addresses that have an account."""
     scene = Scene()
     confirm(MemberFactory.create(email=READER))
 

@@ -1,4 +1,4 @@
-"""Texts that make trouble come back in one form, or are refused by their field's name (rules 1.6 to 1.8)."""
+"""Unusual texts are returned in one form, or are refused with their field's name (rules 1.6 to 1.8)."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_a_write_whose_caller_is_erased_meanwhile_changes_nothing(
 
 
 class Undo(Exception):
-    """Takes back what one write changed."""
+    """Rolls back the changes of one write."""
 
 
 def test_a_write_whose_caller_is_merged_meanwhile_leaves_no_row_with_the_user_who_is_gone(

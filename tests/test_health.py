@@ -1,4 +1,4 @@
-"""What an installation answers before anybody signs in: its health checks and its documentation (rule 12.6).
+"""Pages that need no sign-in: the health checks and the documentation (rule 12.6).
 
 Rule 12.6.
 """

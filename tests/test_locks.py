@@ -68,7 +68,7 @@ def test_the_locks_have_every_package_that_is_required() -> None:
 
 
 def _imports(source: str) -> Iterator[str]:
-    """The top-level modules that a file imports, wherever it does."""
+    """The top-level modules that a file imports, in any of its lines."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (each.name.split(".")[0] for each in node.names)

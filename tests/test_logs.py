@@ -32,7 +32,7 @@ def log_format() -> LogFormat:
 
 @pytest.fixture
 def output(log_format: LogFormat) -> Iterator[io.StringIO]:
-    """What the configured handler writes while the test runs."""
+    """The output of the configured handler while the test runs."""
     configuration = logs.settings(log_format=log_format, level="INFO", debug=False)
     formatter = structlog.stdlib.ProcessorFormatter(
         processors=configuration["formatters"]["line"]["processors"],

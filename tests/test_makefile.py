@@ -1,4 +1,4 @@
-"""What the Makefile installs: what running needs for `make run`, and everything for `make test`."""
+"""Installation by the Makefile: the packages for running by `make run`, and all packages by `make test`."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def _make(project: Path, *arguments: str) -> list[str]:
-    """Run make, and return what it called."""
+    """Run make, and return the commands that it called."""
     calls = project / "calls"
     calls.unlink(missing_ok=True)
     # `make test` itself hands its variables on to the tests.

@@ -1,7 +1,7 @@
 """No request leaves anything in a web process that depends on what its caller chose (rules 11.27 and 11.28).
 
 The tests count the blocks of Python's allocator, one for each object of up to 512 bytes. A leak adds blocks
-in every round of requests. What is loaded or compiled only once adds none in later rounds.
+in every round of requests. Objects that are loaded or compiled only once do not count in later rounds.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def ask(method: str, address: str, number: int, body: str = "", **headers: str) 
 
 
 def ask_operation(filled: FilledCommunity, routed: Routed, number: int) -> None:
-    """Ask with new texts, with invalid ones, with names that nobody knows, or for what is not there."""
+    """Send requests with new texts, invalid texts, unknown names, or ids of missing objects."""
     operation, row = described()["paths"][routed.path][routed.method], api_rows.TABLE[routed.permission]
     known = {
         each["name"]: each["schema"] for each in operation.get("parameters", ()) if each["in"] == "query"

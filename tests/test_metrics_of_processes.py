@@ -1,4 +1,4 @@
-"""The metrics of several processes, added up by the one that is scraped."""
+"""The metrics of several processes, which the scraped process adds up."""
 
 from __future__ import annotations
 

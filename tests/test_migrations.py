@@ -1,4 +1,4 @@
-"""Migrations say what the models say, and stand alone, so that they mean the same in years to come."""
+"""Migrations agree with the models, and import none of our code, so later changes do not affect them."""
 
 import ast
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_migration_imports_no_application_code(path: Path) -> None:
 
 
 def test_a_migration_that_commits_between_its_operations_can_be_run_again() -> None:
-    """As after a kill: `migrate` drops the index that was left, and a function finds what is left to do."""
+    """As after a kill: `migrate` drops the unfinished index, and a function finds the remaining work."""
     others = [
         f"{migration.app_label}.{migration.name}: {operation}"
         for migration in MigrationLoader(None).disk_migrations.values()

@@ -41,7 +41,7 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def contents() -> list[tuple[str, dict[str, Any]]]:
-    """Every body that goes in or comes out, with where it stands; not those of files alone."""
+    """Every body of requests and responses, with its place in the description; except bodies of files."""
     found = []
     for _, _, operation in operations():
         name = operation["operationId"]

@@ -26,7 +26,7 @@ def _options(*, prepared_statements: bool) -> dict[str, Any]:
 
 
 def _repeat() -> list[int]:
-    """The results of two statements that repeat, as those of a hot path do."""
+    """The results of two repeated statements, like the statements of a hot path."""
     results = []
     for number in range(20):
         for statement in ("SELECT %s::int + 1", "SELECT %s::int + 2"):

@@ -1,4 +1,4 @@
-"""Privacy is told in one set of words: where it is chosen, and to those who answer."""
+"""The texts about privacy are the same in the settings and for respondents."""
 
 from __future__ import annotations
 

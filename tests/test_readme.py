@@ -1,4 +1,4 @@
-"""What the documents say is true: settings, files, make targets, and the five minutes as they stand."""
+"""The documents are true: settings, files, make targets, and the commands of “Five minutes”."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def terminal(clone: Path) -> Iterator[Terminal]:
 
 
 def _copy_changes(folder: Path) -> None:
-    """Bring what is not committed yet into the clone, so that the test reads the files as they are."""
+    """Copy uncommitted changes into the clone, so the test uses the present files."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -116,7 +116,7 @@ def _copy_changes(folder: Path) -> None:
 def _copy_bytecode(folder: Path) -> None:
     """Bring what Python has compiled here, with the times by which it recognises the same files.
 
-    Or the many processes of the demo, which start together, would each compile the same modules.
+    Otherwise the many processes of the demo, which start together, would each compile the same modules.
     """
     for source in folder.rglob("*.py"):
         original = ROOT / source.relative_to(folder)
@@ -137,7 +137,7 @@ def _waiting_workers(clone: Path) -> int:
 
 
 def _steps() -> list[tuple[str, str]]:
-    """The commands of the five minutes, each with the output shown below it; empty if there is none."""
+    """The commands of “Five minutes”, each with the output shown below it; empty without output."""
     section = README.split("## Five minutes")[1].split("\n## ")[0]
     blocks = re.findall(r"^```(sh)?\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     steps: list[tuple[str, str]] = []
@@ -170,7 +170,7 @@ def test_a_newcomer_sees_the_welcome_and_then_what_the_readme_shows(clone: Path,
 
 
 def _check_five_minutes(clone: Path) -> None:
-    """Run the commands of the five minutes, and compare what they print with the README."""
+    """Run the commands of “Five minutes”, and compare their output with the README."""
     mark = "----- end of step -----"
     steps = _steps()
     script = "\n".join(f"{commands}\necho '{mark}'" for commands, _ in steps)

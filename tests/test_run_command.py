@@ -1,4 +1,4 @@
-"""`manage.py run`: what it refuses, what it tells its processes, and what it prints (rule 12.2)."""
+"""`manage.py run`: its refusals, the environment of its processes, and its output (rule 12.2)."""
 
 import io
 import json

@@ -23,7 +23,7 @@ REQUIREMENTS = (
 
 
 def _rows() -> list[list[str]]:
-    """The cells of each requirement's row: numbers, what it asks for, what holds it, tests."""
+    """The cells of each requirement's row: numbers, requirement, measure, tests."""
     lines = [line for line in TEXT.splitlines() if re.match(r"\| \d", line)]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 

@@ -1,4 +1,4 @@
-"""Whose the embedded servers are: nobody else on the machine reaches their data or their sockets."""
+"""The system account of the embedded servers: no other account can reach their data or sockets."""
 
 import os
 import pwd

@@ -54,7 +54,7 @@ print(app.connection_for_write().as_uri(), app.connection_for_read().as_uri())
 
 @dataclass
 class Started:
-    """How a process ended that read the settings, and what it wrote."""
+    """The status and the output of a process that has read the settings."""
 
     returncode: int
     stdout: str
@@ -157,7 +157,9 @@ WRONG = [
     ("CELERY_BROKER_URL", "amqp://:very-secret@host"),
     ("STATEMENT_TIMEOUT_SECONDS", "-1"),
     ("TRUSTED_PROXIES", "yes"),
-    ("CONVERSATIONS_PER_ADDRESS_AND_HOUR", "0"),
+    ("CONVERSATIONS_PER_ADDRESS_AND_MINUTE", "0"),
+    ("CONVERSATIONS_PER_PROJECT_AND_MINUTE", "0"),
+    ("PROOF_OF_WORK_HASHES", "0"),
     ("MOVES_PER_ADDRESS_AND_MINUTE", "0"),
     ("MOVES_PER_VISITOR_AND_MINUTE", "many"),
     ("LEAST_SECONDS_TO_FIRST_ANSWER", "soon"),
@@ -367,7 +369,7 @@ def test_all_missing_settings_of_the_chat_platform_are_named(start: Callable[...
 def test_signing_in_with_the_chat_platform_uses_its_application_by_default(
     start: Callable[..., Started], own: dict[str, str], client_id: str
 ) -> None:
-    started = start("SIGN_IN_SOURCES", **CHAT, **own)
+    started = start("SIGN_IN_PROVIDERS", **CHAT, **own)
 
     assert f"provider='chat', client_id='{client_id}'" in started.stdout
 

@@ -43,7 +43,7 @@ class Place:
         return f"{self.method} {self.path} {self.field}{'{}' if self.is_map else '[]'}"
 
     def with_elements(self, count: int, element: object) -> dict[str, Any]:
-        """A body that has this list with so many elements, and nothing else but what leads to it."""
+        """A body that contains only this list, with `count` elements, and the objects around it."""
         body: Any = {f"k{n}": element for n in range(count)} if self.is_map else [element] * count
         for step in reversed(self.trail):
             body = {step: body} if isinstance(step, str) else [body]

@@ -63,7 +63,7 @@ def connect(site: Installation, sent: bytes = b"", *, reads_little: bool = False
 
 
 def rest(connection: socket.socket, *, still_sends: bool = False) -> bytes:
-    """All that comes until the server closes, which it does by a reset where the client goes on sending."""
+    """All bytes until the server closes. If the client is still sending, the server closes by a reset."""
     parts: list[bytes] = []
     try:
         while part := connection.recv(65_536):

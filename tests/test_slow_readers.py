@@ -1,4 +1,4 @@
-"""What a client does not read at once is kept for it, and holds no thread (config/web/connections.py)."""
+"""Output for a slow reader is stored, and occupies no thread (config/web/connections.py)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGE = bytes(range(256)) * 40_000
 
 @pytest.fixture
 def pair() -> Iterator[tuple[Outbox, socket.socket, Event]]:
-    """Where an answer is written, its reader, and whether the polling thread was called."""
+    """The writing and the reading end of a connection, and a record of calls of the polling thread."""
     ours, theirs = socket.socketpair()
     called = Event()
     with theirs:

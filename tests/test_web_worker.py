@@ -27,7 +27,7 @@ THREADS = 4
 
 
 class Site:
-    """A worker whose application answers each request with what it has understood of it."""
+    """A worker whose application answers each request with the parts that it has parsed."""
 
     def __init__(self, connections: int = 100, max_requests: int = 0) -> None:
         self.may_answer = Event()
@@ -81,7 +81,7 @@ def understood(method: str, address: str, body: bytes) -> bytes:
 
 
 def until(connection: socket.socket, end: bytes) -> bytes:
-    """What comes, as far as this."""
+    """All received bytes up to this text."""
     told = b""
     while end not in told:
         part = connection.recv(65_536)
@@ -91,7 +91,7 @@ def until(connection: socket.socket, end: bytes) -> bytes:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """All that comes until the server closes."""
+    """All received bytes until the server closes."""
     parts = []
     while part := connection.recv(65_536):
         parts.append(part)
@@ -106,7 +106,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def fill(connection: socket.socket) -> None:
-    """Send until the network takes no more, not even after a while."""
+    """Send until the network accepts nothing more, even after a pause."""
     pauses = 0
     while pauses < 5:
         try:

@@ -1,4 +1,4 @@
-"""What members earn: the XP ledger, the standing computed from it, achievements and roles.
+"""The rewards of members: the XP ledger, the standing computed from it, achievements and roles.
 
 Rows refer to projects by id and name, without a foreign key. This app must not depend on `surveys`, and what
 a member earned outlives the project.

@@ -30,11 +30,11 @@ from communities.gate import throttling
 from communities.ground import outgoing as connections
 from communities.ground import sealing
 from communities.ground.transactions import in_transaction
+from communities.identity_providers import platforms
 from communities.models import User, unnamed
 from communities.services.mail import mails
 from communities.services.mail.letters import compose
 from communities.services.people import identities
-from communities.sources import platforms
 
 _FACTORS = "second factors"
 
@@ -174,7 +174,7 @@ class AccountAdapter(DefaultAccountAdapter):
             return "0.0.0.0"
 
     def populate_username(self, request: HttpRequest, user: Any) -> None:
-        """Set no user name: people sign in by e-mail address or by a source."""
+        """Set no user name: people sign in by e-mail address or by an identity provider."""
         user.username = user.username or unnamed()
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -200,7 +200,7 @@ def _address(name: str, **kwargs: str) -> str:
     return f"{settings.BASE_URL}{reverse(name, kwargs=kwargs)}"
 
 
-class SourceAdapter(DefaultSocialAccountAdapter):
+class PlatformAdapter(DefaultSocialAccountAdapter):
     """Accounts of other sites. `communities.services.people.identities` has decided the owner before."""
 
     def list_apps(
@@ -211,11 +211,11 @@ class SourceAdapter(DefaultSocialAccountAdapter):
             SocialApp(
                 provider=name,
                 name=platforms.NAMES[name],
-                client_id=source.client_id,
-                secret=source.client_secret,
+                client_id=own.client_id,
+                secret=own.client_secret,
             )
-            for name, source in settings.SIGN_IN_SOURCES.items()
-            if source.is_offered and provider in (None, name) and client_id in (None, source.client_id)
+            for name, own in settings.SIGN_IN_PROVIDERS.items()
+            if own.is_offered and provider in (None, name) and client_id in (None, own.client_id)
         ]
 
     def get_requests_session(self) -> requests.Session:

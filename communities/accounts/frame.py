@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from communities import second_factors
+from communities.accounts.offered_providers import OfferedProvider, offered_providers
 from communities.accounts.sections import Section, sections
-from communities.accounts.sources import OfferedSource, offered_sources
 from communities.models import User
 
 
@@ -34,8 +34,8 @@ class Frame:
         return list(messages.get_messages(self.request))
 
     @cached_property
-    def sources(self) -> Sequence[OfferedSource]:
-        return offered_sources(self.request)
+    def providers(self) -> Sequence[OfferedProvider]:
+        return offered_providers(self.request)
 
     @cached_property
     def sections(self) -> Sequence[Section]:

@@ -33,7 +33,7 @@ JOINED = (
     "Your account was joined with another one of yours, so this change was not made. Sign in to that one."
 )
 # django-allauth allows these without confirmation for people who have neither password nor factors and sign
-# in by a source only.
+# in by an identity provider only.
 BY_SOURCE_TOO = {
     "account_email": ("POST",),
     "account_set_password": ("GET", "HEAD", "POST"),

@@ -26,7 +26,7 @@ class OneTimeCodes(auth.TOTP):
     def _mark_code_used(self, code: str) -> bool:
         """Mark a valid code as used.
 
-        Returns False if it or a later one was used already. Of two simultaneous requests, one succeeds.
+        Returns False if it or a later one was used already. Only one of two simultaneous requests succeeds.
         """
         row = Authenticator.objects.select_for_update().filter(pk=self.instance.pk).first()
         if row is None:  # the app was removed meanwhile

@@ -59,7 +59,7 @@ class HashedCodes(auth.RecoveryCodes):
         return [HIDDEN for _ in self.instance.data["hashes"]]
 
     def validate_code(self, code: str) -> bool:
-        """Use up a code. Of two requests with the same code, one succeeds.
+        """Use up a code. Only one of two requests with the same code succeeds.
 
         Raises TooManyAttempts if too many passwords and codes are being checked.
         """

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from communities.accounts import chat, own_communities
-from communities.accounts.sources import offered_sources
+from communities.accounts.offered_providers import offered_providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def _everybody(request: HttpRequest) -> bool:
 
 
 def _where_sources_are_offered(request: HttpRequest) -> bool:
-    return bool(offered_sources(request))
+    return bool(offered_providers(request))
 
 
 sections: list[Section] = [

@@ -21,7 +21,7 @@ from communities.second_factors import FACTORS
 class ConfirmAddress(stages.EmailVerificationStage):
     """Requires a confirmed address only from people who made their account with one.
 
-    Staff who sign in by a user name and people who sign in by a source may have no address at all.
+    Staff who sign in by a user name may have no address, nor may people who sign in by an identity provider.
     """
 
     def handle(self) -> tuple[Any, bool]:

@@ -19,9 +19,9 @@ from communities.forms import once
 from communities.ground.actors import Actor
 from communities.ground.errors import Refusal
 from communities.ground.text_field import TextField
+from communities.identity_providers import platforms, rules, targets
 from communities.models import VerifiedSource
 from communities.services.tenants import verified_sources
-from communities.sources import platforms, rules, targets
 from communities.staff import refusals
 from communities.staff.base import CommunityModelAdmin, Nav
 from communities.staff.listing import Column, Empty, Listing, Order
@@ -242,6 +242,6 @@ def _is_known(kind: str) -> bool:
 
 def _state_of(source: VerifiedSource) -> object:
     """Whether people can sign in with the platform here; otherwise nobody can meet the rule."""
-    if settings.SIGN_IN_SOURCES[source.provider].is_offered:
+    if settings.SIGN_IN_PROVIDERS[source.provider].is_offered:
         return state("Yes", "good")
     return state("No: this site has no credentials for it", "bad")

@@ -54,7 +54,7 @@ class Op(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a component refers to.
+    """The objects that a component refers to.
 
     `subject` is a conversation, or a project as a number in the same form (`of_project`). `step` is the
     number of steps that the conversation had passed when the component was drawn. `arg` is an option's id or

@@ -38,7 +38,7 @@ _CHAT = "https://discord.com"
 
 def session() -> requests.Session:
     """A session that obeys the rules above. Its errors are `requests.RequestException`."""
-    return _Session([each.base_url for each in settings.SIGN_IN_SOURCES.values() if each.base_url], TIMEOUT)
+    return _Session([each.base_url for each in settings.SIGN_IN_PROVIDERS.values() if each.base_url], TIMEOUT)
 
 
 def session_of_bot(base_url: str) -> requests.Session:
@@ -265,8 +265,8 @@ def _origin(url: str) -> str:
 
 def _origins_of_chat() -> set[str]:
     """The origins of the chat platform, which requires a user agent in a certain format."""
-    source = settings.SIGN_IN_SOURCES.get("chat")
-    own = {_origin(source.base_url)} if source and source.base_url else set()
+    provider = settings.SIGN_IN_PROVIDERS.get("chat")
+    own = {_origin(provider.base_url)} if provider and provider.base_url else set()
     return {_CHAT, *own}
 
 

@@ -25,7 +25,7 @@ LARGEST_FILE_AT_ONCE = 8_388_608  # bytes
 
 
 class State(Enum):
-    """What a connection waits for."""
+    """The event for which a connection waits."""
 
     IDLE = auto()  # the first byte of a request
     READING = auto()  # the rest of a request

@@ -35,7 +35,7 @@ class ShownFigure:
 
 
 def box_of(request: HttpRequest, page: ProjectPage) -> dict[str, Any]:
-    """What the box of the tab shows: the form, and the question that the address names."""
+    """The contents of the box on the tab: the form, and the question in the address."""
     number = request.GET.get(PARAMETER, "")
     asked = None
     is_gone = False

@@ -1,4 +1,4 @@
-"""The page that opens a project: what will happen, what prevents it, when and for whom."""
+"""The page that opens a project: the consequences, the obstacles, the time and the respondents."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def times_that_are_over(page: ProjectPage) -> str:
 
 
 def _results_in_words(project: Project) -> str:
-    """Who sees shared results, and the results of a survey."""
+    """The readers of shared results, and of the results of a survey."""
     if project.share_results:
         return "Its totals are shared: members, and everybody with the address of the results page, see them."
     if project.privacy_mode == Project.PrivacyMode.TRANSPARENT:

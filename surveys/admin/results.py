@@ -137,7 +137,10 @@ def counting(request: HttpRequest, page: ProjectPage) -> HttpResponseBase:
 def draw_for_reader(
     request: HttpRequest, page: ProjectPage, *, refusal: Refusal | None = None
 ) -> HttpResponseBase:
-    """The tab as this reader may see it, with what was refused. Raises Forbidden and Unavailable."""
+    """The tab with the parts that this reader may see, and with a refusal if there was one.
+
+    Raises Forbidden and Unavailable.
+    """
     access.require_results_reader(actor=page.actor, project=page.project, at=page.at)
     if access.may_read_people(actor=page.actor, project=page.project):
         return draw(request, page, refusal=refusal)

@@ -123,7 +123,7 @@ REFUSED = OpenApiResponse(
 
 
 class ImportIn(serializers.Serializer[Any]):
-    """What the import does besides storing responses."""
+    """The options of an import."""
 
     dry_run = FlagField(help_text="Only check: nothing is stored, and the answer is `200`.")
     give_xp = FlagField(

@@ -54,7 +54,7 @@ _changes = partial(
 
 
 def once_arguments(claim: Claim | None, *, at: datetime) -> dict[str, Any]:
-    """What work for a model needs to know of the request's Idempotency-Key."""
+    """The Idempotency-Key of the request, in the form that work for a model needs."""
     return {
         "claim": claim.key if claim else None,
         "fingerprint": claim.fingerprint if claim else "",

@@ -192,7 +192,9 @@ class ScriptViewSet(OwnWorkViewSet):
             "the proposal is not ready by then, the response is `503 unavailable` with `Retry-After`: send "
             "the same request with the same `Idempotency-Key`, which joins the running work. It costs as "
             "much as a script from an intent, and nothing if it fails or nobody fetches it within ten "
-            "minutes. Where no model is connected (`local`), the response is `409 conflict`."
+            "minutes. If what the model wrote for an instruction cannot be used, the response is "
+            "`400 invalid_request` naming `instruction`. Where no model is connected (`local`), it is "
+            "`409 conflict`."
         ),
         request=RevisionIn,
         responses={200: RevisionOut, 402: TOO_FEW_CREDITS},

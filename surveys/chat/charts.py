@@ -14,13 +14,13 @@ _WIDTH, _MARGIN, _ROW, _BAR = 960, 40, 78, 26
 _HEAD, _BETWEEN = 76, 24  # pixels above the bars of a panel, and between panels
 _PAPER, _INK, _FAINT, _TRACK, _FILL = "#ffffff", "#1f2330", "#6b7080", "#eceef4", "#5b6cff"
 _LONGEST_TITLE, _LONGEST_LABEL = 66, 70  # characters
-MOST_ROWS = 40  # a picture of more would be too small to be read
+MOST_ROWS = 40  # a picture of more rows would be too small to read
 
 
 def draw(name: str, panels: Sequence[Panel]) -> bytes:
     """A PNG with a bar for each answer, panel under panel; empty bytes if there is nothing to show.
 
-    `name` stands in place of a title that has no letter of the picture's font.
+    `name` replaces a title without any letter of the picture's font.
     """
     shown = _fitting(panels)
     if not shown:
@@ -48,7 +48,7 @@ def _fitting(panels: Sequence[Panel]) -> list[Panel]:
 
 
 def _draw(pen: ImageDraw.ImageDraw, top: int, name: str, panel: Panel) -> int:
-    """Draw a panel, and return where it ends."""
+    """Draw a panel, and return the position of its lower end."""
     title, small = ImageFont.load_default(26), ImageFont.load_default(20)
     asked = _drawable(" ".join(panel.title.split())) or _drawable(name)
     pen.text((_MARGIN, top), words.clip(asked, _LONGEST_TITLE), _INK, font=title)
@@ -68,8 +68,8 @@ def _draw(pen: ImageDraw.ImageDraw, top: int, name: str, panel: Panel) -> int:
 
 
 def _drawable(text: str) -> str:
-    """The part of a text that the picture's font has: no emoji, and of a server emoji its name.
+    """The letters of a text that the picture's font has: no emoji, and the names of server emoji.
 
-    The picture's description has all of it.
+    The picture's description has the whole text.
     """
     return "".join(character for character in words.plain(text) if ord(character) < 0x2500).strip()

@@ -1,4 +1,4 @@
-"""Slash commands: what can be answered, what one has earned, and who leads."""
+"""Slash commands: open surveys, one's own XP, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Who = Callable[[Rounding | None], KnownPerson | None]
 
 
 def perform(interaction: Interaction, who: Who, *, at: datetime) -> Reply:
-    """Answer a command, to the person who used it alone."""
+    """Answer a command. Only the person who used it sees the answer."""
     known = who(None)
     if known is None:
         return replies.private(screens.notice(words.NOT_CONNECTED))
@@ -68,14 +68,14 @@ def _surveys(interaction: Interaction, known: KnownPerson, at: datetime) -> Mess
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Where somebody stands with a project, and what comes first in the list."""
+    """A person's progress in a project, and the project's position in the list."""
 
     order: int
     text: str
 
 
 def _state_of(project: Project, respondent: Respondent, at: datetime) -> _State | None:
-    """Where somebody stands with a project, in words; None if they cannot answer it, or have."""
+    """A person's progress in a project, in words; None if they cannot answer it or have answered it."""
     try:
         admission.check(project=project, respondent=respondent, at=at)
     except NotAdmitted:
@@ -101,7 +101,7 @@ def _button(project: Project, platform_id: str) -> Button:
 
 
 def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
-    """One's own XP, level, rank and achievements."""
+    """The person's own XP, level, rank and achievements."""
     member_id = known.member_id
     if member_id is None:
         return screens.notice("You are not a member of this community.")
@@ -128,7 +128,7 @@ def _me(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
 
 
 def _leaderboard(interaction: Interaction, known: KnownPerson, at: datetime) -> Message:
-    """Who has the most XP, in all or this month."""
+    """The members with the most XP, in total or this month."""
     try:
         leaderboard.refuse_where_switched_off(community_id=interaction.guild_id)
     except Conflict:

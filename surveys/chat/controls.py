@@ -1,4 +1,4 @@
-"""The buttons and menus with which one question is answered, and the words that belong to them."""
+"""The buttons and menus of one question, and their texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.chat.messages import PRIMARY, SECONDARY, SUCCESS, Button, Menu, Men
 from surveys.engine.script import Block, Option
 from surveys.engine.walk import answers, defaults
 from surveys.engine.walk.answers import Reply
-from surveys.services.conversations.unsent_answers import UnsentAnswer
+from surveys.services.conversations.unsent_answers import UnsentValue
 
 _ROWS_ABOVE = limits.ROWS - 1  # the last row is for Back, Skip and Submit
 # For `emoji_only` options that have no emoji of their own.
@@ -23,7 +23,7 @@ _SIGNS = (
     *("1️⃣", "2️⃣", "3️⃣", "4️⃣", "5️⃣", "6️⃣", "7️⃣", "8️⃣", "9️⃣", "🔟"),
     *("🔴", "🟠", "🟡", "🟢", "🔵", "🟣", "🟤", "⚫", "⚪", "🔶", "🔷", "🔺", "🔻", "⭐", "🌙"),
 )
-# How many buttons stand in a row, by the longest label: more would wrap unevenly on a phone.
+# The number of buttons in a row, by the longest label. More buttons would wrap unevenly on a phone.
 _IN_A_ROW = ((10, 5), (16, 4), (26, 3), (limits.LABEL, 2))
 
 
@@ -46,14 +46,14 @@ class References:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How a question is answered: `text` belongs under the prompt, `advance` are buttons of the last row."""
+    """The control of a question. `text` is shown under the prompt; `advance` are buttons of the last row."""
 
     rows: Sequence[Row] = ()
     text: str = ""
     advance: Sequence[Button] = ()
 
 
-def draw(block: Block, draft: UnsentAnswer, reply: Reply | None, to: References) -> Control:
+def draw(block: Block, draft: UnsentValue, reply: Reply | None, to: References) -> Control:
     """The control of a block as the respondent sees it. `reply` is their earlier answer here."""
     match block.type:
         case "single_punch":
@@ -70,13 +70,13 @@ def draw(block: Block, draft: UnsentAnswer, reply: Reply | None, to: References)
 
 
 def locked(block: Block, reply: Reply | None, to: References) -> Control:
-    """A graded answer that stays, with a button that goes on."""
+    """A graded answer, which cannot be changed, with a button to continue."""
     text = f"> {words.shown(said(block, reply))}\n{words.LOCKED}"
     return Control(text=text, advance=[Button(defaults.CONTINUE, to.to(Op.GO_ON), PRIMARY)])
 
 
 def said(block: Block, reply: Reply | None) -> str:
-    """A reply in words, with the emoji that was pressed if it is one choice."""
+    """A reply in words. For a single choice it begins with the emoji of the button."""
     text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
     sign = chosen[0].emoji if len(chosen) == 1 else None
     return f"{sign} {text}" if sign else text
@@ -93,7 +93,7 @@ def vote(block: Block, to: References) -> Control:
 
 
 def arg_of(option: Option) -> int:
-    """How a reference names an option; a point of a scale is named by its number."""
+    """The number of an option in a reference; for a point of a scale, the point's number."""
     return option.id or 0
 
 
@@ -102,7 +102,7 @@ def arg_of(option: Option) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Face:
-    """How an option is shown: a button cannot show custom emoji inside its text."""
+    """The text and the emoji of an option. A button cannot show custom emoji inside its text."""
 
     label: str
     emoji: str
@@ -115,13 +115,13 @@ def _face(option: Option, n: int, style: str | None) -> _Face:
     own = option.emoji if option.emoji and limits.emoji_of(option.emoji) else ""
     if not own and (custom := limits.SERVER_EMOJI.search(text)):
         return _Face(limits.SERVER_EMOJI.sub("", text).strip(), custom[0])
-    if option.emoji and not own:  # a sign that the platform knows as no emoji
+    if option.emoji and not own:  # a sign that is not an emoji of the platform
         return _Face(f"{option.emoji} {text}", "")
     return _Face(text, own)
 
 
 def _sign_of(option: Option) -> str:
-    """The first emoji of an option; empty if there is none that the platform knows."""
+    """The first emoji of an option that the platform has; empty if there is none."""
     candidates = [
         option.emoji or "",
         *(each[0] for each in limits.SERVER_EMOJI.finditer(option.display_text)),
@@ -131,7 +131,7 @@ def _sign_of(option: Option) -> str:
 
 
 def _legend(block: Block) -> str:
-    """What the emoji stand for, if the buttons show nothing else."""
+    """The meanings of the emoji, if the buttons show only emoji."""
     if block.answer_style != "emoji_only":
         return ""
     return "\n".join(
@@ -156,7 +156,7 @@ def _single(
     return Control(_packed(buttons, rows), _legend(block))
 
 
-def _multi(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _multi(block: Block, draft: UnsentValue, to: References) -> Control:
     chosen = draft.option_ids
     if block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS:
         least = max(1, block.min or 1) if block.required else block.min or 0
@@ -192,7 +192,7 @@ def _menu(
 # --- Rankings, scales, texts --------------------------------------------------------------------------------
 
 
-def _ranking(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _ranking(block: Block, draft: UnsentValue, to: References) -> Control:
     ranked = [block.option_by_id[each] for each in draft.option_ids if each in block.option_by_id]
     wanted = defaults.ranked_count(block)
     is_full = len(ranked) >= wanted
@@ -260,7 +260,7 @@ def _scale_rows(buttons: Sequence[Button]) -> list[Row]:
     return [buttons[n : n + size] for n in range(0, len(buttons), size)]
 
 
-def _written(block: Block, draft: UnsentAnswer, to: References) -> Control:
+def _written(block: Block, draft: UnsentValue, to: References) -> Control:
     is_number = block.type == "open_numeric"
     label = words.CHANGE_TEXT if draft.text else words.WRITE_NUMBER if is_number else words.WRITE
     text = f"> {words.escape(words.clip(draft.text, 1000))}".replace("\n", "\n> ") if draft.text else ""
@@ -274,7 +274,7 @@ def _written(block: Block, draft: UnsentAnswer, to: References) -> Control:
 
 
 def _packed(buttons: Sequence[Button], rows: int) -> list[Row]:
-    """The buttons in rows: few long ones to a row, if there are rows enough."""
+    """The buttons in rows. Long buttons share a row with fewer others, if there are enough rows."""
     longest = max((len(button.label) for button in buttons), default=0)
     size = next((size for length, size in _IN_A_ROW if longest <= length), 1)
     while -(-len(buttons) // size) > rows and size < limits.BUTTONS:

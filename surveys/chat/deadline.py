@@ -1,7 +1,7 @@
 """Answers an interaction before the platform gives up, which is after three seconds.
 
-Nothing that is done before the reply waits for the platform, a picture or AI: the worker does that. What is
-left are Redis, whose client gives up after a second, and the database: here.
+Before the reply, nothing waits for the platform, a picture or AI; the worker calls those. The reply waits
+only for Redis, whose client gives up after a second, and for the database, whose time this module limits.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from django.db import OperationalError, connection, transaction
 
 from communities.ground.statements import prepared
 
-SECONDS = 2.6  # for everything from the arrival of the interaction
-LONGEST_STATEMENT = 1.2  # seconds, waiting for locks included
+SECONDS = 2.6  # from the arrival of the interaction to the reply
+LONGEST_STATEMENT = 1.2  # seconds, including the wait for locks
 _LEAST = 0.05
 _TIMEOUTS = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
 
@@ -27,10 +27,11 @@ class TooLate(OperationalError):
 
 @contextmanager
 def bounded(*, began: float) -> Iterator[None]:
-    """A transaction that ends in time: all statements of an interaction are in it. Raises OperationalError.
+    """A transaction for all statements of an interaction, which ends in time. Raises OperationalError.
 
-    Each statement is stopped after a while, and none begins that might not end in time. `began` is when the
-    interaction arrived, by `time.monotonic`. What may be refused inside has a savepoint of its own.
+    PostgreSQL stops a statement after LONGEST_STATEMENT, and no statement begins that might end too late.
+    `began` is the arrival of the interaction, by `time.monotonic`. Calls that may refuse have a savepoint of
+    their own.
     """
     ends = began + SECONDS
     longest = min(LONGEST_STATEMENT, max(_LEAST, (ends - time.monotonic()) / 2))

@@ -1,4 +1,4 @@
-"""What the platform sends when somebody uses a button, a menu, a window or a command."""
+"""The platform's requests when somebody uses a button, a menu, a window or a command."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
-from communities.sources.chat import GuildMember, guild_member_of
+from communities.identity_providers.chat import GuildMember, guild_member_of
 from surveys.chat.messages import EPHEMERAL
 
 
 class Kind(IntEnum):
-    """The platform's numbers."""
+    """The platform's numbers for kinds of interactions."""
 
     PING = 1
     COMMAND = 2
@@ -27,7 +27,7 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who acts, as the platform lists them in the server at this moment."""
+    """The person who acts, with the platform's present data about them in the server."""
 
     platform_id: str
     name: str
@@ -39,10 +39,10 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One interaction. `values` are what was chosen in a menu, `fields` what was written, by field.
+    """One interaction. `values` are the choices in a menu, `fields` the typed texts by field.
 
-    `is_in_own_message` says that it comes from a message that only this person sees, or from a window opened
-    there, so that the answer may change that message. `locale` is the language of the person's client.
+    `is_in_own_message`: the interaction comes from a message that only this person sees, or from a window
+    opened there, so the reply may change that message. `locale` is the language of the person's client.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Interaction:
 
 
 def read(raw: Mapping[str, Any]) -> Interaction:
-    """Read an interaction that is no ping. Unknown fields are ignored. Raises Malformed."""
+    """Read an interaction other than a ping. Unknown fields are ignored. Raises Malformed."""
     try:
         data = raw.get("data") or {}
         message = raw.get("message") or {}
@@ -99,7 +99,7 @@ def _author(raw: Mapping[str, Any]) -> Author:
 
 
 def _fields(parts: Sequence[Mapping[str, Any]]) -> Sequence[tuple[str, str]]:
-    """The texts of a window. A label holds its field; the platform's older windows hold rows of fields."""
+    """The texts of a window. Labels contain the fields; older windows of the platform have rows of fields."""
     fields = []
     for part in parts:
         inner = [part["component"]] if part.get("component") else part.get("components") or []

@@ -1,4 +1,4 @@
-"""The message of a project that everybody in the channel sees: its invitation, or the poll itself."""
+"""The public message of a project in its channel: an invitation, or the poll itself."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from surveys.services.results import poll as poll_results
 from surveys.services.scripts import editing as scripts
 
 CLOSED_COLOUR = 0x80848E
-ROWS = ("status", "questions", "privacy", "rewards", "closes")  # of the embed, each can be switched off
+ROWS = ("status", "questions", "privacy", "rewards", "closes")  # lines of the embed that can be switched off
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A project's invitation as far as the community's tier allows."""
+    """The settings of a project's invitation, as far as the community's tier allows."""
 
     group: Mapping[str, Any]
     is_premium: bool
@@ -52,12 +52,12 @@ class Invitation:
 
     @property
     def hides_info(self) -> bool:
-        """Whether the facts are behind a button, and not in the embed."""
+        """Whether a button shows the facts, and not the embed."""
         return (self.group.get("embed_config") or {}).get("info_display") == "button"
 
 
 def draw(project: Project, *, tier: str, at: datetime) -> Message:
-    """The public message at a moment: to answer or to vote while the project is open, else closed."""
+    """The public message at a moment. It has buttons to answer or vote while the project is open."""
     group = (project.delivery or {}).get("invitation") or {}
     invitation = Invitation(group, TIERS[tier].has_premium_features)
     script = _script(project)
@@ -105,15 +105,20 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     results = [Embed(votes, title="Results", colour=colour)] if votes else []
     if is_long and asked:
         below = [Embed("\n\n".join(filter(None, asked)), colour=colour)]
-    embeds = [embed, *above, *results, *below]  # what is asked stands above its buttons, and is cut last
+    embeds = [
+        embed,
+        *above,
+        *results,
+        *below,
+    ]  # the question is directly above its buttons, and is shortened last
     roles = list(dict.fromkeys(field_groups.pinged_roles(project.delivery)))
     return Message(embeds, rows, content=" ".join(f"<@&{role}>" for role in roles), mentions=roles)
 
 
 def summary(project: Project, report: Report, *, address: str) -> Message:
-    """What is posted under the invitation once a project has closed and reveals its results.
+    """The message under the invitation after a project has closed, if it reveals its results.
 
-    `address` is where its title leads.
+    The title links to `address`.
     """
     rows = []
     if project.share_results and not project.is_poll:
@@ -122,7 +127,7 @@ def summary(project: Project, report: Report, *, address: str) -> Message:
 
 
 def summary_while_open(project: Project, *, address: str) -> Message:
-    """What a summary says that was posted before, once answers change while the project is open again."""
+    """The text of an earlier summary after answers have changed while the project is open again."""
     return Message([_titled(project, words.OPEN_AGAIN, address)])
 
 
@@ -139,7 +144,7 @@ def report(project: Project, *, at: datetime) -> Report:
 
 
 def info(project: Project, *, at: datetime) -> Message:
-    """The facts about a project, for whoever asks by the button."""
+    """The facts about a project, for a person who presses the button."""
     group = (project.delivery or {}).get("invitation") or {}
     text = _facts(project, _script(project), Invitation({**group, "embed_config": None}, False), at)
     return Message([Embed(text, title=words.shown(project.name), colour=screens.colour_of(project))])
@@ -167,7 +172,7 @@ def _votes(project: Project, question: Block, at: datetime) -> str:
 
 
 def _facts(project: Project, script: Script, invitation: Invitation, at: datetime) -> str:
-    """Short lines about a project, each of which the author can switch off."""
+    """Short lines about a project. The author can switch each line off."""
     facts = {
         "status": _status(project, at),
         "questions": _questions(project, script),
@@ -183,7 +188,7 @@ def _status(project: Project, at: datetime) -> str:
 
 
 def _closes(project: Project, at: datetime) -> str:
-    """When it closes by itself. The platform shows the time in the reader's zone, and how long until then."""
+    """The time at which the project closes by itself, which the platform shows in the reader's zone."""
     if project.closes_at is None or not project.is_live_at(at):
         return ""
     seconds = int(project.closes_at.timestamp())
@@ -220,7 +225,7 @@ def _rewards(project: Project) -> str:
 
 
 def _buttons(project: Project, invitation: Invitation, rows_before: int) -> Sequence[Row]:
-    """The last row: to answer, on the web by a link, and to read the facts."""
+    """The last row: buttons to answer, to answer on the web, and to read the facts."""
     row = []
     label = str(invitation.premium("answer_button_label") or "")
     style = int(invitation.premium("answer_button_color") or PRIMARY)

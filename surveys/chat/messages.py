@@ -1,6 +1,7 @@
-"""Messages and windows of the chat platform as plain data. `as_json` clips what would be too long.
+"""Messages and windows of the chat platform as plain data. `as_json` shortens texts that are too long.
 
-Buttons, menus, authors, footers and hints draw no server emoji: there the name stands for it.
+The platform draws no server emoji in buttons, menus, authors, footers and hints. In these places the emoji's
+name replaces the emoji.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class MenuOption:
-    """One entry of a menu. `value` is what the platform sends back."""
+    """One entry of a menu. The platform sends `value` back if the entry is chosen."""
 
     value: str
     label: str
@@ -72,7 +73,7 @@ class MenuOption:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A menu in which `least` to `most` entries are chosen."""
+    """A menu with `least` to `most` choices."""
 
     custom_id: str
     options: Sequence[MenuOption]
@@ -98,7 +99,7 @@ Row = Sequence[Button] | Menu
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A framed text with pictures. `address` is where its title leads."""
+    """A framed text with pictures. Its title links to `address`."""
 
     text: str = ""
     title: str = ""
@@ -134,13 +135,13 @@ class Embed:
 
     @property
     def length_around(self) -> int:
-        """How many characters it has beside its text."""
+        """The number of characters besides its text."""
         around = (self.title, limits.TITLE), (self.author, limits.AUTHOR), (self.footer, limits.FOOTER)
         return sum(min(len(text.strip()), most) for text, most in around)
 
     @property
     def least_length(self) -> int:
-        """How many characters it keeps, however long the others of its message are."""
+        """The number of characters that it keeps, however long the other embeds of its message are."""
         return self.length_around + min(len(self.text.strip()), _LEAST)
 
     @property
@@ -150,7 +151,7 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message: embeds above rows of buttons and menus. `mentions` are roles that it may notify."""
+    """A message: embeds, with rows of buttons and menus below. `mentions` are roles that it may notify."""
 
     embeds: Sequence[Embed] = ()
     rows: Sequence[Row] = ()
@@ -158,10 +159,10 @@ class Message:
     mentions: Sequence[str] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The message for the platform. Embeds share the platform's limit: the last is cut last.
+        """The message for the platform. All embeds share one limit, and the last embed is shortened last.
 
-        Each keeps the beginning of its text, so none is dropped without a word. If even these beginnings,
-        titles and footers exceed the limit, the first embeds are dropped.
+        Each embed keeps the beginning of its text. If even the beginnings, titles and footers exceed the
+        limit, the first embeds are left out.
         """
         left, embeds = limits.EMBED_TEXT, list[dict[str, Any]]()
         drawn = [embed for embed in self.embeds if not embed.is_empty][-limits.EMBEDS :]

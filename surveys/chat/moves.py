@@ -1,7 +1,7 @@
-"""What the components of a conversation do: each turns a click into one call of a service, and draws.
+"""The components of a conversation: each converts a click into one call of a service, and draws the reply.
 
-All of it happens in one transaction (`deadline`). What may be refused has a savepoint, so that the reply can
-be drawn afterwards.
+Call and reply share one transaction (`deadline`). A call that may refuse has a savepoint, so the reply can be
+drawn after a refusal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from surveys.services.representations.project import web_url
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """One use of a component: what it refers to, who used it, and when."""
+    """One use of a component: its reference, the person, and the time."""
 
     interaction: Interaction
     reference: Reference
@@ -49,7 +49,7 @@ class Click:
         return self.interaction.guild_id
 
     def known(self, project: Project) -> KnownPerson:
-        """Who this is, in the community. Raises NotFound if the server is none of a community."""
+        """The person as the community knows them. Raises NotFound if the server belongs to no community."""
         found = self.who(Rounding.DAY if project.is_anonymous else None)
         if found is None:
             raise NotFound(words.NOT_CONNECTED)
@@ -57,7 +57,7 @@ class Click:
 
 
 def perform(click: Click) -> Reply:
-    """Do what a component stands for. Raises Refusal; nothing was changed then."""
+    """Perform the action of a component. Raises Refusal, which leaves everything unchanged."""
     return _HANDLERS[click.reference.op](click)
 
 
@@ -65,7 +65,7 @@ def perform(click: Click) -> Reply:
 
 
 def _begin(click: Click) -> Reply:
-    """Begin the conversation of somebody, or take it up where they were."""
+    """Begin a person's conversation, or continue it at its present step."""
     project = _project(click)
     if project.response_channel == Project.ResponseChannel.WEB:
         return replies.answer(click.interaction, _on_the_web(project))
@@ -82,7 +82,7 @@ def _begin(click: Click) -> Reply:
 
 
 def _done_before(click: Click, project: Project, respondent: Respondent) -> ConversationView | None:
-    """What somebody has completed and may complete once more: they are asked before it counts again."""
+    """A completed conversation of a person who may answer again, and is asked before a second one begins."""
     view, is_at_limit = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
     is_over = view is not None and view.is_completed and view.is_open
     return view if is_over and not is_at_limit else None
@@ -101,9 +101,9 @@ def _has_to_agree(click: Click, project: Project, respondent: Respondent) -> boo
 
 
 def _vote(click: Click) -> Reply:
-    """Vote in a poll, or change the vote that was given before.
+    """Vote in a poll, or change an earlier vote.
 
-    Who has to agree to something first votes in a message of their own afterwards.
+    A respondent who has to give consent first votes in a message of their own afterwards.
     """
     project = _project(click)
     if project.response_channel == Project.ResponseChannel.WEB:
@@ -137,7 +137,7 @@ def _info(click: Click) -> Reply:
 
 
 def _project(click: Click) -> Project:
-    """The project of a public message. Raises NotFound for one of another community's."""
+    """The project of a public message. Raises NotFound for a project of another community."""
     return lookup.in_community(community_id=click.community_id, project_id=click.reference.project_id)
 
 
@@ -202,16 +202,16 @@ def _write(click: Click) -> Reply:
 
 
 def _written(click: Click) -> Reply:
-    """Take what was written."""
+    """Answer with the typed text or number."""
     text, language = windows.written(click.interaction.fields), click.interaction.locale
     return _drafted(click, unsent_answers.submit_text, text=text, language=language)
 
 
 def keep_written(click: Click) -> None:
-    """Keep what was written and could not be taken, so that it can be mended."""
+    """Store a typed answer that was refused, so the person can correct it."""
     ref, text = click.reference, windows.written(click.interaction.fields)
     with transaction.atomic():
-        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text)
+        unsent_answers.keep_text(conversation_id=ref.subject, block_id=ref.block_id, text=text, step=ref.step)
 
 
 def _go_on(click: Click) -> Reply:
@@ -248,7 +248,7 @@ def _retract(click: Click) -> Reply:
 
 
 def as_it_stands(click: Click) -> Reply:
-    """What somebody has answered below a public message, changing nothing: for a click that comes again."""
+    """The person's conversation below a public message, unchanged: the reply to a repeated click."""
     project = _project(click)
     respondent = respondent_of(click.known(project))
     view, _ = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
@@ -258,7 +258,7 @@ def as_it_stands(click: Click) -> Reply:
 
 
 def redraw(click: Click, *, error: str = "") -> Reply:
-    """The conversation as it stands, with what went wrong. Raises NotFound if it is gone."""
+    """The conversation at its present step, with an error. Raises NotFound if it was deleted."""
     view = conversations.get(conversation_id=click.reference.subject, at=click.at)
     if click.reference.op in (Op.CHANGE, Op.CHOOSE, Op.MENU) and screens.may_change_vote(view):
         return replies.answer(
@@ -268,12 +268,12 @@ def redraw(click: Click, *, error: str = "") -> Reply:
 
 
 def respondent_of(known: KnownPerson) -> Respondent:
-    """Somebody in chat as a respondent, admitted by their account there."""
+    """A person in chat as a respondent, whom their account there admits."""
     return admission.in_chat(known)
 
 
 def _on_the_web(project: Project) -> Message:
-    """The project is answered on its page by now."""
+    """The message for a project that is now answered on its page."""
     text = "This is answered on the web now. What you answered before is saved."
     return screens.notice(text, rows=[[Button(words.ANSWER, address=web_url(project))]])
 
@@ -291,7 +291,7 @@ def _shown(click: Click, view: ConversationView, *, note: str = "", error: str =
 
 
 def _raw(click: Click, kind: str) -> Mapping[str, object]:
-    """What was clicked or chosen, as the interface's answer object."""
+    """The click or choice as an answer object of the interface."""
     ref, values = click.reference, click.interaction.values
     numbers = [int(value) for value in values if value.isdigit()]
     if kind in SCALES:

@@ -1,4 +1,4 @@
-"""Brings public messages to the chat platform: the worker's part, which may run twice."""
+"""Posts and updates public messages on the chat platform, in the worker. Running it twice is harmless."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from surveys.services.representations.project import web_url
 from surveys.services.results import poll as poll_results
 
 EDIT_EVERY = timedelta(seconds=2)
-# The platform edits messages older than an hour less often.
+# The platform allows fewer edits of messages that are older than an hour.
 EDIT_OLD_EVERY, OLD = timedelta(seconds=10), timedelta(minutes=55)
 
 
 def send_public_message(task: ChatTask, at: datetime) -> Again | None:
-    """Post a project's message, or change it to what it should say now."""
-    # A deleted project is closed: its message has to say so until it is gone.
+    """Post a project's message, or update it."""
+    # A deleted project is closed; its message shows that until the message is removed.
     project = Project.with_deleted.filter(pk=int(task.subject)).select_related("community").first()
     if project is None:
         return None
@@ -41,7 +41,7 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
         return None
     row = row or _new(project)
     posts.require_pace(row)
-    changes = _changes(project.pk)  # before the votes are counted: later ones are found by the sweep
+    changes = _changes(project.pk)  # read before the votes are counted; the sweep finds later votes
     content = _invitation(project, at)
     has_moved = is_open and row.channel_id != _wanted_channel(project, row)
     if row.is_begun:
@@ -52,7 +52,7 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
         return None
     if not row.message_id and not is_open:
         posts.change(row, posted_at=None)
-        return None  # nothing was posted, and nothing is to be
+        return None  # nothing was posted, and nothing has to be posted
     if has_moved or not row.message_id:
         _post(project, row, content, task, at)
     elif row.fingerprint != content.fingerprint and not posts.edit(row, content):
@@ -64,16 +64,16 @@ def send_public_message(task: ChatTask, at: datetime) -> Again | None:
 
 
 def remove_public_message(task: ChatTask, at: datetime) -> None:
-    """Remove a message of a project that was deleted for good, or that is posted elsewhere now.
+    """Remove the message of a project that was deleted for good, or that is now posted elsewhere.
 
-    A message that is gone is left.
+    Does nothing if the message no longer exists.
     """
     channel_id, _, message_id = task.subject.partition(":")
     posts.remove(channel_id, message_id)
 
 
 def send_summary(task: ChatTask, at: datetime) -> Again | None:
-    """Post the results of a project that has closed, with a picture, or change them to what they are now."""
+    """Post the results of a closed project with a picture, or update them."""
     project_id, _, opening = task.subject.partition(":")
     project = Project.objects.filter(pk=int(project_id)).select_related("community").first()
     if project is None:
@@ -116,7 +116,7 @@ def _invitation(project: Project, at: datetime) -> Content:
 
 
 def _summary(project: Project, row: SummaryMessage, at: datetime) -> Content:
-    """The results as they are now. While the project is open again, they are what its closing will tell."""
+    """The present results. While the project is open again, a text says that they follow at its closing."""
     mark = f"{web_url(project)}#results-{row.opening}"
     if project.is_live_at(at):
         raw = invitations.summary_while_open(project, address=mark).as_json() | {"attachments": []}
@@ -134,7 +134,7 @@ def _summary(project: Project, row: SummaryMessage, at: datetime) -> Content:
 
 
 def _below_its_invitation(project: Project, content: Content) -> Content:
-    """The summary as an answer to the project's message, if that is there."""
+    """The summary as an answer to the project's message, if the message exists."""
     message_id = PublicMessage.objects.filter(pk=project.pk).values_list("message_id", flat=True).first()
     if not message_id:
         return content
@@ -158,7 +158,7 @@ def _new_summary(project: Project, opening: int) -> SummaryMessage | None:
 
 
 def _post(project: Project, row: PublicMessage, content: Content, task: ChatTask, at: datetime) -> None:
-    """Post the message, in place of one that stands in another channel or is to be posted again."""
+    """Post the message. It replaces one in another channel, or one that staff want posted again."""
     channel_id = _wanted_channel(project, row)
     if not channel_id:
         raise Abandoned("The invitation names no channel.")
@@ -169,15 +169,15 @@ def _post(project: Project, row: PublicMessage, content: Content, task: ChatTask
                 public_messages.remove(project, row, at=at)
             posts.change(row, channel_id=channel_id, message_id="", posted_at=None)
     raw: Mapping[str, Any] = content.raw
-    if row.edited_at is not None:  # the project was posted before: people were notified then
+    if row.edited_at is not None:  # the project was posted before, and people were notified then
         raw = {**raw, "allowed_mentions": NO_MENTIONS}
     posts.post(row, Content(raw, content.marks), task=task, at=at)
 
 
 def _note_deleted(row: PublicMessage) -> None:
-    """The message was deleted on the platform, and stays deleted (rule 6.43).
+    """Record that the message was deleted on the platform. It stays deleted (rule 6.43).
 
-    If somebody has asked for a post since the row was read, a new message is posted.
+    If somebody has requested a post since the row was read, a new message is posted.
     """
     was_asked = When(times_asked__gt=row.times_asked, then=Value(False))
     is_deleted = Case(was_asked, default=Value(True))
@@ -187,7 +187,7 @@ def _note_deleted(row: PublicMessage) -> None:
 
 
 def _require_own_channel(community_id: int, channel_id: str, at: datetime) -> None:
-    """Post nowhere but in the community's own server, where the bot may."""
+    """Refuse a channel outside the community's own server, or without permission for the bot."""
     guild = guilds.current(
         community_id=community_id,
         at=at,
@@ -204,7 +204,7 @@ def _require_own_channel(community_id: int, channel_id: str, at: datetime) -> No
 
 
 def _too_soon(row: ChatPost, at: datetime) -> Again | None:
-    """When a message may be changed again; None if it may be now."""
+    """The time at which a message may be changed again; None if it may be changed now."""
     if not row.message_id or row.edited_at is None:
         return None
     is_old = row.posted_at is not None and at - row.posted_at > OLD
@@ -226,7 +226,7 @@ def _changes(project_id: int) -> int:
 
 
 def _note(row: ChatPost, content: Content, at: datetime, **shown: Any) -> None:
-    """Write down what a message shows now."""
+    """Record the content that a message shows now."""
     was_sent = row.fingerprint != content.fingerprint or row.posted_at == at
     edited = {"edited_at": at} if was_sent else {}
     posts.change(row, fingerprint=content.fingerprint, **edited, **shown)

@@ -1,12 +1,12 @@
-"""Posts a message in a channel once, and changes it later, whatever happens on the way.
+"""Posts a message in a channel exactly once, and changes it later, also after failures.
 
-The platform may have posted a message although we did not hear of it: an answer is lost, or the worker is
-killed. Each message that is posted carries a mark of its own, an address or the reference of a button. Where
-a row is begun and has no message, the channel's messages since then are read, and the one with the mark is
-taken as ours. Of many messages an attempt reads a part, and the next one goes on: MOST_PAGES in all. The
-nonce guards the minutes in which the platform remembers it.
+The platform may post a message without our knowledge, if its response is lost or the worker is killed. So
+each message contains a unique mark: an address, or the reference of a button. If a row is begun and has no
+message id, the next attempt reads the channel's messages since then, and adopts the message with the mark.
+Each attempt reads some pages, and the next attempt continues, up to MOST_PAGES. For a few minutes the
+platform also recognises a repeated message by its nonce.
 
-Rows are changed field by field: saving a whole row could undo what staff ask for during an attempt.
+Rows are changed field by field, because saving a whole row could undo requests that staff made meanwhile.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from surveys.models.chat import ChatPost
 from surveys.services import public_messages
 
 PAGE, PAGES_AT_ONCE, MOST_PAGES = 100, 5, 100  # of messages since the row was begun
-_BETWEEN_PARTS = timedelta(seconds=5)  # in which the platform lets a bot read so many pages of a channel
+_BETWEEN_PARTS = timedelta(seconds=5)  # the platform allows PAGES_AT_ONCE pages of a channel in this time
 _SKEW = timedelta(minutes=1)  # between the platform's clock and ours
 _EPOCH = 1_420_070_400_000  # of the platform's ids, in milliseconds
 _UNKNOWN_MESSAGE, _UNKNOWN_CHANNEL, _INVALID = 10008, 10003, 50035
-_ARCHIVED = 50083  # a thread in which nobody has written for a while
+_ARCHIVED = 50083  # the platform's error for a thread in which nobody has written for a while
 
 log = structlog.get_logger("colloquy.chat")
-# The last message and the number of pages that were read for a row. Another process begins again, and so does
-# this one for a row that is not among the latest.
+# The last message and the number of pages read, by row. Another process begins again, and so does this
+# process for a row that is no longer in the cache.
 _read: LRUCache[tuple[str, int, datetime], tuple[int, int]] = LRUCache(1_000)
 _read_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a message says. `marks` tell it from all others: one of them is in the message as first posted."""
+    """The content of a message. One of the `marks` is in the message when it is first posted."""
 
     raw: Mapping[str, Any]
     marks: Collection[str]
@@ -68,9 +68,9 @@ def of_project(project_id: int) -> str:
 
 
 def post(row: ChatPost, content: Content, *, task: ChatTask, at: datetime) -> None:
-    """Post a message, and write its id into the row at once. Call `adopt` before, for a row that is begun.
+    """Post a message, and write its id into the row at once. For a row that is begun, call `adopt` first.
 
-    The row says before that it was begun, so that another worker looks for what this one may have posted.
+    The row is marked as begun before, so another worker looks for the message if this one is killed.
     """
     if row.posted_at is None:
         change(row, message_id="", posted_at=at, channel_id=row.channel_id, is_deleted=False)
@@ -81,7 +81,7 @@ def post(row: ChatPost, content: Content, *, task: ChatTask, at: datetime) -> No
 
 
 def require_pace(row: ChatPost) -> None:
-    """Raise RateLimited if the message could not be sent now: nothing is counted or drawn in vain."""
+    """Raise RateLimited if the message could not be sent now, before anything is counted or drawn."""
     path = f"/channels/{row.channel_id}/messages"
     if row.message_id:
         client.require_pace("PATCH", f"{path}/{row.message_id}")
@@ -90,9 +90,9 @@ def require_pace(row: ChatPost) -> None:
 
 
 def adopt(row: ChatPost, marks: Collection[str]) -> None:
-    """Look for the message of a row that is begun, and write its id into the row if it is there.
+    """Look for the message of a row that is begun, and write its id into the row if it exists.
 
-    Raises PlatformError if the channel cannot be read now. One that is gone has no message.
+    Raises PlatformError if the channel cannot be read now. A deleted channel has no message.
     """
     try:
         found = next(_ours(row, marks), None)
@@ -106,7 +106,7 @@ def adopt(row: ChatPost, marks: Collection[str]) -> None:
 
 
 def edit(row: ChatPost, content: Content) -> bool:
-    """Change a message, and return whether it is still there."""
+    """Change a message. Returns False if the message no longer exists."""
     path = f"/channels/{row.channel_id}/messages/{row.message_id}"
     try:
         _send("PATCH", path, {**content.raw, "allowed_mentions": NO_MENTIONS}, content.files)
@@ -118,7 +118,7 @@ def edit(row: ChatPost, content: Content) -> bool:
 
 
 def remove(channel_id: str, message_id: str) -> None:
-    """Remove a message, if it is still there."""
+    """Remove a message if it still exists."""
     path = f"/channels/{channel_id}/messages/{message_id}"
     try:
         _in_open_thread("DELETE", path)
@@ -128,7 +128,7 @@ def remove(channel_id: str, message_id: str) -> None:
 
 
 def change(row: ChatPost, **fields: Any) -> None:
-    """Write these fields of a row, in the database and in the row."""
+    """Write these fields in the database, and set them on the row."""
     type(row).objects.filter(pk=row.pk).update(**fields)  # type: ignore[attr-defined]
     for name, value in fields.items():
         setattr(row, name, value)
@@ -142,7 +142,7 @@ def require_lawful(raw: Mapping[str, Any]) -> None:
 
 
 def marks_of(message: Mapping[str, Any]) -> Iterator[str]:
-    """Everything in a message that may be a mark: addresses, and the projects that its buttons refer to."""
+    """All possible marks in a message: addresses, and the projects of its buttons."""
     for embed in message.get("embeds") or []:
         yield str(embed.get("url") or "")
     for row in message.get("components") or []:
@@ -154,9 +154,9 @@ def marks_of(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _ours(row: ChatPost, marks: Collection[str]) -> Iterator[Mapping[str, Any]]:
-    """The messages in a row's channel that may be the row's, the oldest first.
+    """The messages in a row's channel that may belong to the row, oldest first.
 
-    Raises RateLimited after PAGES_AT_ONCE pages if there are more. The next call goes on from there.
+    Raises RateLimited after PAGES_AT_ONCE pages if there are more. The next call continues from there.
     """
     assert row.posted_at is not None
     nonce, key = _nonce(row), (type(row).__name__, row.pk, row.posted_at)
@@ -181,25 +181,25 @@ def _ours(row: ChatPost, marks: Collection[str]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_own(message: Mapping[str, Any]) -> bool:
-    """Whether our bot has written a message."""
+    """Whether our bot wrote a message."""
     own = settings.CHAT.application_id if settings.CHAT else ""
     return own in (str(message.get("application_id")), str((message.get("author") or {}).get("id")))
 
 
 def _is_on_its_way_out(channel_id: str, message: Mapping[str, Any]) -> bool:
-    """Whether a message is to be removed: the project was posted elsewhere, and is posted here again."""
+    """Whether a message waits for its removal, because the project was posted elsewhere meanwhile."""
     subject = public_messages.subject_of_removal(channel_id, str(message["id"]))
     return ChatTask.objects.filter(kind=public_messages.REMOVE, subject=subject).exists()
 
 
 def _nonce(row: ChatPost) -> str:
-    """The same for a message that is sent again. The platform knows it for some minutes."""
+    """The nonce of a message, the same if it is sent again. The platform remembers it for some minutes."""
     begun = row.posted_at.isoformat() if row.posted_at else ""
     return hashlib.sha256(f"{type(row).__name__}:{row.pk}:{begun}".encode()).hexdigest()[:24]
 
 
 def _send(method: str, path: str, raw: Mapping[str, Any], files: Sequence[File]) -> Any:
-    """Send a message. If the platform does not know one of its emoji, once more without any."""
+    """Send a message. If the platform does not know one of its emoji, send it again without emoji."""
     try:
         return _in_open_thread(method, path, raw, files)
     except Refused as refusal:
@@ -212,7 +212,7 @@ def _send(method: str, path: str, raw: Mapping[str, Any], files: Sequence[File])
 def _in_open_thread(
     method: str, path: str, raw: Mapping[str, Any] | None = None, files: Sequence[File] = ()
 ) -> Any:
-    """Do something with a message. If its thread is archived, the thread is opened first.
+    """Send a request about a message. If the message is in an archived thread, open the thread first.
 
     A new message opens its thread by itself.
     """
@@ -226,7 +226,7 @@ def _in_open_thread(
 
 
 def _without_emoji(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The message with its buttons and options named by their text alone."""
+    """The message with only texts, and no emoji, on its buttons and options."""
 
     def plain(part: dict[str, Any], name: str) -> dict[str, Any]:
         kept = {key: value for key, value in part.items() if key != "emoji"}

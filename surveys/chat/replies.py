@@ -1,4 +1,4 @@
-"""What the platform is answered with: a message, the same message changed, or a window."""
+"""Replies to the platform: a new message, a changed message, or a window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reply:
 
 
 def answer(interaction: Interaction, message: Message) -> Reply:
-    """A message for this person alone: in place of the one that they used, if that was theirs alone too."""
+    """A message that only this person sees. It replaces the message that they used if that one is private."""
     if interaction.is_in_own_message:
         return Reply(UPDATE, _checked(message))
     return private(message)
@@ -51,10 +51,10 @@ def window(drawn: Window) -> Reply:
 
 
 def _checked(message: Message) -> dict[str, Any]:
-    """The message as JSON. One that the platform would refuse becomes a text that says so."""
+    """The message as JSON. A message that the platform would refuse becomes an error text."""
     raw = message.as_json()
     if faults := limits.check_message(raw):
-        # The paths alone: a fault of ours may repeat what somebody wrote.
+        # Log only the paths, because the faults may quote a person's text.
         log.error("chat.unlawful_message", faults=[fault.split()[0] for fault in faults])
         return Message([Embed(words.FAULT)]).as_json()
     return raw

@@ -1,7 +1,6 @@
-"""What is posted of the results of a project that has closed: in words, and as panels of a picture.
+"""The posted results of a closed project: in words, and as panels of a picture.
 
-Of surveys these are the figures that a page of shared results has: nothing that points to single people, and
-no texts.
+A survey's report has the same figures as a page of shared results: nothing about single people, and no texts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from surveys.services.results import poll as poll_results
 from surveys.services.results import shared
 from surveys.services.scripts import editing as scripts
 
-MOST_QUESTIONS = 8  # in words; the page of results has all of them
+MOST_QUESTIONS = 8  # in words; the page of results shows all questions
 MOST_PANELS = 4
 _PROMPT, _LABEL = 120, 80  # characters
 Figures = Mapping[str, Any]
@@ -30,7 +29,7 @@ Figures = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The distribution of one question. `note` tells how many answered."""
+    """The distribution of one question. `note` is a text with the number of answers."""
 
     title: str
     note: str
@@ -90,7 +89,7 @@ def of_survey(project: Project, *, at: datetime) -> Report:
 
 
 def _places(script: Script, block: Figures) -> int:
-    """How many places a ranking gives."""
+    """The number of places in a ranking."""
     index = script.index_by_id.get(block["block_id"])
     return places_of(block["ranking"] or (), None if index is None else script.blocks[index])
 
@@ -118,7 +117,7 @@ def _tallies(block: Figures) -> list[Tally]:
 
 
 def _in_words(block: Figures) -> str:
-    """A question and the gist of its answers; empty for a question that has no figures."""
+    """A question with a short result; empty for a question that has no figures."""
     gist = " · ".join(_gist(block))
     prompt = words.shown(words.clip(" ".join(block["prompt"].split()), _PROMPT))
     return f"**{prompt}**\n{gist}" if gist else ""

@@ -19,7 +19,7 @@ _LABEL = 80
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The votes for one option or point. `share` is 0 to 1 of those who voted."""
+    """The votes for one option or point. `share` is the part of all voters, from 0 to 1."""
 
     label: str
     votes: int
@@ -35,9 +35,9 @@ def tallies(block: Block, results: PollResults, *, own: Reply | None = None) -> 
 
 
 def with_percents(tallies: Sequence[Tally], *, voters: int, adds_up: bool) -> list[Tally]:
-    """The tallies with their shares in words, which add up to 100% where each voter made one choice.
+    """The tallies with their shares in words. If each voter made one choice, they add up to 100%.
 
-    Votes for removed options count among the `voters` too.
+    `voters` includes votes for removed options.
     """
     if not adds_up:
         return [replace(tally, percent=percent(100 * tally.share)) for tally in tallies]
@@ -63,16 +63,16 @@ def _tallies(block: Block, results: PollResults, own: Reply) -> Iterator[Tally]:
         votes = results.by_option.get(option.id or 0, 0)
         sign = f"{option.emoji} " if option.emoji else ""
         yield Tally(sign + option.display_text, votes, votes / voters, option.id in chosen)
-    if removed := results.for_removed:  # in one line, however many they are, as a message holds few
+    if removed := results.for_removed:  # one line for all removed options, because a message has few lines
         label = f"Removed: {', '.join(option.display_text for option, _ in removed)}"
         votes = sum(count for _, count in removed)
         yield Tally(label, votes, votes / voters, any(option.id in chosen for option, _ in removed))
 
 
 def as_text(project: Project, block: Block, results: PollResults, *, own: Reply | None = None) -> str:
-    """Results as lines of text: each option above its bar, and how many voted.
+    """Results as lines of text: each option above its bar, and the number of votes.
 
-    Votes that are too few to be shown have one sentence, because rows of 0% would say what is not so.
+    If there are too few votes to be shown, the text is one sentence, because rows of 0% would be wrong.
     """
     if results.least_answers and not results.voters:
         return f"_{voters(results)}_"
@@ -90,7 +90,7 @@ def _line(tally: Tally, sign: str) -> str:
 
 
 def voters(results: PollResults, *, is_over: bool = False) -> str:
-    """The number of votes, or why it is not shown yet."""
+    """The number of votes, or the reason why it is not shown yet."""
     if results.voters:
         return plural(results.voters, "vote")
     if results.is_withheld and is_over:

@@ -1,4 +1,4 @@
-"""A conversation as the one message that its respondent sees."""
+"""Draws a conversation as one message for its respondent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
 from surveys.services.conversations import admission, further, unsent_answers
-from surveys.services.conversations.unsent_answers import UnsentAnswer
+from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
 from surveys.services.scripts import editing as scripts
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
-MOST_EMBEDS = 5  # of the texts around a question; each block may add two
+MOST_EMBEDS = 5  # for the texts around a question; each block may add two
 _HEX = re.compile(r"[0-9A-Fa-f]{6}")
 
 
@@ -37,7 +37,7 @@ def draw(
     note: str = "",
     error: str = "",
 ) -> Message:
-    """The conversation as it stands: the question that waits, or the end."""
+    """The conversation at its present step: the current question, or the end."""
     view = replace(view, escape=words.escape)
     if view.project.is_poll and view.is_completed:
         return _voted(view, platform_id=platform_id, note=note, error=error)
@@ -67,24 +67,24 @@ def _agreement(project: Project, text: str, platform_id: str) -> str:
 
 
 def may_change_vote(view: ConversationView) -> bool:
-    """Whether a vote was given that may be given anew, to the question that the poll has now."""
+    """Whether there is a vote for the poll's present question that may be changed."""
     block, _ = _question(view)
     is_same = (block.id or 0) in view.state.path
     return view.is_completed and view.is_open and bool(view.project.change_poll) and is_same
 
 
 def change_vote(view: ConversationView, *, platform_id: str, error: str = "") -> Message:
-    """A poll's question once more, with the vote that was given."""
+    """A poll's question again, with the earlier vote."""
     view = replace(view, escape=words.escape)
     block, reply = _question(view)
     shown = view.present(runner.state_at_step(view.script, view.state, _step_of(view, block)), block)
     ids = (reply or {}).get("option_ids")
-    draft = unsent_answers.UnsentAnswer(tuple(ids) if isinstance(ids, list) else ())
+    draft = unsent_answers.UnsentValue(tuple(ids) if isinstance(ids, list) else ())
     step = view.state.place
     control = controls.draw(
         shown, draft, reply, References(view.conversation.pk, platform_id, block.id or 0, step)
     )
-    if block.type == "multi_punch":  # ticks are kept for questions that wait, and this one does not
+    if block.type == "multi_punch":  # ticks are stored only for the current question, which this is not
         to = References(view.conversation.pk, platform_id, block.id or 0, step)
         control = controls.draw(replace(shown, answer_style="select_menu"), draft, reply, to)
     colour = _colour_of_block(shown, view.project) or colour_of(view.project)
@@ -100,7 +100,7 @@ def colour_of(project: Project, *, key: str = "border_color") -> int:
 
 
 def picture(address: str | None) -> str:
-    """An address of a picture that the platform can load; else empty."""
+    """The address of a picture if the platform can load it; else empty."""
     return address if address and address.startswith(("https://", "http://")) else ""
 
 
@@ -109,7 +109,7 @@ def _colour(text: object) -> int | None:
 
 
 def _colour_of_block(block: Block, project: Project) -> int | None:
-    """A block's own colour, where the community's tier draws it (rule 1.46)."""
+    """A block's own colour, if the community's tier allows one (rule 1.46)."""
     colour = _colour(block.color)
     if colour is None:
         return None
@@ -132,11 +132,10 @@ def _picture_above(block: Block, colour: int) -> list[Embed]:
 def embeds_of(
     blocks: Iterable[Block], project: Project, *, before: str = "", closed: int | None = None
 ) -> list[Embed]:
-    """Blocks with their texts, pictures and colours, below the words `before`.
+    """Blocks with their texts, pictures and colours, below the text `before`.
 
-    `closed` is a colour in place of all others. Texts without any of these share one embed with those above
-    them, because a message has few embeds. Once
-    there are MOST_EMBEDS, further blocks have their texts alone.
+    `closed` is a colour that replaces all others. A text without picture and colour shares an embed with the
+    texts above it, because a message has few embeds. After MOST_EMBEDS embeds, only texts are shown.
     """
     usual = closed if closed is not None else colour_of(project)
     embeds = [Embed(before, colour=usual)] if before else []
@@ -154,7 +153,7 @@ def embeds_of(
 
 
 def _followed(embeds: Sequence[Embed], text: str, colour: int) -> list[Embed]:
-    """Embeds with a text below them, in the last one if it looks the same."""
+    """The embeds followed by a text, which joins the last embed if both look the same."""
     if embeds and (not text or embeds[-1].colour == colour):
         last = embeds[-1]
         return [*embeds[:-1], replace(last, text="\n\n".join(filter(None, [last.text, text])))]
@@ -165,7 +164,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     step = view.step
     assert step is not None
     block = step.block
-    draft = unsent_answers.of(view) if block.asks else UnsentAnswer()
+    draft = unsent_answers.of(view) if block.asks else UnsentValue()
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     control = (
         controls.locked(block, step.reply, to)
@@ -201,7 +200,7 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
 
 
 def privacy_in_words(project: Project, *, asks_further: bool) -> str:
-    """Who will know what somebody answers, and whether an AI may ask about it."""
+    """A text about who can read the answers, and whether an AI may ask about them."""
     if project.is_anonymous:
         return words.ANONYMOUS
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
@@ -267,7 +266,7 @@ def _step_of(view: ConversationView, block: Block) -> int:
 
 
 def earned_in_words(view: ConversationView) -> str:
-    """The XP of a conversation, the member's level, and when it is given if not at once; empty for none."""
+    """The XP of a conversation, the member's level, and the time of a later award; empty without XP."""
     xp, name, later = view.earned_xp, view.context.xp_name, f"-# {view.deferral}" if view.deferral else ""
     if not xp:
         return later if any(block.action_kind for block in view.outro) else ""
@@ -286,7 +285,7 @@ def _amount(xp: int, name: str) -> str:
 
 
 def _verdict(view: ConversationView) -> list[Embed]:
-    """The feedback on the answer before, if it was graded."""
+    """The feedback on the previous answer, if it was graded."""
     text = view.last_feedback()
     if not text or not view.script.scoring_enabled:
         return []

@@ -12,7 +12,7 @@ from surveys.services import public_messages
 
 @shared_task(name=public_messages.SEND)
 def send_public_message(*, task_id: int, **_later: object) -> None:
-    """Bring the message of one project to the chat platform, or up to date."""
+    """Post or update the message of one project on the chat platform."""
     outbox.attempt(task_id=task_id, carry_out=posting.send_public_message)
 
 
@@ -30,17 +30,17 @@ def send_summary(*, task_id: int, **_later: object) -> None:
 
 @shared_task(name="surveys.refresh_public_messages")
 def refresh_public_messages(**_later: object) -> None:
-    """Every two seconds: ask for the messages that do not show the latest votes."""
+    """Every two seconds: request an update of the messages that do not show the latest votes."""
     public_messages.ask_for_outdated(at=timezone.now())
 
 
 @shared_task(name="surveys.refresh_summaries")
 def refresh_summaries(**_later: object) -> None:
-    """Twice a minute: ask for the summaries whose figures have changed."""
+    """Twice a minute: request an update of the summaries whose figures have changed."""
     public_messages.ask_for_outdated_summaries(at=timezone.now())
 
 
 @shared_task(name=timed.ADVANCE)
 def advance_in_chat(*, task_id: int, **_later: object) -> None:
-    """Go past a text whose time is over, in the message of its reader."""
+    """Continue after a timed text whose time is over, in the message of its reader."""
     outbox.attempt(task_id=task_id, carry_out=timed.advance)

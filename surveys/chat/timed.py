@@ -1,8 +1,8 @@
-"""Texts that go on by themselves (`continue.after: pause`), in the message that their reader sees.
+"""Texts that continue by themselves (`continue.after: pause`), in the message that their reader sees.
 
-The platform lets us change that message for fifteen minutes after a click. The reader can always go on by the
-button too: whichever comes first counts. On anonymous projects nothing is kept about a click, so there the
-button alone goes on.
+The platform lets us change that message for fifteen minutes after a click. The reader can also continue with
+the button; the first of both counts. Anonymous projects store nothing about a click, so there only the button
+continues.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ TOKEN_LIVES = timedelta(minutes=14)
 
 
 def plan(interaction: Interaction, view: ConversationView, *, at: datetime) -> None:
-    """If a timed text waits in a conversation, have a worker go on when its time is over."""
+    """If the current step is a timed text, let a worker continue when its time is over."""
     _plan(view, token=interaction.token, platform_id=interaction.author.platform_id, clicked_at=at, at=at)
 
 
 def _plan(
     view: ConversationView, *, token: str, platform_id: str, clicked_at: datetime, at: datetime
 ) -> None:
-    """`clicked_at` is when the token was made, which lives for a while from then."""
+    """Write the task of the worker. `clicked_at` is when the platform made the token, which expires later."""
     block = view.step.block if view.step else None
     after = block.continue_ if block and not block.asks else None
     if block is None or after is None or after.after != "pause" or not after.pause:
@@ -63,7 +63,7 @@ def _plan(
 
 
 def advance(task: ChatTask, at: datetime) -> None:
-    """Go on in a conversation, and show the next step in its reader's message."""
+    """Continue a conversation, and show the next step in its reader's message."""
     if task.payload is None:
         return
     try:
@@ -80,9 +80,9 @@ def advance(task: ChatTask, at: datetime) -> None:
             conversation_id=conversation_id, block_id=payload["block_id"], at=at, step=step
         )
     except Refusal:
-        return  # closed or gone meanwhile: the button says so
+        return  # the project was closed or deleted meanwhile: a press of the button shows it
     if view.resumed and view.state.place not in (step, step + 1, step + STAGE):
-        return  # its reader has gone on; else it waits on, or a further question was written meanwhile
+        return  # the reader has continued, the step still waits, or a further question was written meanwhile
     platform_id, token = payload["platform_id"], payload["token"]
     clicked_at = datetime.fromisoformat(payload["at"])
     _plan(view, token=token, platform_id=platform_id, clicked_at=clicked_at, at=at)
@@ -93,4 +93,4 @@ def advance(task: ChatTask, at: datetime) -> None:
     try:
         client.request("PATCH", path, json=message, as_bot=False)
     except (Refused, Unauthorized):
-        return  # the message is gone, or too old: its button still goes on
+        return  # the message was deleted or is too old: its button still continues

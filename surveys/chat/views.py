@@ -1,4 +1,4 @@
-"""The addresses that the platform calls: interactions, which are answered at once, and its events."""
+"""The addresses that the platform calls: for interactions, which we answer at once, and for events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from surveys.services.conversations.places import Full
 
 MAX_BYTES = 256 * 1024
 MOST_CLICKS, CLICKS_PERIOD = 30, 10  # of one person; the period in seconds
-REMEMBERED = 3600  # seconds for which an interaction that comes again is known
+REMEMBERED = 3600  # seconds for which a repeated interaction is recognised
 EVENT = 1  # the type of an event; 0 is a ping
 
 log = structlog.get_logger("colloquy.chat")
@@ -44,7 +44,7 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def _signed(answer: Callable[[Mapping[str, Any], datetime], HttpResponse]) -> View:
-    """A view for requests that the platform signed. All others get a 401, which is nothing unusual."""
+    """A view for requests that the platform signed. All others get a 401, which is not logged as a fault."""
 
     @functools.wraps(answer)
     def view(request: HttpRequest) -> HttpResponse:
@@ -74,7 +74,7 @@ def _signed(answer: Callable[[Mapping[str, Any], datetime], HttpResponse]) -> Vi
 
 @_signed
 def interactions(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
-    """Somebody pressed a button, chose in a menu, sent a window or used a command."""
+    """A person pressed a button, chose from a menu, submitted a window or used a command."""
     if raw.get("type") == Kind.PING:
         return JsonResponse({"type": PONG})
     try:
@@ -88,7 +88,7 @@ def interactions(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
 
 @_signed
 def events(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
-    """The platform tells that the bot was added to a server."""
+    """The platform reports that the bot was added to a server."""
     event = raw.get("event") or {}
     if raw.get("type") == EVENT and event.get("type") == "APPLICATION_AUTHORIZED":
         guild = (event.get("data") or {}).get("guild") or {}
@@ -98,7 +98,7 @@ def events(raw: Mapping[str, Any], at: datetime) -> HttpResponse:
 
 
 def _reply(interaction: Interaction, at: datetime) -> Reply:
-    """The reply to an interaction. Every refusal becomes words for the person; nothing was changed then."""
+    """The reply to an interaction. A refusal changes nothing and becomes a text for the person."""
     began, author = time.monotonic(), interaction.author
     if notice := _turned_away(author, interaction, at):
         return replies.private(screens.notice(notice))
@@ -126,7 +126,7 @@ def _performed(interaction: Interaction, at: datetime, is_repeated: bool) -> Rep
 
 
 def _turned_away(author: Author, interaction: Interaction, at: datetime) -> str:
-    """Why somebody may use nothing here at all; empty if they may."""
+    """The reason why a person may use nothing here; empty if they may."""
     if not interaction.guild_id or author.is_bot:
         return words.ONLY_IN_SERVER
     if author.is_pending:
@@ -140,9 +140,9 @@ def _turned_away(author: Author, interaction: Interaction, at: datetime) -> str:
 
 
 def _comes_again(interaction: Interaction) -> bool:
-    """Whether this very interaction was here before. Kept in Redis alone, as a keyed hash.
+    """Whether the platform has sent this interaction before. Redis stores it, as a keyed hash.
 
-    Without Redis nothing is lost: a component does its step once, by what the conversation says of it.
+    If Redis is down, a component still acts only once, because the conversation's step has changed.
     """
     name = f"colloquy:chat:seen:{throttling.hashed(interaction.id)}"
     return throttling.take(name, 1, seconds=REMEMBERED).is_used_up
@@ -169,7 +169,7 @@ def _who(interaction: Interaction, at: datetime) -> Callable[[Rounding | None], 
 
 
 def _use(interaction: Interaction, at: datetime, is_repeated: bool) -> Reply:
-    """Do what a component stands for."""
+    """Perform the action of a component."""
     reference = references.unseal(interaction.custom_id, platform_id=interaction.author.platform_id)
     if reference is None:
         return replies.private(screens.notice(words.NOT_YOURS))
@@ -187,7 +187,7 @@ def _use(interaction: Interaction, at: datetime, is_repeated: bool) -> Reply:
 
 
 def _refused(click: Click, refusal: Refusal) -> Reply:
-    """Why it could not be done, above the conversation as it stands."""
+    """The reason of a refusal, above the conversation at its present step."""
     message = str(refusal.violations[0]["message"]) if refusal.violations else refusal.message
     if isinstance(refusal, Full):
         message = refusal.words

@@ -1,4 +1,4 @@
-"""The window in which a text or a number is written."""
+"""The window in which a person types a text or a number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_NUMBER = 120  # digits, with decimals (rule 6.25) and some room for mis
 
 
 def draw(view: ConversationView, *, platform_id: str) -> Window:
-    """The window of the question that waits, with what was written before."""
+    """The window of the current question, with the text that was typed before."""
     step = replace(view, escape=words.escape).step
     assert step is not None
     block = step.block
@@ -38,5 +38,5 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
 
 
 def written(fields: Mapping[str, str]) -> str:
-    """What was written in the window, without characters that no text has."""
+    """The text typed in the window, without characters that are not allowed in texts."""
     return fields.get(FIELD_ID, "").replace("\x00", "")

@@ -8,7 +8,7 @@ from communities.chat_platform.limits import SERVER_EMOJI
 from communities.ground import privacy_words
 from surveys.engine.language.piping import Authored
 
-# What the platform reads as markup or as a mention. Escaped, it is shown as it is.
+# Characters that the platform reads as markup or as a mention. An escape shows them literally.
 _MARKUP = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
 
 ANSWER, VOTE, INFO = "Answer", "Vote", "Info"
@@ -52,7 +52,7 @@ RESULTS_LATER = "The results can be seen once the poll is closed."
 
 
 def escape(text: str) -> str:
-    """A text of somebody else's, so that the platform shows it as it is: no markup, links or mentions.
+    """A text that a respondent wrote, escaped: the platform shows no markup, links or mentions in it.
 
     A value that the author wrote keeps its emoji.
     """
@@ -60,7 +60,7 @@ def escape(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A name or label of an author, as the platform shows it: server emoji are drawn, all else is no markup.
+    """A name or label that an author wrote, escaped except for server emoji, which the platform draws.
 
     Buttons show the same text without markup (rule 6.45).
     """
@@ -72,12 +72,12 @@ def shown(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text for a place where the platform draws no server emoji: `:rook:` in place of the code."""
+    """A text for a place where the platform draws no server emoji: the name `:rook:` replaces the code."""
     return SERVER_EMOJI.sub(r":\2:", text)
 
 
 def clip(text: str, most: int) -> str:
-    """A text of at most so many characters, cut with an ellipsis, but never within the code of an emoji."""
+    """A text shortened to `most` characters with an ellipsis, but never inside the code of an emoji."""
     if len(text) <= most:
         return text
     end = most - 1

@@ -50,15 +50,15 @@ def page(
     for frames of other sites.
     """
     takes_focus = takes_focus and not page.is_framed
-    context = _context(page, screen, hidden) | {"is_turn": False, "takes_focus": takes_focus}
+    context = _context(page, screen, hidden) | {"is_fragment": False, "takes_focus": takes_focus}
     return _response("respondent/page.html", context | {"past": screen.past(before)}, screen)
 
 
-def turn(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
+def fragment(page: Page, screen: Screen, hidden: Hidden) -> HttpResponse:
     """The part that htmx inserts into the page: the step, and changes around it."""
     past = screen.past(None) if screen.past_change == PastChange.REPLACED else None
-    context = _context(page, screen, hidden) | {"is_turn": True, "takes_focus": False}
-    return _response("respondent/turn.html", context | {"past": past}, screen)
+    context = _context(page, screen, hidden) | {"is_fragment": True, "takes_focus": False}
+    return _response("respondent/fragment.html", context | {"past": past}, screen)
 
 
 def token(request: HttpRequest) -> str:

@@ -32,7 +32,7 @@ from surveys.services.scripts import editing as scripts
 
 
 class PastChange(Enum):
-    """How a turn changes the past steps that the page already shows."""
+    """How a move changes the past steps that the page already shows."""
 
     KEPT = "kept"
     APPENDED = "appended"
@@ -140,6 +140,22 @@ MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """A task that the sender of a first form has to solve before the form is accepted.
+
+    A browser finds the `number` below `most` for which the SHA-256 of `nonce` and `number` is `target`, and
+    presses the button `do` again. Without a script a person answers the `question`.
+    """
+
+    signed: str
+    nonce: str
+    target: str
+    most: int
+    question: str
+    do: str
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
@@ -160,6 +176,7 @@ class Screen:
     closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
     consent: Consent | None = None  # asked for at the first step
+    task: Task | None = None  # done before a first form is accepted
     answers_as: AnswersAs | None = None
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
     has_lost_link: bool = False  # the page may still name the link's member
@@ -180,6 +197,7 @@ def first(
     error: str = "",
     note: str = "",
     has_traps: bool = False,
+    task: Task | None = None,
     ahead: Prefill = NOTHING,
     consent_error: str = "",
 ) -> Screen:
@@ -200,11 +218,12 @@ def first(
         screen = replace(screen, consent=consent, status=422 if consent_error else screen.status)
     closes_at = view.project.closes_at
     if not view.project.is_poll:
-        return replace(screen, has_traps=has_traps, closes_at=closes_at)
+        return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
     question = view.step.block
     return replace(
         screen,
         has_traps=has_traps,
+        task=task,
         closes_at=closes_at,
         progress=NO_PROGRESS,
         results=_results(question, votes(question, False), own=None, is_over=False),

@@ -37,6 +37,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "problem": "There is a problem",
         "trap": "Leave this empty",
         "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
+        "no_program": "To show that you are not a program:",
         "skip": "Skip",
         "stay": "Wait here",
         "press": "or press",
@@ -84,10 +85,8 @@ MOVED_ON = (
 FINISHED = "This page was out of date: you have finished already, perhaps in another window."
 VOTED = "This page was out of date: you have voted already, perhaps in another window. That vote stays."
 ONCE_MORE = "Please send this once more. Your answer is still here."
-TRAPPED = (
-    "A hidden field was filled in, perhaps by your browser, so this was not sent. The field is gone now, and "
-    "your answer is still here: please send it once more."
-)
+TASK = "One moment: this page makes sure that you are a person and not a program. Your answer is still here."
+ANOTHER_TASK = "That was not right, or it took too long. Please try this one: your answer is still here."
 REWRITTEN = "The author has changed the questions. Please continue here."
 BUSY = "Many answers have come from your network. Please try again later: your answer is still here."
 TOO_FAST = (

@@ -65,8 +65,8 @@ def summarize(
 ) -> BlockStatistics:
     """All statistics of a block; null for those that its type does not have.
 
-    `removed` are its removed options. For a segment, `groups` are the segment's and `all_groups` those of all
-    answers. Every segment then has the same entries, so that segments can be compared.
+    `removed` are its removed options. For a segment, `groups` are the groups of the segment and `all_groups`
+    the groups of all answers. Every segment then has the same entries, so that segments can be compared.
     """
     if all_groups is None:
         all_groups = groups

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0007_readings_whose_themes_were_removed'),
+        ('surveys', '0010_unsent_answers_of_further_questions'),
     ]
 
     operations = [

@@ -1,5 +1,5 @@
 from surveys.models.analysis import Analysis
-from surveys.models.chat import AnswerDraft, PublicMessage, SummaryMessage
+from surveys.models.chat import PublicMessage, SummaryMessage, UnsentAnswer
 from surveys.models.conversation import (
     Answer,
     Completion,
@@ -24,7 +24,6 @@ from surveys.models.shown import ShownFigures
 __all__ = [
     "Analysis",
     "Answer",
-    "AnswerDraft",
     "Block",
     "Bucket",
     "Codebook",
@@ -49,5 +48,6 @@ __all__ = [
     "SummaryMessage",
     "Tally",
     "Theme",
+    "UnsentAnswer",
     "buckets_in_order",
 ]

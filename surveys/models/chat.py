@@ -90,20 +90,27 @@ class SummaryMessage(ChatPost):
         return f"Summary of project {self.project_id} ({self.pk})"
 
 
-class AnswerDraft(models.Model):
-    """The options that a respondent has chosen or ranked, or the text they have typed, at one question in
-    chat, before it is sent.
+class UnsentAnswer(models.Model):
+    """An answer in chat that the respondent has begun and not sent: chosen or ranked options, or a text.
 
-    `text` is the typed text that could not be accepted; it is shown to them again. The row is deleted with
-    the answer.
+    `text` is a typed text that was refused; the form shows it again. The row is deleted when an answer is
+    accepted. Earlier versions, which run during an upgrade, use the table's name.
     """
 
     conversation = models.OneToOneField(
         Conversation, models.CASCADE, primary_key=True, related_name="+", db_constraint=False
     )
     block_id = models.BigIntegerField()
+    follow_up = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="The number of the further question about its answer, if it is one.",
+    )
     option_ids = ArrayField(models.BigIntegerField(), default=list)
     text = models.TextField(blank=True, default="")
 
+    class Meta:
+        db_table = "surveys_answerdraft"
+
     def __str__(self) -> str:
-        return f"Draft of conversation {self.conversation_id}"
+        return f"Unsent answer of conversation {self.conversation_id}"

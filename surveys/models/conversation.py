@@ -32,6 +32,8 @@ class Conversation(models.Model):
         WEB = Identity.Provider.WEB.value
         IMPORT = "import"
 
+    LAPSES = "lapses"  # a key of `state`: a further question is open, and nothing else is
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="conversations", db_index=False)
     user = models.ForeignKey(
@@ -127,6 +129,11 @@ class Conversation(models.Model):
             models.Index(fields=["started_at"], condition=Q(is_settled=False), name="conversation_to_settle"),
             models.Index(
                 fields=["project"], condition=Q(completed_at__isnull=True), name="conversation_unfinished"
+            ),
+            models.Index(
+                fields=["updated_at"],
+                condition=Q(completed_at__isnull=True, state__has_key="lapses"),
+                name="conversation_that_lapses",
             ),
         ]
 

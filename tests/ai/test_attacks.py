@@ -1,6 +1,6 @@
 """Answers that carry orders or markup: they reach a model as data only, and a model that obeys them nobody.
 
-Each attack is tried on both providers with a model, which here do what the attack wants.
+Each attack is tried on both providers with a model. The model here obeys the attack.
 """
 
 from __future__ import annotations

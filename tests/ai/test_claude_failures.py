@@ -1,4 +1,4 @@
-"""Failures of the connection to the API, over a loopback: which are retried, and what the caller is told."""
+"""Failures of the connection to the API, over a loopback: the retries, and the caller's errors."""
 
 import socket
 import traceback

@@ -1,4 +1,4 @@
-"""What calls to a model cost, added up for the work that made them."""
+"""The costs of calls to a model, added up for the work that made them."""
 
 from __future__ import annotations
 

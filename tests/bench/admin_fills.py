@@ -1,4 +1,4 @@
-"""What row 24 loads into the tables behind the lists of the admin, each by one statement."""
+"""The rows for row 24 in the tables behind the lists of the admin, each table by one statement."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def grants(loading: Loading, count: int) -> None:
 
 
 def ledger(loading: Loading, count: int) -> None:
-    """All of one member; one in a thousand by hand."""
+    """Entries of one member; one in a thousand is made by hand."""
     _run(
         loading,
         count,
@@ -166,7 +166,10 @@ def ledger(loading: Loading, count: int) -> None:
 
 
 def deliveries(loading: Loading, count: int) -> None:
-    """Of an event each, over a few webhooks; one in a thousand was given up. No two at the same time."""
+    """Deliveries of an event each, to a few webhooks; one in a thousand was given up.
+
+    No two at the same time.
+    """
     _run(
         loading,
         count,

@@ -255,7 +255,7 @@ LISTS: tuple[AdminList, ...] = (
 
 
 def listed(bench: Bench, data: DataServers, count: int) -> list[Result]:
-    """The CPU time of each page of each list, over so many rows."""
+    """The CPU time of each page of each list, for this number of rows."""
     with psycopg.connect(data.database_url, autocommit=True) as loading:
         loading.execute("SET synchronous_commit = off")
         loading.execute("SET session_replication_role = replica")  # no look-ups of foreign keys
@@ -283,7 +283,7 @@ def listed(bench: Bench, data: DataServers, count: int) -> list[Result]:
 
 
 def _cost(bench: Bench, read: Callable[[], None]) -> float:
-    """CPU of a page in processes that have drawn it before. What takes far too long is not read so often."""
+    """CPU of a page in processes that have drawn it before. Very slow pages are read fewer times."""
     for _ in range(4):
         read()
     first = cost(bench.colloquy, [read] * 2)

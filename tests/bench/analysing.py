@@ -12,7 +12,7 @@ from surveys.services.ai_work.analysis import service as analysis  # noqa: E402 
 
 
 def main() -> None:
-    """Memory at its highest less that of the process with everything loaded and connected."""
+    """The highest memory, minus the memory of the process with everything loaded and connected."""
     connection.ensure_connection()
     Path("/proc/self/clear_refs").write_text("5")  # the highest so far is what it is now
     idle = _highest()
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def _highest() -> float:
-    """Megabytes at most so far. What `getrusage` tells would be the parent's where that was larger."""
+    """Megabytes at most so far. `getrusage` would return the parent's value if that was larger."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 

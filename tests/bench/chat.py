@@ -23,7 +23,7 @@ PATH = "/chat/interactions"
 
 
 def answers_in_chat(bench: Bench) -> list[Result]:
-    """All conversations go on together, so that a step of all of them is one measurement."""
+    """All conversations advance together: one step of all of them is one measurement."""
     people = max(50, bench.repetitions // 10)
     world = World(guild_id=str(bench.world.community_id))
     world.key = SigningKey(CHAT_SEED)

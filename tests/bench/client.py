@@ -34,7 +34,7 @@ class Failed(Exception):
 
 
 class Connection:
-    """One socket, opened anew where the server has closed it."""
+    """One socket, opened again if the server has closed it."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -136,7 +136,7 @@ class Client:
 
 @dataclass
 class Form:
-    """A page's form: where it goes and what stands in it."""
+    """A page's form: its address and its values."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Visitor:
         return self._call("GET", path, expect=expect)
 
     def post(self, form: Form, *, answer: int = 0, expect: int = 200) -> Reply:
-        """Send a form as the page's own script does, so that only what changes comes back."""
+        """Send a form like the page's own script, so the response has only the changed part."""
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "HX-Request": "true",

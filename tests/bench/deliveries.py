@@ -1,4 +1,4 @@
-"""Row 13: what a delivery costs, and whether an endpoint that hangs holds up another."""
+"""Row 13: the cost of a delivery, and whether an endpoint that hangs delays another."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_YET = timedelta(hours=1)
 
 
 def delivered(bench: Bench) -> list[Result]:
-    """What the endpoint itself uses is not counted."""
+    """The endpoint's own CPU time is not counted."""
     if not isinstance(bench.colloquy, servers.Site):
         return []  # there is no worker to measure in one process
     data = bench.colloquy.data
@@ -77,7 +77,7 @@ class Outbox:
         self._body = self._body_of_a_response(bench)
 
     def write(self, webhook: Webhook, count: int, *, due_at: datetime) -> list[Delivery]:
-        """So many, spread over the partitions as the outbox spreads them."""
+        """Write `count` deliveries, spread over the partitions like the outbox does."""
         fields = {"community_id": self._community_id, "type": "response.submitted", "body": self._body}
         events = Event.objects.bulk_create(Event(**fields, created_at=timezone.now()) for _ in range(count))
         return Delivery.objects.bulk_create(
@@ -92,7 +92,7 @@ class Outbox:
         )
 
     def wake(self, partition: int, webhook: Webhook | None = None) -> None:
-        """The healthy one's, where none is named."""
+        """Without an argument, for the healthy endpoint."""
         kwargs = {"webhook_id": (webhook or self.healthy).pk, "partition": partition}
         current_app.send_task(DELIVER, kwargs=kwargs, ignore_result=True)
 
@@ -118,7 +118,7 @@ class Outbox:
 
     @contextmanager
     def one_that_hangs(self) -> Iterator[None]:
-        """Another endpoint, which takes all that is sent to it and never answers; as much is due there."""
+        """Another endpoint, which never answers. It has equally many due deliveries."""
         with Receiver() as receiver:
             webhook = self._register(receiver.script("/hanging", ScriptedResponse(hangs=True)))
             self.write(webhook, BURST, due_at=timezone.now())
@@ -129,7 +129,7 @@ class Outbox:
             Webhook.objects.filter(pk=webhook.pk).update(is_active=False)
 
     def listen_no_more(self) -> None:
-        """Or what follows would be told to it."""
+        """Otherwise it would receive later events."""
         Webhook.objects.filter(pk=self.healthy.pk).update(is_active=False)
 
     def _register(self, url: str) -> Webhook:
@@ -237,7 +237,7 @@ def _minimal(data: servers.DataServers, outbox: Outbox) -> Iterator[subprocess.P
 
 
 def _tell(process: subprocess.Popen[str]) -> None:
-    """Have it send what is due."""
+    """Let it send the due deliveries."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("go\n")

@@ -1,4 +1,7 @@
-"""Row 19: all responses of a project as a file. Memory is a web process's highest, over what it had idle."""
+"""Row 19: all responses of a project as a file.
+
+Memory is the highest of a web process, minus its idle memory.
+"""
 
 import http.client
 import time
@@ -45,7 +48,7 @@ def _told(pid: int, name: str) -> float:
 
 
 def _take(bench: Bench, site: Site, project: Project, format: str) -> tuple[int, float]:
-    """Bytes of the file, and seconds until the first came. A file that breaks off raises."""
+    """The bytes of the file, and the seconds until the first byte. A file that breaks off raises."""
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=SECONDS_TO_WAIT)
     begun = time.monotonic()
     path = bench.api(f"/projects/{project.pk}/responses/export?format={format}")

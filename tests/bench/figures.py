@@ -26,7 +26,7 @@ _CHANGE = "UPDATE surveys_tally SET changes = changes + 1 WHERE project_id = %s"
 
 
 def measured(bench: Bench, filled: Sequence[tuple[int, Project]], data: DataServers) -> list[Result]:
-    """Rows 9 to 11 over projects with so many responses each; the last is analysed."""
+    """Rows 9 to 11 for projects with these numbers of responses; the last project is analysed."""
     results = [_distributions(bench, project, size, data) for size, project in filled]
     size, project = filled[-1]
     return [*results, *_parts(bench, project, size), *_analysis(bench, project, size, data)]
@@ -54,7 +54,7 @@ def _distributions(bench: Bench, project: Project, size: int, data: DataServers)
 
 
 def _parts(bench: Bench, project: Project, size: int) -> list[Result]:
-    """Filters that no other request has, so that nothing is answered from what was counted before."""
+    """Filters that no other request has, so no response comes from cached counts."""
     client, path = bench.colloquy.client(), bench.api(f"/projects/{project.pk}/analysis/results")
     told = client.call("GET", path, headers=bench.headers()).json()
     assert isinstance(told["blocks"], list)

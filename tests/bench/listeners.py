@@ -97,6 +97,6 @@ def _register(bench: Bench) -> Webhook:
 
 
 def _listen(made: Sequence[Webhook], count: int) -> None:
-    """So many of them, and no more."""
+    """Let exactly this number of webhooks listen."""
     for number, webhook in enumerate(made):
         Webhook.objects.filter(pk=webhook.pk).update(is_active=number < count)

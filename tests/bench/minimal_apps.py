@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class Communities(AppConfig):
-    """Without what it does at the start."""
+    """The app without its work at the start."""
 
     name = "communities"
     default_auto_field = "django.db.models.BigAutoField"

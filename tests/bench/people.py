@@ -1,4 +1,4 @@
-"""Row 21: a page view of somebody who is signed in, against that of somebody unknown."""
+"""Row 21: a page view by a signed-in person, compared with a page view by a stranger."""
 
 from functools import partial
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What the kernel has counted for a tree of processes: those that live in it, and those that ended."""
+"""The kernel's counts for a tree of processes: running ones, and ones that have ended."""
 
 import os
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The same rows in this process, under Python's profiler: where the time goes, not how much it is."""
+"""The same rows in this process, under Python's profiler. It shows shares of the time, not durations."""
 
 import cProfile
 import io

@@ -1,4 +1,4 @@
-"""What was measured, as a table for a terminal and for a note."""
+"""The measurements, as a table for a terminal and for a note."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ def memory_of(pid: int) -> float:
 
 
 def say_progress(results: "Sequence[Result]", begun: float) -> None:
-    """One line on standard error for whoever waits."""
+    """Print one line of progress on standard error."""
     last = results[-1]
     sys.stderr.write(
         f"{time.monotonic() - begun:5.0f} s  {last.row:>3}  {last.what}: {last.value:.2f} {last.unit}\n"

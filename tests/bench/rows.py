@@ -1,4 +1,4 @@
-"""The rows of the table: what is asked of the site, how often, and what it costs."""
+"""The rows of the table: the requests to the site, their number, and their cost."""
 
 import statistics
 import uuid
@@ -42,7 +42,7 @@ class Result:
 
 
 class Served(Protocol):
-    """A site that can be asked, and what it has used."""
+    """A site with its clients, and the CPU time that it has used."""
 
     def client(self, *, connections: int = 4) -> Client: ...
 
@@ -133,7 +133,7 @@ def _completed(project: Project) -> int:
 
 
 def answers(bench: Bench) -> list[Result]:
-    """All conversations go on together, so that the cost of each position can be told."""
+    """All conversations advance together, so the cost of each position can be measured."""
     people = max(50, bench.repetitions // QUESTIONS)
     client = bench.colloquy.client()
     for _ in range(10):

@@ -29,7 +29,8 @@ TOLD = {
     "LOG_LEVEL": "WARNING",
     "STATEMENT_TIMEOUT_SECONDS": "600",
     # Both defences of the open pages are on; thousands of visitors behind one address are let through.
-    "CONVERSATIONS_PER_ADDRESS_AND_HOUR": "1000000",
+    "CONVERSATIONS_PER_ADDRESS_AND_MINUTE": "1000000",
+    "CONVERSATIONS_PER_PROJECT_AND_MINUTE": "1000000",
     "MOVES_PER_ADDRESS_AND_MINUTE": "1000000",
     "MOVES_PER_VISITOR_AND_MINUTE": "1000000",
     "LEAST_SECONDS_TO_FIRST_ANSWER": "0",
@@ -73,7 +74,7 @@ class DataServers:
         }
 
     def settle(self) -> None:
-        """Let the database do now what it would else do during a measurement."""
+        """Let the database do its background work now, and not during a measurement."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
             connection.execute("CHECKPOINT")
@@ -91,13 +92,13 @@ class Site:
         return Client(self.port, connections=connections)
 
     def cpu_ms(self) -> float:
-        """What the site and its data servers have used so far."""
+        """The CPU time that the site and its data servers have used so far."""
         return processes.cpu_ms([self.pid, *self.data.pids])
 
 
 @contextmanager
 def data_servers() -> Iterator[DataServers]:
-    """PostgreSQL with its data on disk and all its care for it, and Valkey; both gone at the end."""
+    """PostgreSQL with durable data on disk, and Valkey. Both are removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="colloquy-bench-"))
     folder.chmod(0o711)  # root runs PostgreSQL as somebody else
     started: list[servers.Server] = []

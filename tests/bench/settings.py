@@ -1,4 +1,4 @@
-"""The installation as it is, with two addresses more, that measure what the gate costs (urls.py here)."""
+"""The installation's settings, with two more addresses that measure the cost of the gate (urls.py here)."""
 
 from config.settings import *  # noqa: F403
 

@@ -4,7 +4,7 @@ python -m tests.bench.slow_clients 127.0.0.1 8000      1,750 connections, until 
 
 The attack opens connections that ask for as much of a server as they can without a whole request: headers
 that never end, headers and bodies of a byte a second, kept-alive connections that ask nothing, and large
-answers that are read by a kilobyte a second. Whatever the server closes is opened again.
+answers that are read by a kilobyte a second. Connections that the server closes are opened again.
 """
 
 import random
@@ -46,7 +46,7 @@ READY = "All connections are open."
 
 @dataclass
 class SlowClient:
-    """One connection: what it asks, what it sends by the byte, and whether it reads what comes."""
+    """One connection: its request, the bytes that it sends one by one, and whether it reads responses."""
 
     request: bytes
     drips: bool = False

@@ -1,6 +1,6 @@
 """How many SQL statements each operation takes, and how many files it enters (row 16).
 
-Tests hold the statements; here they are told.
+Tests limit the number of statements; this module prints them.
 """
 
 from collections.abc import Callable

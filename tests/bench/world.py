@@ -73,7 +73,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class World:
-    """Ids of what was made."""
+    """The ids of the created objects."""
 
     community_id: int
     keys: Keys
@@ -135,7 +135,7 @@ def _open(admin: Member, kind: str, blocks: list[dict[str, Any]]) -> Project:
 
 
 def project_with_responses(database_url: str, count: int) -> Project:
-    """A project with so many completed responses of ten answers, written straight into the tables."""
+    """A project with `count` completed responses of ten answers, written directly into the tables."""
     admin = Member.objects.get(community_id=COMMUNITY_ID)
     project = _open(admin, "convo", questions(QUESTIONS))
     script = scripts.load(project_id=project.pk, revision=project.revision)
@@ -167,7 +167,7 @@ def project_with_responses(database_url: str, count: int) -> Project:
 
 
 class _without_indexes_beside:
-    """Drops a table's further indexes and builds them anew: ten million rows are written in half the time."""
+    """Drop a table's further indexes and build them again. Writing ten million rows takes half the time."""
 
     def __init__(self, connection: psycopg.Connection[Any], table: str, count: int) -> None:
         self._connection, self._table, self._is_worth_it = connection, table, count >= AT_ONCE
@@ -192,7 +192,7 @@ class _without_indexes_beside:
 
 
 def members_with_xp(database_url: str, count: int) -> None:
-    """So many members with accounts, XP and an achievement each; one in fifty has left."""
+    """Members with an account, XP and an achievement each; one in fifty has left."""
     statements = (
         """
         INSERT INTO communities_user (username, name, password, is_superuser, email, is_staff, is_active,

@@ -68,7 +68,7 @@ def chromium() -> Iterator[Browser]:
 class Contexts:
     """Browser contexts that tests use one after the other, each in between as empty as a new one.
 
-    A new context costs as much as a page, and its cache has none of the site's scripts and styles.
+    A new context takes as long as a page, and its cache lacks the site's scripts and styles.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -182,7 +182,7 @@ def check_accessibility() -> Callable[[Page], None]:
 
 @pytest.fixture(scope="session")
 def check_contrast() -> Callable[[Page], None]:
-    """All words of a page must stand out from what is behind them."""
+    """Check that all texts of a page have enough contrast to their background."""
     axe = Axe()
     return lambda page: _check(page, axe, {"runOnly": ["color-contrast"]})
 

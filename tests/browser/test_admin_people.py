@@ -33,7 +33,7 @@ NAMES = ("Marit Solberg", "Jonas", "Priya", "Tomasz", "Aiko", "Lea", "Oleg", "Fa
 
 
 def club() -> tuple[Staff, Member]:
-    """An admin of a club of ten, the first of whom has earned a lot."""
+    """An admin of a club with ten members, of whom the first has much XP."""
     staff = Staff()
     members = [
         MemberFactory.create(community=staff.community, nick=nick, user__name="", joined_at=NOON)

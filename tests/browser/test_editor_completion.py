@@ -1,4 +1,4 @@
-"""What the script editor suggests while one types, and how it calls blocks, in a real browser."""
+"""Suggestions of the script editor during typing, and its names for blocks, in a real browser."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_rows_are_made_by_keyboard_from_the_options_of_the_block(windows, check_
 
 
 def _changes_of_rows(logic: Locator) -> list[tuple[Callable[[], object], object]]:
-    """What somebody does with the first row, one after the other, and the value that is kept then."""
+    """Successive changes of the first row, each with the value that is then stored."""
     value = logic.get_by_label("Value", exact=True)
     return [
         (lambda: value.select_option("Guest"), "guest"),

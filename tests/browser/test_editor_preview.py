@@ -1,4 +1,4 @@
-"""The preview beside the script editor, and what a draft can start from, in a real browser."""
+"""The preview beside the script editor, and the ways to start a draft, in a real browser."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_a_sentence_becomes_a_script(windows, monkeypatch, settings, check_acces
 
 
 def changed_by_ai(request: RevisionRequest) -> ProposedScript:
-    """Other words of the first block, the second one gone, the third one as it is, and a new one."""
+    """The first block with other words, no second block, the third block unchanged, and a new block."""
     first, _, third = request.blocks
     new = {"type": "open_text", "prompt": "What may it cost?", "name": "price"}
     return ProposedScript(

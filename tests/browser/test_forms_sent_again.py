@@ -25,7 +25,7 @@ FILL_IN = """([form, values]) => {
 
 
 def send(page: Page, values: dict[str, str]) -> None:
-    """Fill in the form of a page, send it, and wait for the page that comes of it."""
+    """Fill in the form of a page, send it, and wait for the next page."""
     form = page.locator("main form:has(input[name=ticket])").first
     page.evaluate(FILL_IN, [form.element_handle(), values])
     with page.expect_event("load"):

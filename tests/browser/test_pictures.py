@@ -1,4 +1,4 @@
-"""Pictures in a real browser: what a page loads comes from this site alone (rule 7.15)."""
+"""Pictures in a real browser: pages load them only from this site (rule 7.15)."""
 
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Private projects in a real browser: signing in by a source, answering, XP; and what outsiders are told."""
+"""Private projects in a real browser: signing in, answering, XP, and the page for outsiders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from surveys.engine.script import ActionConfig
 from surveys.models import Conversation, Project
 from surveys.services.ground import field_groups
 from tests.factories import CommunityFactory, CommunitySettingsFactory, VerifiedSourceFactory
-from tests.support.sources.people import Person
-from tests.support.sources.server import Platforms, use
+from tests.support.identity_providers.people import Person
+from tests.support.identity_providers.server import Platforms, use
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import TEXT
 

@@ -1,4 +1,4 @@
-"""What is earned, in a real browser: seen, heard, still where motion is not wanted."""
+"""Rewards in a real browser: visible, audible, and without motion for people who do not want motion."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ FIFTY = giving(prompt="Well played, [UserName]!", xp_amount=50)
 BADGE = giving("give_achievement", prompt="For the wall.", xp_role_id=7)
 ROLE = giving("give_role", prompt="Welcome, trainer!", role_id="9")
 REWARDS = {"use_xp": True, "achievement_enabled": True, "discord_role_id": "9"}
-# Fails for a picture that cannot be had.
+# Fails if a picture cannot be loaded.
 ALL_DRAWN = "images => Promise.all(images.map(image => image.decode()))"
 
 

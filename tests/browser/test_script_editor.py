@@ -130,34 +130,30 @@ def test_what_a_new_block_still_lacks_is_no_fault_until_one_leaves_it(windows, c
     expect(page.get_by_role("button", name="2 faults")).to_be_visible()
 
 
-def test_only_wording_can_be_changed_while_the_project_is_open(windows, caller):
+def test_words_change_and_blocks_and_options_are_added_while_the_project_is_open(windows, caller):
+    """Rules 2.10 to 2.12."""
     project = editor.new_project(caller, {**CHOICE, "prompt": "Wich colour?"})
     caller.post(f"/projects/{project}/open")
     page = editor.open_editor(windows, caller, project)
 
-    expect(page.get_by_role("button", name="Add a block")).to_be_disabled()
-    expect(page.get_by_label("An answer is required")).to_be_disabled()
-    expect(page.get_by_role("button", name="Add option")).to_be_disabled()
-    expect(page.locator("#why-closed")).to_contain_text("only wording and pictures can change")
+    expect(page.locator("#why-closed")).to_contain_text("You can change words and pictures, and add blocks")
+    expect(page.get_by_role("button", name="Remove option 1")).to_be_disabled()
+    expect(page.get_by_role("button", name="Archive block")).to_have_count(0)
     page.get_by_label("Question").fill("Which colour?")
     page.get_by_label("Option 1", exact=True).fill("Red like wine")
+    page.get_by_role("button", name="Add option").click()
+    page.locator("input[aria-label^='Option']:focus").fill("violet")
+    editor.add(page, "open text")
+    expect(page.locator("#why-closed")).to_have_count(0)
+    page.get_by_label("Question").fill("Why?")
+    expect(page.get_by_role("button", name="Archive block")).to_be_visible()
     editor.save(page)
+    expect(page.get_by_role("button", name="Archive block")).to_have_count(0)
 
-    (block,) = editor.stored(caller, project)
-    option = block["options"][0]
-    assert (block["prompt"], option["value"], option["label"]) == ("Which colour?", "red", "Red like wine")
-
-
-@pytest.mark.parametrize("keys", ["a", "Control+Enter"])
-def test_no_type_is_offered_where_no_block_can_be_added(windows, caller, keys):
-    project = editor.new_project(caller, TEXT)
-    caller.post(f"/projects/{project}/open")
-    page = editor.open_editor(windows, caller, project)
-
-    card(page, "1. Why?").press(keys)
-
-    expect(page.get_by_text("To add a block, close it first.")).to_be_in_viewport()
-    expect(page.get_by_role("dialog")).to_have_count(0)
+    choice, text = editor.stored(caller, project)
+    first, last = choice["options"][0], choice["options"][-1]
+    assert (choice["prompt"], first["value"], first["label"]) == ("Which colour?", "red", "Red like wine")
+    assert (last["value"], last["label"], text["prompt"]) == ("violet", None, "Why?")
 
 
 def test_the_keys_of_the_list_work_before_anything_was_clicked(windows, caller):

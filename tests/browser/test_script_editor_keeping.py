@@ -78,7 +78,7 @@ def leave_with_a_local_copy(page):
 
 
 def expect_collision(page, caller, project):
-    """Saving asks, and what the colleague has saved is still stored."""
+    """Saving asks first, and the colleague's script is still stored."""
     editor.expect_state(page, "Draft kept")
     page.keyboard.press("Control+s")
     expect(page.get_by_role("dialog", name="The script was changed while you edited")).to_be_visible()
@@ -98,7 +98,7 @@ def test_a_reload_brings_the_draft_back(windows, caller, project):
 
 
 def test_what_is_told_of_the_draft_of_an_earlier_visit_goes_once_it_is_kept_anew(windows, caller, project):
-    """Else it would say an older time than the bar at the bottom."""
+    """Otherwise the notice would show an older time than the bar at the bottom."""
     page = editor.open_editor(windows, caller, project)
     question(page).fill("Why not?")
     editor.expect_state(page, "Draft kept")

@@ -1,4 +1,4 @@
-"""A script leaves the editor as a file, and comes back from one through “Start from…”."""
+"""The editor downloads a script as a file, and “Start from…” imports it."""
 
 from __future__ import annotations
 

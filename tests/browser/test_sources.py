@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 from communities.models import Identity, Member
 from communities.services.people import identities
 from tests.factories import CommunityFactory
+from tests.support.identity_providers.server import Platforms, use
 from tests.support.moments import NOON
-from tests.support.sources.server import Platforms, use
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PICTURES = os.environ.get("PICTURES_OF_TESTS")  # a folder, for looking at the pages

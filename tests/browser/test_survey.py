@@ -221,6 +221,50 @@ def test_back_changes_an_answer(windows, has_script):
     assert stored(made) == [("plays", "yes")]
 
 
+@pytest.fixture
+def in_haste(windows, settings):
+    """Open a survey whose first answer is always too early, and return the page with a typed answer."""
+
+    def opened(**more):
+        settings.LEAST_SECONDS_TO_FIRST_ANSWER = 60
+        page = windows.open(f"/s/{scenario.project(TEXT, TEXT).slug}", **more)
+        page.locator("#field").fill("quick")
+        return page
+
+    return opened
+
+
+def test_a_browser_proves_itself_and_the_survey_goes_on_by_itself(in_haste):
+    """Rule 6.35."""
+    page = in_haste()
+
+    go_on(page)
+
+    question(page, "Prompt 1.")
+    assert list(Answer.objects.values_list("value", flat=True)) == ["quick"]
+
+
+@pytest.mark.parametrize("more", [{"java_script_enabled": False}, {}])
+def test_where_no_script_can_prove_it_a_small_question_does(in_haste, check_accessibility, more):
+    """Rule 6.35. Browsers hash on https and on this machine alone."""
+    page = in_haste(**more)
+    has_script = not more
+    if has_script:
+        page.evaluate("Object.defineProperty(crypto, 'subtle', { value: undefined })")
+
+    go_on(page)
+    asked = page.locator("label[for=sum]").inner_text()
+    if has_script:
+        check_accessibility(page)
+    expect(page.locator("#field")).to_have_value("quick")
+    numbers = ["two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    [(first, second)] = re.findall(r"How much is (\w+) plus (\w+)", asked)
+    page.locator("#sum").fill(str(numbers.index(first) + numbers.index(second) + 4))
+    go_on(page)
+
+    question(page, "Prompt 1.")
+
+
 @pytest.mark.parametrize("phone", [False, True])
 def test_an_error_takes_the_focus_and_keeps_what_was_typed(windows, check_accessibility, phone):
     made = scenario.project({"type": "open_numeric", "prompt": "How many?", "min": 1, "max": 9})

@@ -1,4 +1,4 @@
-"""What is being answered is never lost, and never comes back to another question or person."""
+"""A typed answer is never lost, and never shown at another question or to another person."""
 
 import pytest
 from django.conf import settings
@@ -31,7 +31,7 @@ def ranked_first(made):
 
 
 def hold(page):
-    """Let no answer through; returns what is held, to be let go."""
+    """Hold all answers back. Returns the list of held requests, which the test can release."""
     held = []
     intercept(page, lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
     return held

@@ -1,7 +1,7 @@
 """An account is proven, changed, invited, joined and erased at the same moment: the order of locks.
 
-A user is locked before their accounts, so each transaction sees what the one before has done, and none waits
-for another in a circle. Here nothing runs again after a deadlock, so that one would be seen.
+A user is locked before their accounts. So each transaction sees the changes of the one before, and there are
+no deadlocks. Here nothing runs again after a deadlock, so that one would be seen.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ RIVALS = (changed, erased, merged)
 
 
 def test_nobody_waits_in_a_circle_with_a_sign_in(attacker: Caller) -> None:
-    """Twenty sign-ins, each beside somebody who changes, erases or merges what the account belongs to."""
+    """Twenty sign-ins, each at the same time as a change, erasure or merge of the account's user."""
     ends: list[Any] = []
     for number in range(20):
         SocialAccount.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Django's own pages that superusers keep: users, and stored responses without what they say."""
+"""Django's own pages for superusers: users, and stored responses without their contents."""
 
 import pytest
 from django.db.models import Model

@@ -1,4 +1,4 @@
-"""The history in the admin: who changed what, with before and after, for those who may know it."""
+"""The history in the admin: changes with their authors and with the values before and after."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PAGE = "communities_communitysettings_change"
 
 
 def form_in(response: Any) -> dict[str, str]:
-    """What a browser would send of a form: inputs, text areas, selections and chosen choices."""
+    """The values that a browser would send for a form: inputs, text areas, selections and choices."""
     found, page = {}, response.content.decode()
     page = page[page.index("community-form") :]
     for tag in re.findall(r"<input [^>]*>", page):
@@ -44,7 +44,7 @@ def form_in(response: Any) -> dict[str, str]:
 
 
 def save(staff: Staff, **values: str | None) -> Any:
-    """Send the form as it is with these values; None unticks a box."""
+    """Send the form with these values changed; None clears a check box."""
     form = {**form_in(staff.get(PAGE, staff.community.pk)), **values}
     return staff.post(
         PAGE,

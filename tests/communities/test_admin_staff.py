@@ -1,4 +1,4 @@
-"""Staff who may change users and groups gain no more than they have, and cannot touch superusers."""
+"""Staff who may change users and groups cannot give themselves rights, and cannot change superusers."""
 
 from typing import Any
 
@@ -115,7 +115,7 @@ def test_superusers_are_not_to_be_touched(is_active: bool) -> None:
 
 
 def test_an_account_that_may_do_more_is_not_changed() -> None:
-    """Nobody but superusers sets a password: whoever does so can sign in as the user."""
+    """Only superusers set passwords, because a person who sets a password can sign in as the user."""
     staff = Staff()
     direct = staff.colleague()
     direct.user_permissions.add(permission("delete_project"))

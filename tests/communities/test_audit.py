@@ -1,4 +1,4 @@
-"""The audit trail: what an entry holds, that the database keeps it as it is, who is erased, what is old."""
+"""The audit trail: the contents of an entry, its protection by the database, erasures, and old entries."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def test_which_paths_belong_to_the_interface(path: str, is_ours: bool) -> None:
 
 @pytest.fixture(autouse=True)
 def _log_may_be_captured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Loggers keep the processors they first saw; here they shall not, nor those of earlier tests."""
+    """Loggers normally cache their first processors. Here they must not, also those of earlier tests."""
     known = structlog.get_config()
     structlog.configure(cache_logger_on_first_use=False)
     for module in (middleware, envelope):

@@ -1,4 +1,4 @@
-"""The first steps of a new community are ticked off by what somebody did."""
+"""The first steps of a new community are ticked after somebody has done them."""
 
 from __future__ import annotations
 

@@ -280,7 +280,10 @@ def test_twins_at_once_have_one_effect() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_twin_of_one_that_is_refused_is_done() -> None:
-    """The first holds the claim until the second waits for it; then it is refused, and the second goes on."""
+    """The first request keeps its claim until the second waits for it.
+
+    Then the first is refused, and the second runs.
+    """
     caller = Caller()
     claim = claim_of(caller)
     other = connections.create_connection("default")

@@ -1,4 +1,4 @@
-"""Invitations whose sender is no longer an admin: what they still give, and who can take them back."""
+"""Invitations of former admins: the access that they still give, and the people who can withdraw them."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_who_loses_their_access_while_they_invite_has_invited_nobody(
 def test_a_change_of_access_locks_the_invitations_before_the_community(
     boss: Caller, sender: Caller, has: str
 ) -> None:
-    """As those who accept them do, so that neither waits for the other in a circle."""
+    """Accepting an invitation locks in the same order, so there are no deadlocks."""
     row = Invitation.objects.get(access="admin")
     member, actor = member_of(sender), boss.actor
     if has == "got":
@@ -258,7 +258,7 @@ GIVES = {"_admit", "_note_if_member", "send_again"}
 
 
 def _writers_of_access() -> Iterator[tuple[str, set[str]]]:
-    """The functions that write what a member may do, or that they left; which invitations they end."""
+    """The functions that change a member's access or end a membership, and the invitations that they end."""
     for module in our_code.modules(".access", ".left_at", "erase_member("):
         for node, text in module.functions():
             if _writes_access(node):

@@ -1,4 +1,4 @@
-"""What has changed about a key holds at the very next request, in every process."""
+"""A change about a key takes effect at the very next request, in every process."""
 
 import threading
 from collections.abc import Callable
@@ -199,7 +199,7 @@ def test_when_redis_loses_its_data_keys_are_looked_up_again() -> None:
 
 
 def test_a_version_never_comes_back() -> None:
-    """As a counter would that begins anew when Redis has lost its data."""
+    """A counter would repeat versions after Redis has lost its data."""
     caller = Caller()
     seen = set()
     for _ in range(3):

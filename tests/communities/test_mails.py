@@ -1,4 +1,4 @@
-"""Mails in the outbox: sent, tried again, given up; what they said is erased then."""
+"""Mails in the outbox: sent, retried or given up. Afterwards their contents are erased."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HELLO = Message("ada@example.org", "Hello", "A secret link.", "<p>A secret link.
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """A mail server of the few commands that a client needs. It keeps what it gets."""
+    """A mail server of the few commands that a client needs. It stores the received mails."""
 
     allow_reuse_address = daemon_threads = True
     refuses = False

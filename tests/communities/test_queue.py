@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def send_no_more(waker: Waker) -> None:
-    """Let go what still waits, and wait for what is being sent: it would meet the broker of a later test.
+    """Drop waiting wakes, and wait for those being sent. Otherwise they would reach a later test's broker.
 
     A thread that hangs is not waited for.
     """
@@ -67,7 +67,7 @@ def waker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waker]:
 
 @pytest.fixture
 def use_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Have wakes sent to the broker at a URL; `limits` are told instead of those of the settings."""
+    """Send wakes to the broker at a URL, with these `limits` instead of those of the settings."""
     apps: list[Any] = []
 
     def use(url: str, **limits: float) -> None:
@@ -82,7 +82,7 @@ def use_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
 
 
 class Sender:
-    """In Celery's place: notes what is sent, and can be told to hold on or to fail."""
+    """Replaces Celery: it records the sent wakes, and can wait or fail."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []

@@ -64,7 +64,7 @@ def test_long_runs_of_accents_change_nothing_in_the_result(text: str) -> None:
 
 
 def _exchanges(classes: list[int]) -> int:
-    """How often neighbours change places until the accents of each letter stand in order."""
+    """The number of swaps of neighbours that sort the accents of each letter."""
     before: Counter[int] = Counter()
     exchanges = 0
     for each in classes:

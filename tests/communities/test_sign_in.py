@@ -1,4 +1,4 @@
-"""Signing in with a password: what is refused before a password is hashed, and who is never locked out.
+"""Signing in with a password: refusals before the hashing, and people who are never locked out.
 
 Rule 12.11.
 """

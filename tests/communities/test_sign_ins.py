@@ -1,4 +1,4 @@
-"""Who is signed in, read by one statement: exactly the sessions that Django accepts."""
+"""The signed-in person, read by one statement, for exactly the sessions that Django accepts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_member_is_found_by_their_session(client: Client) -> None:
     found = _found(client, community_id=member.community_id)
 
     assert found is not None
-    assert (found.person.user_id, found.person.member_id, found.person.name, found.source) == (
+    assert (found.person.user_id, found.person.member_id, found.person.name, found.provider) == (
         *(member.user_id, member.pk),
         "Rook",
         None,
@@ -103,7 +103,7 @@ def _sign_out(client: Client) -> None:
 
 
 def _become_somebody_else(client: Client) -> None:
-    """The list of sessions is no proof: the session itself says whose it is."""
+    """The list of sessions proves nothing; only the session itself identifies its user."""
     UserSession.objects.update(user=UserFactory.create(name="Bo"))
     _sign_out(client)
 
@@ -137,7 +137,7 @@ def test_the_source_is_the_one_of_the_latest_proof(client: Client) -> None:
     found = _found(client)
 
     assert found is not None
-    assert found.source == "video"
+    assert found.provider == "video"
 
 
 @pytest.mark.parametrize("key", ["nonsense", "", "\x00", "a" * 500])

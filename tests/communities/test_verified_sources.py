@@ -1,4 +1,4 @@
-"""Verified sources: what a person meets, asking the platforms, and how staff keep the sources."""
+"""Verified sources: the rules that a person meets, requests to the platforms, and editing by staff."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound
 from communities.ground.rounding import Rounding
+from communities.identity_providers import rules
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import AuditEntry, Identity, SourceCheck, User, VerifiedSource
 from communities.services.tenants import verified_sources
 from communities.services.tenants.verified_sources import Asked, Met
-from communities.sources import rules
-from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import (
     CommunityFactory,
     IdentityFactory,
@@ -32,7 +32,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
 
 
 class Platform:
-    """Stands in front of the clients of all platforms: what they answer, and what they were asked."""
+    """Replaces the clients of all platforms: it has prepared answers, and records the questions."""
 
     def __init__(self) -> None:
         self.answers: dict[str, bool | Exception] = {}
@@ -185,7 +185,7 @@ def test_accounts_of_other_platforms_and_unproven_ones_are_not_asked_about(
 def test_a_platform_that_is_down_is_told_and_leaves_what_was_known(person: User, platform: Platform) -> None:
     source = VerifiedSourceFactory.create()
     SourceCheckFactory.create(source=source, identity=_account(person), checked_at=NOON - HOUR)
-    platform.answers = {source.target: SourceUnavailable("down")}
+    platform.answers = {source.target: PlatformUnavailable("down")}
 
     assert _ask(person, source) == Asked(could_ask=False)
     assert _met(person, source) == source.pk

@@ -57,7 +57,7 @@ def limits(monkeypatch: pytest.MonkeyPatch, *, sample: int, frequent: int, looke
 
 
 def found(community: Community, per_page: int, **filters: Any) -> list[int]:
-    """The numbers of the entries on all pages, as they stand there."""
+    """The numbers of the entries on all pages, in the order of the pages."""
     numbers, after = list[int](), None
     while True:
         page = audit_listing.page(

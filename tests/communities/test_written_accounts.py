@@ -1,4 +1,4 @@
-"""What a community writes about an account is a claim, until the account's owner proves it (rule 7.22)."""
+"""An account that a community has noted is a claim, until the account's owner proves it (rule 7.22)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from communities.identity_providers.chat import GuildMember
 from communities.models import CommunitySettings, Identity, Member, User
 from communities.services.chat import people
 from communities.services.people import identities, platform_members
-from communities.sources.chat import GuildMember
 from communities.tasks import join_written
 from surveys.models import Conversation
 from tests.factories import IdentityFactory, MemberFactory, StaffFactory, UserFactory
@@ -53,7 +53,7 @@ def add(caller: Caller, **fields: Any) -> dict[str, Any]:
 
 
 def prove(at: Any = NOON) -> Identity:
-    """The owner of the account signs in with it, and the worker joins what was written."""
+    """The owner of the account signs in with it, and the worker joins the noted accounts."""
     identity = identities.sign_in(provider="chat", platform_id=X, name="Marit Solberg", at=at)
     join_written(user_id=identity.user_id)
     return Identity.objects.get(pk=identity.pk)

@@ -1,4 +1,4 @@
-"""Rules of the engine that the script editor repeats: both are held to `tests/js/cases.json`."""
+"""Rules of the engine that the script editor repeats. Both are tested by `tests/js/cases.json`."""
 
 from __future__ import annotations
 

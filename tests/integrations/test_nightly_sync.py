@@ -1,4 +1,4 @@
-"""An integration: a nightly sync of all responses into a table of one's own, by the feed alone."""
+"""An integration: a nightly sync of all responses into the integrator's own table, only by the feed."""
 
 from __future__ import annotations
 

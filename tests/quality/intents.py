@@ -8,7 +8,7 @@ has, and what a good draft `holds`. A score is from 0 to 3:
     1   a third holds, or the author must replace a placeholder
     0   less, the wrong kind or language, broken rules, or no draft
 
-The intents are held out: rules, phrases and templates are never chosen by looking at them. Those to tune by
+The intents are a test set: rules, phrases and templates are never chosen by looking at them. Those to tune by
 are in tests/ai/intents.json.
 """
 
@@ -42,7 +42,7 @@ class WritesScripts(Protocol):
 
 
 def load(path: Path = HELD_OUT) -> list[Wanted]:
-    """The intents with what is wanted of their drafts."""
+    """The intents with the requirements for their drafts."""
     intents: list[Wanted] = json.loads(path.read_text(encoding="utf-8"))
     return intents
 
@@ -56,7 +56,7 @@ def draft(provider: WritesScripts, wanted: Wanted) -> ProposedScript | None:
 
 
 def score(wanted: Wanted, draft: ProposedScript | None) -> tuple[int, list[str]]:
-    """The score of a draft from 0 to 3, and what does not hold."""
+    """The score of a draft from 0 to 3, and the unmet requirements."""
     if draft is None or wanted.get("is_refused"):
         return (BEST, []) if draft is None and wanted.get("is_refused") else (0, ["refused or not"])
     prompts = [str(block["prompt"]) for block in draft.blocks if block.get("prompt")]

@@ -1,8 +1,8 @@
 """Five labelled sets of answers, and how an analysis reads them.
 
-The sets are held out: words, phrases and thresholds are never chosen by looking at their answers. Sets to
-tune by are in tests/ai/answers. All were written and labelled by one person, so they are easier than the
-answers of strangers.
+These are test sets: words, phrases and thresholds are never chosen by looking at their answers. Sets to tune
+by are in tests/ai/answers. All were written and labelled by one person, so they are easier than the answers
+of strangers.
 """
 
 from __future__ import annotations

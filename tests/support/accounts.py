@@ -1,4 +1,4 @@
-"""People who are signed in to the account area, with or without having shown just now who they are."""
+"""People who are signed in to the account area, with or without having just confirmed who they are."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Person:
 
 
 def sign_in(client: Client, user: User, *, is_fresh: bool = True, at: float | None = None) -> None:
-    """Sign a user in; `is_fresh` if they have just shown who they are, or at another moment."""
+    """Sign a user in. `is_fresh`: they have just confirmed who they are; `at` is another moment for that."""
     client.force_login(user)
     if is_fresh:
         session = client.session

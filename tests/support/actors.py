@@ -7,9 +7,9 @@ from tests.factories import UserFactory
 
 
 def actor(role: str = "admin", *, user_id: int = 1, community_id: int = 1, tier: str = "premium") -> Actor:
-    """Somebody who acts in a community; by default an admin of community 1.
+    """An actor in a community; by default an admin of community 1.
 
-    What is recorded needs an actor who is there: a member of the community, or a `superuser_actor`.
+    The audit trail needs an actor whose user exists: a member of the community, or a `superuser_actor`.
     """
     return Actor(user_id=user_id, role=role, community_id=community_id, tier=tier)
 

@@ -17,7 +17,7 @@ _addresses = count(1)
 
 
 def new_address() -> str:
-    """Return an address that no other test uses, so that tests do not use up each other's limits."""
+    """Return an address that no other test uses, so tests do not share limits."""
     number = next(_addresses)
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 

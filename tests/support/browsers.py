@@ -1,4 +1,4 @@
-"""People with accounts, and what they do on the pages of the account area."""
+"""People with accounts, and their actions on the pages of the account area."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def person(name: str = "Ada", email: str = EMAIL, **fields: Any) -> User:
 
 
 def new_browser(**values: Any) -> Client:
-    """A browser at an address of its own, so that limits of addresses leave it alone."""
+    """A browser at a unique address, so the limits per address do not affect it."""
     return Client(REMOTE_ADDR=new_address(), **values)
 
 
@@ -42,12 +42,12 @@ def sign_in(browser: Client, login: str = EMAIL, password: str = PASSWORD, **val
 
 
 def prove(browser: Client, password: str = PASSWORD) -> Any:
-    """Show again who one is, as changes of factors ask for."""
+    """Confirm again who the person is, as changes of factors require."""
     return browser.post(reverse("account_reauthenticate"), {"password": password})
 
 
 def code_of(user: User) -> str:
-    """What the person's authenticator app shows."""
+    """The code in the person's authenticator app."""
     secret = get_adapter().decrypt(Authenticator.objects.get(user=user, type="totp").data["secret"])
     return str(format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time()))))
 
@@ -57,7 +57,7 @@ def page(response: Any) -> str:
 
 
 def who(browser: Client) -> str | None:
-    """The id of whoever is signed in; a session that was ended is nobody's."""
+    """The id of the signed-in user; None after the session has ended."""
     if settings.SESSION_COOKIE_NAME not in browser.cookies:
         return None
     return browser.session.get("_auth_user_id")

@@ -62,9 +62,9 @@ class Caller:
         return twin
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> Any:
-        """A request; `path` begins behind the community's own.
+        """Send a request. `path` is relative to the community's path.
 
-        What is streamed, and is no file, is read to its end.
+        A streamed response is read to its end, unless it is a file.
         """
         answer: Any = self.client.generic(
             method.upper(),
@@ -96,14 +96,14 @@ class Caller:
         return self.call("delete", path, **headers)
 
     def make(self, *blocks: Any, **fields: Any) -> dict[str, Any]:
-        """A new project, as it is told."""
+        """A new project, as the interface returns it."""
         script = {"script": {"blocks": list(blocks)}} if blocks else {}
         answer = self.post("/projects", {"name": "Opening moves", "type": "convo", **script, **fields})
         assert answer.status_code == 201, answer.content
         return answer.json()
 
     def make_open(self, *blocks: Any, **fields: Any) -> dict[str, Any]:
-        """A new project that is live, as it is told with its script."""
+        """A new live project, as the interface returns it with its script."""
         made = self.make(*(blocks or (TEXT,)), **fields)
         answer = self.post(f"/projects/{made['id']}/open")
         assert answer.status_code == 200, answer.content

@@ -1,4 +1,4 @@
-"""The rules of `config/docs`, and who cites them.
+"""The rules of `config/docs`, and their citations.
 
 `python -m tests.support.contract` lists the rules that no test cites.
 With numbers, such as `6.61`, it lists the places that cite these rules, also as a part of a range.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = Path("config/docs")
-# Where citations may stand: source code, templates, documents and configuration.
+# The files that may have citations: source code, templates, documents and configuration.
 FOLDERS = (".ci", ".github", "communities", "config", "surveys", "templates", "tests", "webhooks", "xp")
 SUFFIXES = {"", ".css", ".html", ".js", ".json", ".md", ".py", ".sh", ".sql", ".svg", ".toml", ".txt", ".yml"}
 

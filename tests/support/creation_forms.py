@@ -1,4 +1,4 @@
-"""The forms of the admin that make something, and what to send."""
+"""The forms of the admin that create something, and values for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.staff import Staff
 from webhooks.models import Webhook
 from xp.models import Achievement
 
-# What to send to make something, by the name of the address.
+# Values that create something, by the name of the address.
 FORMS: dict[str, tuple[type[Model], dict[str, str]]] = {
     "surveys_project_add": (
         Project,

@@ -17,16 +17,16 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def truncate(*tables: str) -> None:
-    """Empty tables, and take the room of deleted rows, so that rows stand in the order of their writing."""
+    """Empty tables and free the space of deleted rows, so later rows are stored in the order of writing."""
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(tables)} CASCADE")
 
 
 @contextmanager
 def kept_for_many_tests(blocker: Any) -> Iterator[None]:
-    """What a fixture of a module or class writes in this block is there for all its tests, and then gone.
+    """Keep the rows that this block writes for all tests of a module or class, and delete them afterwards.
 
-    Tests with the mark `django_db` take back what they change themselves. `blocker`: pytest-django's
+    Tests with the mark `django_db` roll back their own changes. `blocker`: pytest-django's
     `django_db_blocker`.
     """
     block = transaction.atomic()
@@ -38,7 +38,7 @@ def kept_for_many_tests(blocker: Any) -> Iterator[None]:
 
 @contextmanager
 def taken_back() -> Iterator[None]:
-    """Whatever is written in this block is taken back at its end, with what waits for its commit."""
+    """Roll back everything that this block writes, including callbacks that wait for its commit."""
     before, waiting = transaction.savepoint(), len(connection.run_on_commit)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The whole database as text, to search it for what must not be there."""
+"""The whole database as text, in which tests search for forbidden data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def dump() -> dict[str, set[str]]:
 
 
 def readable(value: object) -> object:
-    """A value of a column as it can be searched."""
+    """A value of a column in a form that can be searched."""
     if isinstance(value, memoryview | bytes):
         return bytes(value).decode("latin-1") + bytes(value).hex()
     return value.isoformat() if isinstance(value, datetime) else value

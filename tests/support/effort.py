@@ -1,4 +1,4 @@
-"""How much tests make up: a part in `make test`, all with COLLOQUY_THOROUGH, as in `make test-all`."""
+"""The number of generated examples: a part in `make test`, all in `make test-all` (COLLOQUY_THOROUGH)."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ LEAST = 4
 
 
 def examples(count: int) -> int:
-    """How many of `count` examples this run makes up."""
+    """The number of examples that this run generates, out of `count`."""
     return count if IS_THOROUGH else max(count // SHARE, min(count, LEAST))

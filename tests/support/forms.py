@@ -1,4 +1,4 @@
-"""Forms as browsers send them: Django's test client would send multipart, which no form of ours takes."""
+"""Forms as browsers send them. Django's test client would send multipart, which our forms refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _generic, _encode = RequestFactory.generic, RequestFactory._encode_data  # type:
 
 
 def send_as_browsers_do() -> None:
-    """Have all test clients of this process send their forms in that way."""
+    """Let all test clients of this process send forms as browsers do."""
     RequestFactory._encode_data = _encoded  # type: ignore[attr-defined]
     RequestFactory.generic = _sent  # type: ignore[method-assign, assignment]
 

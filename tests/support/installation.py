@@ -50,7 +50,7 @@ class Installation:
 
     @property
     def log(self) -> Path:
-        """What the web server has said."""
+        """The output of the web server."""
         return self.folder / "web.log"
 
     def start(self, *names: str) -> dict[str, servers.Server]:

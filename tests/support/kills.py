@@ -42,10 +42,10 @@ def in_a_process_that_dies(work: Callable[[], object]) -> None:
 
 
 def _forget_connections() -> None:
-    """Forget the parent's connections: as the fork shares their sockets, the server would not see it die.
+    """Forget the parent's connections. The fork shares their sockets, so the server would not notice its end.
 
-    With a browser running, Django finds other connections in the parent, where Playwright's event loop runs,
-    than in the fork, where it finds those from before the browser was started.
+    While a browser runs, the parent has other connections, because of Playwright's event loop. The fork finds
+    the connections from before the browser's start.
     """
     for name in connections:
         with suppress(AttributeError):

@@ -1,4 +1,4 @@
-"""The mails that were written, as their readers would read them."""
+"""The mails that were written, in the form in which readers see them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def path_in(mail: dict[str, Any]) -> str:
 
 
 def confirm(member: Member, email: str = "") -> None:
-    """Have the account of a member confirm an address, by default the one that staff wrote down."""
+    """Confirm an address for the account of a member, by default the address that staff entered."""
     EmailAddress.objects.create(
         user_id=member.user_id, email=email or member.email, verified=True, primary=True
     )

@@ -1,4 +1,4 @@
-"""The source of the program, for tests that walk over all of its places."""
+"""The source code of the program, for tests that search all of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Module:
         return self.source.split("\n")
 
     def text(self, node: ast.stmt) -> str:
-        """The lines of a statement. `ast.get_source_segment` divides the whole source again for each node."""
+        """The lines of a statement. `ast.get_source_segment` would split the whole source for each node."""
         return "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
 
     def functions(self) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -39,7 +39,7 @@ class Module:
 
 
 def modules(*words: str, apps: tuple[str, ...] = APPS) -> Iterator[Module]:
-    """The modules without migrations, by path; where words are given, those that contain one of them."""
+    """The modules without migrations, by path; with `words`, only modules that contain one of them."""
     for path in sorted(each for app in apps for each in (ROOT / app).rglob("*.py")):
         if "migrations" not in path.parts:
             source = path.read_text(encoding="utf-8")

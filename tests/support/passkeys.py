@@ -1,4 +1,4 @@
-"""A passkey in software: it answers the challenges of pages, with or without making sure who uses it."""
+"""A passkey in software: it answers the challenges of pages, with or without verifying its user."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Passkey:
     def sign(
         self, options: Mapping[str, Any], *, user_handle: bytes, is_verified: bool = True
     ) -> dict[str, Any]:
-        """The answer to a page that asks who somebody is."""
+        """The answer to a page that asks the person to sign in."""
         flags = PRESENT | VERIFIED if is_verified else PRESENT
         data = AuthenticatorData.create(self._site, flags, 1)
         asked = self._asked("webauthn.get", options)

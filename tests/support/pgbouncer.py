@@ -35,7 +35,7 @@ ignore_startup_parameters = options
 
 @pytest.fixture
 def pgbouncer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """While the test runs, Django's connections are to the PgBouncer."""
+    """Connect Django to the PgBouncer while the test runs."""
     if BINARY is None:
         pytest.skip("pgbouncer is not installed")
     host, user = str(connection.settings_dict["HOST"]), str(connection.settings_dict["USER"])

@@ -13,7 +13,7 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Served:
-    """A response of the host. `drip` is seconds between two bytes of its head and body."""
+    """A response of the host. `drip` is the number of seconds between two bytes of its head and body."""
 
     body: bytes = b""
     status: int = 200
@@ -22,7 +22,7 @@ class Served:
 
 
 class PictureHost:
-    """The server. `served` are its responses by path, `asked` are the paths that were asked for."""
+    """The server. `served` are its responses by path, `asked` are the requested paths."""
 
     def __init__(self) -> None:
         self.served: dict[str, Served] = {}
@@ -62,7 +62,7 @@ class PictureHost:
             for n in range(len(sent)):
                 request.connection.sendall(sent[n : n + 1])
                 time.sleep(served.drip)
-        except OSError:  # the other side has had enough
+        except OSError:  # the client has closed the connection
             pass
 
     def __enter__(self) -> Self:

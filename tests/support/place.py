@@ -1,4 +1,4 @@
-"""What the paths of the description may name."""
+"""Objects for the parameters in the paths of the OpenAPI description."""
 
 from __future__ import annotations
 

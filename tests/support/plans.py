@@ -1,4 +1,4 @@
-"""How many rows PostgreSQL reads for what is asked of it, over tables large enough to tell plans apart."""
+"""The number of rows that PostgreSQL reads, in tables large enough for plans to make a difference."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Reading:
 
 @contextmanager
 def rows_read(*tables: type[models.Model]) -> Iterator[Reading]:
-    """Counts the rows and index entries of our tables that the SELECTs of this block read, when it ends.
+    """Count the rows and index entries of our tables that the SELECTs of this block read.
 
-    `tables` are analysed first: the server may have done that by itself since, and sees no rows of a test.
-    Each is run again by EXPLAIN ANALYZE, so the block must not change what they find. The project that an
-    endpoint looks up by its id is left out: its statement is prepared, and logged without its values.
+    `tables` are analysed first, because the server's own analysis does not see a test's rows. When the block
+    ends, EXPLAIN ANALYZE runs each SELECT again, so the block must not change their results. The lookup of a
+    project by its id is left out: its statement is prepared, and logged without its values.
     """
     analyse(*tables)
     reading = Reading()
@@ -47,9 +47,9 @@ def rows_read(*tables: type[models.Model]) -> Iterator[Reading]:
 
 
 def analyse(*tables: type[models.Model]) -> None:
-    """Let PostgreSQL know how many rows there are now, and of which values, as it does by itself in time.
+    """Let PostgreSQL count rows and values now, which it would do by itself later.
 
-    Indexes of words get in order what was only noted for them.
+    Pending entries of text indexes are merged too.
     """
     with connection.cursor() as cursor:
         for each in tables:
@@ -60,7 +60,7 @@ def analyse(*tables: type[models.Model]) -> None:
 
 
 def fill_members(community: Community, count: int, *, name: str = "Person {}") -> list[Member]:
-    """So many members, in the order of their ids. `name` holds their number, from 0."""
+    """`count` members, in the order of their ids. `name` contains their number, from 0."""
     users = User.objects.bulk_create(
         User(username=f"filled {community.pk} {n}", name=name.format(n)) for n in range(count)
     )
@@ -70,7 +70,7 @@ def fill_members(community: Community, count: int, *, name: str = "Person {}") -
 def _read_by(node: Mapping[str, Any]) -> int:
     below = sum(map(_read_by, node.get("Plans", ())))
     name = node.get("Relation Name", node.get("Index Name", ""))
-    if not name or name.startswith("pg_"):  # the catalogue grows by what runs beside this test
+    if not name or name.startswith("pg_"):  # other tests enlarge the catalogue at the same time
         return below
     passed_over = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
     return below + round((node["Actual Rows"] + passed_over) * node["Actual Loops"])

@@ -1,4 +1,4 @@
-"""Redis as it is when it cannot be reached."""
+"""A Redis that cannot be reached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from communities.gate import throttling
 
 @contextmanager
 def without_redis() -> Iterator[None]:
-    """As if Redis had gone away, until the block is left."""
+    """Make Redis unreachable until the end of the block."""
     with override_settings(REDIS_URL="unix:///nowhere/redis.sock?db=0"):
         _start_anew()
         yield

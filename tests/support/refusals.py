@@ -12,7 +12,7 @@ E = TypeVar("E", bound=Exception)
 
 
 def refused(error: type[E], call: Callable[..., object], *args: Any, **kwargs: Any) -> E:
-    """The error that a call raises. What the call wrote is rolled back, as it is for a request."""
+    """The error that a call raises. The call's writes are rolled back, as for a request."""
     with pytest.raises(error) as caught, transaction.atomic():
         call(*args, **kwargs)
     return caught.value

@@ -1,7 +1,7 @@
-"""How many steps a regular expression takes on texts that make it backtrack.
+"""The number of steps that a regular expression takes on texts that make it backtrack.
 
-The matchers of `re` and `regex` count nothing, so a plain backtracking matcher walks the parsed pattern here.
-A bounded repetition counts as one of at most four: its bound is its author's decision.
+The matchers of `re` and `regex` do not count steps, so this module has a plain backtracking matcher. It
+treats a bounded repetition as one of at most four, because the bound is its author's decision.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _REPEATS = frozenset({MAX_REPEAT, MIN_REPEAT, POSSESSIVE_REPEAT})
 _TAILS = ("", "\x00")
 _USUAL = "a0_ \n.-é漢\u0301☀"
 _MAX_SAMPLES = 12
-# What `re` lacks, as something of the same kind; a set without another set as the first set alone.
+# Replacements for operators that `re` lacks. A difference of sets becomes its first set.
 _TRANSLATED = (
     (r"\(\?V1\)", ""),
     (r"--(?:\[[^\]]*\]|\\p\{\w+\}|\\s)", ""),
@@ -70,9 +70,9 @@ class Stepped:
         self._accepted: dict[tuple[Any, int, str], bool] = {}
 
     def slow_text(self, *, is_anchored: bool) -> str | None:
-        """A text of which twice as much takes far more than twice the steps, if there is one.
+        """A text whose doubling takes far more than twice the steps; None if there is none.
 
-        The steps are those to find every match, or one at the beginning for an anchored pattern.
+        The steps are counted for finding every match, or for an anchored pattern one match at the beginning.
         """
         for before, repeated, after in self._pumps():
             texts = (before + repeated * count + after for count in (_FEW, 2 * _FEW))
@@ -92,7 +92,7 @@ class Stepped:
         return self._steps
 
     def _pumps(self) -> Iterator[tuple[str, str, str]]:
-        """Beginnings, repeated parts and ends of texts: for each unbounded repetition what it repeats."""
+        """Beginnings, repeated parts and ends of texts, for each unbounded repetition."""
         for before, body in self._unbounded(self._tree.data, ""):
             for part in filter(None, self._samples(body)):
                 for start, repeated in ((before, part), ("", part), ("", before + part)):
@@ -105,7 +105,7 @@ class Stepped:
         if place == len(items):
             return then(at)
         if self._steps > _MAX_STEPS:
-            return at  # as if everything matched, so that no other way is tried
+            return at  # count as a match, so the matcher tries no other way
         op, value = items[place]
         rest = partial(self._match, items, place + 1, then=then)
         self._steps += 1
@@ -200,7 +200,7 @@ class Stepped:
     # --- Texts ------------------------------------------------------------------------------------
 
     def _unbounded(self, items: Items, before: str) -> Iterator[tuple[str, Items]]:
-        """What each unbounded repetition repeats, with a text that leads to it."""
+        """The repeated items of each unbounded repetition, with a text that leads to the repetition."""
         for op, value in items:
             if op in _REPEATS and value[1] is MAXREPEAT:
                 yield before, value[2].data
@@ -209,7 +209,7 @@ class Stepped:
             before += self._samples([(op, value)])[0]
 
     def _samples(self, items: Items) -> list[str]:
-        """Short texts that items match: one in which each item has its first, then others."""
+        """Short texts that items match: first a text with each item's first sample, then other texts."""
         by_item = [self._samples_of(*item) for item in items]
         first = [samples[0] for samples in by_item]
         others = [

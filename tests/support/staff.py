@@ -1,4 +1,4 @@
-"""Staff who are signed in to the admin, as the member they are in a community, and what they see."""
+"""Staff who are signed in to the admin as members of a community, and the pages that they see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.factories import CommunityFactory, CommunitySettingsFactory, StaffFac
 class Staff:
     """A staff user with this access in a community, by default a new one.
 
-    A `superuser` and somebody with the access `none` are no member of it.
+    A `superuser` and staff with the access `none` are not members of it.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Staff:
         return self.client.post(reverse(f"admin:{name}", args=args), values, follow=follow)
 
     def read(self, address: str, data: Any = None) -> str:
-        """The source of a page that opens, without entities."""
+        """The source of a page, without entities. Fails unless its status is 200."""
         response = self.client.get(address, data)
         assert response.status_code == 200, response
         return html.unescape(response.content.decode())
@@ -90,7 +90,7 @@ def send(client: Client, method: str, address: str, body: object = None, **heade
 
 
 def text_of(response: Any) -> str:
-    """What a page says, in one line: without head, icons and markup, white space as single spaces."""
+    """The text of a page in one line: without head, icons and markup, with single spaces."""
     body = re.sub(r"(?s)<(head|svg|script|style)\b.*?</\1>", "", response.content.decode())
     return " ".join(re.sub(r"<[^>]*>", " ", body).split())
 

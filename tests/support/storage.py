@@ -1,7 +1,7 @@
-"""What PostgreSQL keeps about rows unasked: where each stands, who wrote it and who locked it last.
+"""PostgreSQL's hidden data about rows: position, the transaction that wrote the row, the last that locked it.
 
-Anybody with a copy of the database's files, or the rights to read its tables, sees this. So it must not join
-what the columns keep apart.
+Anybody with a copy of the database's files, or the right to read its tables, can read these data. So they
+must not join rows that the columns keep apart.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from django.db import connection
 
 from tests.support.dumps import readable
 
-# Written by the transaction of an answer. What they hold of a respondent is a keyed hash or encrypted.
+# Tables that the transaction of an answer writes. They contain respondents only as keyed hashes or encrypted.
 OF_ANSWERS = frozenset(
     f"surveys_{name}"
     for name in ("conversation", "answer", "tally", "completion", "firedaction", "sealedgifts", "answerdraft")
 )
-# An answer's transaction locks what the answer refers to, so that it is not deleted meanwhile.
+# Tables whose rows the transaction of an answer locks, so they are not deleted meanwhile.
 OF_SCRIPTS = frozenset(f"surveys_{name}" for name in ("project", "block", "option"))
 # An answer's transaction may write an event too, which names nobody.
 OF_EVENTS = frozenset({"webhooks_event"})
@@ -26,7 +26,7 @@ OF_EVENTS = frozenset({"webhooks_event"})
 
 @dataclass(frozen=True)
 class StoredRow:
-    """A row with its place, and the transactions that wrote it and that locked or replaced it."""
+    """A row with its position, and the transactions that wrote it and that locked or replaced it."""
 
     table: str
     place: str
@@ -52,7 +52,7 @@ def stored_rows() -> list[StoredRow]:
 
 
 def joined(rows: Collection[StoredRow], *, answers: Collection[str]) -> Mapping[str, set[str]]:
-    """Other tables that a transaction wrote or locked rows of, beside rows of `answers`, with these rows."""
+    """The rows that transactions with rows of `answers` wrote or locked in other tables, by table."""
     of_answers = {each for row in rows if row.table in answers for each in row.transactions}
     found: dict[str, set[str]] = {}
     for row in rows:
@@ -62,5 +62,5 @@ def joined(rows: Collection[StoredRow], *, answers: Collection[str]) -> Mapping[
 
 
 def naming(rows: Collection[StoredRow], words: Collection[str]) -> set[StoredRow]:
-    """The rows that hold one of these words."""
+    """The rows that contain one of these words."""
     return {row for row in rows if any(word in row.text for word in words)}

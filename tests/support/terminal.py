@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-LIMIT = 300  # seconds; on a busy machine a demo takes many to start
+LIMIT = 300  # seconds; on a busy machine a demo starts slowly
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

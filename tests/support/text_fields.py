@@ -1,4 +1,4 @@
-"""Every text that the interface takes, found by walking through its description."""
+"""Every text field of the interface's requests, found in its OpenAPI description."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A field whose value is a string. `steps` lead to it in the body; a query parameter has only one.
+    """A field whose value is a string. `steps` are its path in the body; a query parameter has one step.
 
-    `shape` is the shape of the description that has the field; several operations may share it.
+    `shape` is the schema that has the field; several operations may share it.
     """
 
     method: str
@@ -31,12 +31,12 @@ class TextField:
 
     @property
     def name(self) -> str:
-        """Such as `POST /projects: delivery.invitation.message`."""
+        """The name of the field, such as `POST /projects: delivery.invitation.message`."""
         return f"{self.method.upper()} {self.path}: {'.'.join(self.steps)}"
 
 
 def text_fields() -> list[TextField]:
-    """The fields of all operations. A field of a shape that several operations share is there once."""
+    """The fields of all operations. A schema that several operations share gives each field only once."""
     found: dict[tuple[str, ...], TextField] = {}
     for path, operations in described()["paths"].items():
         for method in METHODS:
@@ -59,7 +59,7 @@ def _of_operation(method: str, path: str, operation: Schema) -> Iterator[TextFie
 def _strings(
     schema: Schema, steps: tuple[str, ...], shape: str, above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], str, str | None]]:
-    """The steps to each string, its shape and its format. A shape inside itself is not entered again."""
+    """The steps to each string, its schema and its format. A schema inside itself is not entered again."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name in above:
@@ -69,7 +69,7 @@ def _strings(
         yield from _strings(part, steps, shape, above)
     kinds = schema.get("type", [])
     is_string = "string" in ([kinds] if isinstance(kinds, str) else kinds) and "enum" not in schema
-    if is_string and steps and schema.get("maxLength") != 0:  # an empty string may stand for null
+    if is_string and steps and schema.get("maxLength") != 0:  # some fields accept an empty string as null
         yield steps, shape, schema.get("format")
     for name, inner in schema.get("properties", {}).items():
         if not inner.get("readOnly"):

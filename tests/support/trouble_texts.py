@@ -1,4 +1,4 @@
-"""Sends texts that have made trouble elsewhere to a field of the interface, and says what came back."""
+"""Sends texts that have caused faults elsewhere to a field of the interface, and examines the response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TROUBLE: Mapping[str, str] = {
     "null": "a\0b",
     "10,000 letters": "e\N{COMBINING ACUTE ACCENT}" * 10_000,
 }
-# The texts that are stored and returned in another form than they are sent. The others stay as they are.
+# The texts that are stored and returned in another form. All others stay the same.
 ONE_FORM = {
     "letters in parts": "Zo\N{LATIN SMALL LETTER E WITH DIAERESIS} \N{HANGUL SYLLABLE HAN}",
     "nothing visible": "",
@@ -68,7 +68,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "POST /webhooks": {"url": "https://example.com/", "events": ["*"]},
     "POST /webhooks/{webhook_id}/redeliver": {"since": "2026-01-31T09:30:00Z"},
 }
-# Where what was sent can be read, if the answer to it does not have it.
+# The address at which a text can be read, if the response does not contain it.
 RESPONSES = "/v1/communities/{community_id}/projects/{project_id}/responses?status=all"
 READ_BACK = {
     "POST /conversations/{conversation_id}/answers": RESPONSES,
@@ -87,21 +87,21 @@ _COMMUNITY = "/v1/communities/{community_id}"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came back for a text. `texts` are all strings in the answer, `faults` the fields that it names."""
+    """The response to a text. `texts` are all its strings, `faults` the fields of its violations."""
 
     status: int
     texts: frozenset[str]
     faults: frozenset[str]
 
     def is_right(self, field: TextField, trouble: str) -> bool:
-        """Whether it was refused by the field's name, or taken and does not come back in another form."""
+        """Whether the text was refused with the field's name, or accepted and returned in its one form."""
         if self.status >= 400:
             return self.status in (400, 409) and any(_is_within(field, each) for each in self.faults)
         sent = TROUBLE[trouble].strip()
         return trouble not in ONE_FORM or all(each.strip() != sent for each in self.texts)
 
     def has(self, trouble: str) -> bool:
-        """Whether it was taken, and came back in its one form."""
+        """Whether the text was accepted, and returned in its one form."""
         return self.status < 400 and ONE_FORM.get(trouble, TROUBLE[trouble]) in self.texts
 
 
@@ -120,7 +120,7 @@ def trouble_place(caller: Caller) -> dict[str, str]:
 
 
 def send(field: TextField, value: str, place: Mapping[str, str]) -> Outcome:
-    """Send one value in a field of an otherwise valid request, and undo what it did. For `trouble_place`."""
+    """Send one value in a field of an otherwise valid request, and roll it back. For `trouble_place`."""
     if "/script" in field.path:
         place = {**place, "project_id": place["draft_id"], "block_id": place["draft_block_id"]}
     elif field.path.endswith("/codebook"):
@@ -186,7 +186,7 @@ def _block_with(field: TextField) -> dict[str, Any]:
 
 
 def _put(holder: Any, steps: tuple[str, ...], value: str) -> None:
-    """Set the value, and make what is missing on the way to it."""
+    """Set the value, and create missing objects and lists on its path."""
     step, *rest = steps
     key: Any = {EACH: 0, ANY_NAME: "plan"}.get(step, step)
     if step == EACH and not holder:
@@ -216,7 +216,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _is_within(field: TextField, named: str) -> bool:
-    """Whether a violation names the field, or an object or list around it, or something in it."""
+    """Whether a violation names the field, an object or list around it, or a part of it."""
     own = [step.replace("field.name", "field") for step in field.steps if step not in (EACH, ANY_NAME)]
     path = [step for step in re.split(r"\[\d+\]|\.", named) if step]
     shorter = min(len(own), len(path))

@@ -1,4 +1,4 @@
-"""What staff did stays the work of one person after they are erased, and nobody knows of whom (rule 7.20)."""
+"""Entries of an erased staff user still belong to one person, whom nobody can identify (rule 7.20)."""
 
 from __future__ import annotations
 

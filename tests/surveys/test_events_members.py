@@ -1,4 +1,4 @@
-"""When a member last changed, and who is told: kept by the database, whoever writes (rules 1.41 and 9.6)."""
+"""The time of a member's last change, and its event. The database records both (rules 1.41 and 9.6)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from communities.ground import rounding
 from communities.ground.rounding import Rounding
+from communities.identity_providers.chat import GuildMember
 from communities.models import Community, Identity, Member, MemberChange, User
 from communities.services.people import identities, member_changes, members, memberships, platform_members
-from communities.sources.chat import GuildMember
 from communities.tasks import announce_members
 from surveys.services.people import service as people
 from surveys.services.people.merging import merge_users
@@ -55,7 +55,7 @@ def settled() -> None:
 
 
 def known(caller: Caller, **fields: Any) -> Member:
-    """A member whom everybody was told of long ago."""
+    """A member whose last change was announced long ago."""
     member = MemberFactory.create(community=caller.community, updated_at=NOON, **fields)
     settled()
     return member

@@ -1,4 +1,4 @@
-"""What is told of projects to those who listen, each with its change or not at all."""
+"""Events about projects: each is written together with its change, or not at all."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scheduled(caller: Caller) -> dict[str, Any]:
 
 
 def moments(caller: Caller) -> list[tuple[str, str, str]]:
-    """Type, timestamp and the project's status in each body but those of creations."""
+    """Type, timestamp and the project's status in each event, except events about creations."""
     return [
         (body["type"], body["timestamp"], body["data"]["project"]["status"])
         for body in event_log.bodies(caller.community.pk)

@@ -1,4 +1,4 @@
-"""What is told of responses to those who listen: once, with all that the interface tells of them."""
+"""Events about responses: each is sent once, with the whole response as in the interface."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SECRET = {
 
 @pytest.fixture
 def caller() -> Caller:
-    """An admin of a community in which one webhook listens to what is told of responses."""
+    """An admin of a community in which one webhook listens to events about responses."""
     caller = Caller()
     event_log.listener(caller.community.pk, "response.submitted", "response.updated", "response.deleted")
     return caller
@@ -49,7 +49,7 @@ def heard(caller: Caller) -> list[tuple[str, Any]]:
 
 
 def is_told(caller: Caller, project: dict[str, Any], response_id: str) -> bool:
-    """Whether exactly one event tells of a response, as the interface tells it now."""
+    """Whether exactly one event has the response as the interface returns it now."""
     response = caller.get(f"/responses/{response_id}").json()
     return heard(caller) == [("response.submitted", {"project_id": project["id"], "response": response})]
 

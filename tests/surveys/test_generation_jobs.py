@@ -46,7 +46,7 @@ def credits(caller: Caller) -> int:
 
 
 def pending(caller: Caller, **fields: object) -> tuple[dict, Generation]:
-    """A project whose caller did not wait, and the work that goes on."""
+    """A project whose caller did not wait, and the job that continues."""
     answer = caller.post("/projects", {**INTENT, **fields})
     assert answer.status_code == 201, answer.content
     return answer.json(), Generation.objects.get(project_id=answer.json()["id"])

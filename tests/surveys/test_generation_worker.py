@@ -95,7 +95,7 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_cannot_finish(caller, 
 
 
 def _is_taken_up() -> bool:
-    """As the sweep does again and again: a wake may still go to the worker that is being killed."""
+    """Wake the worker repeatedly, like the sweep: one wake may still reach the killed worker."""
     generation.take_up(at=timezone.now())
     return not Generation.objects.exists()
 

@@ -1,4 +1,4 @@
-"""What the audit trail tells of projects, scripts and responses, and what it does not on anonymous ones."""
+"""The audit trail of projects, scripts and responses, and its limits on anonymous projects."""
 
 from __future__ import annotations
 

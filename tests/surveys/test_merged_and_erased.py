@@ -48,7 +48,7 @@ OF_PEOPLE = re.compile(r"(^|_)(account|actor|author|by|giver|member|owner|person
 
 
 class Scene:
-    """A person who took part everywhere, and whose user was then merged into another one's."""
+    """A person with data in every part of a community, whose user was then merged into another user."""
 
     def __init__(self) -> None:
         self.caller = Caller()
@@ -155,7 +155,7 @@ def work_of(user_id: int, caller: Caller) -> dict[str, Model]:
 @pytest.mark.parametrize("column", sorted(columns_with_users()))
 @pytest.mark.parametrize("is_merged", [False, True])
 def test_a_user_goes_who_worked_in_a_community_without_being_its_member(column: str, is_merged: bool) -> None:
-    """As superusers do; this one is none any more."""
+    """Superusers can do that; this user is no longer a superuser."""
     caller = Caller()
     user: User = UserFactory.create()
     row = work_of(user.pk, caller)[column]

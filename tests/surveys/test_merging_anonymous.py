@@ -107,7 +107,7 @@ def test_an_action_that_fired_for_either_does_not_fire_again(
 def test_a_session_that_a_merge_interrupts_stays_the_same_session(
     caller: Caller, keep: Member, drop: Member
 ) -> None:
-    """So that stepping back and answering again gives nothing a second time; the next session gives again."""
+    """A step back and a second answer give nothing again; the next session gives again."""
     made = caller.make_open(QUESTION, EACH_TIME, QUESTION, TEXT, privacy_mode="anonymous")
     Talk(caller, made, member_id=str(keep.pk)).through()
     running = Talk(caller, made, member_id=str(drop.pk))

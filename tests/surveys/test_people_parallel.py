@@ -37,7 +37,7 @@ at_once = pytest.mark.django_db(transaction=True)
 
 
 def nothing_is_left() -> bool:
-    """But for keyed hashes in anonymous projects, which lead to nobody."""
+    """Except keyed hashes in anonymous projects, which identify nobody."""
     return not (
         any(model.objects.exists() for model in (Standing, XpEntry))
         or Completion.objects.exclude(project__privacy_mode="anonymous").exists()

@@ -1,4 +1,4 @@
-"""Who is erased is nowhere any more, in the whole database; what they answered stays."""
+"""An erased person is nowhere in the whole database; their answers stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What webhooks are told of a person is told to them, and loses their name when they are erased."""
+"""Webhook events about a person are in their personal data, and lose their name at an erasure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def listening() -> Caller:
-    """A community in which a webhook is told of everything."""
+    """A community with a webhook that receives all events."""
     caller = Caller()
     create_webhook(caller.community)
     return caller
@@ -40,7 +40,7 @@ def bodies() -> dict[str, Any]:
 
 
 def opened_by_ann(caller: Caller) -> dict[str, Any]:
-    """A project that the person made and that was opened: told with their name."""
+    """An opened project of the person, whose event has their name."""
     made = caller.make(TEXT, name="Ann's own", **AUDIENCE)
     Project.objects.filter(pk=made["id"]).update(author=USER_ID)
     return made | caller.post(f"/projects/{made['id']}/open").json()

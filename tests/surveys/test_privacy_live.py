@@ -1,6 +1,6 @@
 """At every step of an anonymous answer nothing in the live database joins it to its giver (rule 7.10).
 
-Looks at all tables: at which transaction wrote or locked each row, and at rows about the person.
+Examines all tables: the transactions that wrote or locked each row, and the rows about the person.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def ann(community: Any) -> Member:
 
 
 class Finder:
-    """Compares what is stored of the person after each step with what was before the first."""
+    """Compares the stored data about the person after each step with the data before the first step."""
 
     def __init__(self) -> None:
         self.before = naming(stored_rows(), WORDS)

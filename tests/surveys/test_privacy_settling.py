@@ -1,4 +1,4 @@
-"""What a table tells beside its columns, order and transactions, joins no anonymous answer to a person."""
+"""The order of rows and their transactions join no anonymous answer to a person."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LATER = timedelta(hours=2)
 
 
 def answered(caller: Caller, people: int = 6, **fields: Any) -> None:
-    """So many members have answered an anonymous survey that gives on the way and at the end."""
+    """This number of members have answered an anonymous survey with gifts in the middle and at the end."""
     project = caller.make_open(
         QUESTION, giving(xp_amount=5), QUESTION, rewards=REWARDS, privacy_mode="anonymous", **fields
     )
@@ -47,7 +47,7 @@ def rows(sql: str) -> list[tuple[Any, ...]]:
 
 
 def transactions(tables: tuple[str, ...]) -> set[str]:
-    """Who wrote the rows of these tables, and who locked them."""
+    """The transactions that wrote and that locked the rows of these tables."""
     both = " UNION ".join(f"SELECT xmin::text FROM {t} UNION SELECT xmax::text FROM {t}" for t in tables)
     return {row[0] for row in rows(both)} - {"0"}
 

@@ -1,4 +1,4 @@
-"""How responses came in, in words."""
+"""The origin of responses, in words."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class _Respondent:
         return self.agent.screen is not None and words in self.agent.text
 
     def _until(self, act: Any, is_done: Any) -> None:
-        """Press again until it is done. A message that says busy or failed is no end."""
+        """Press again until it is done. A message about a busy or failed server is not the end."""
         time.sleep(self._rng.uniform(0, SECONDS_TO_THINK))
         for _ in range(ATTEMPTS):
             kept = self.agent.screen

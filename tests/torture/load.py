@@ -156,7 +156,7 @@ class Client:
         return {"block_id": block["id"], "value": value}
 
     def _delete_response(self) -> None:
-        """Delete a response, which may be gone already with its project."""
+        """Delete a response, which may have been deleted with its project."""
         if self._responses:
             response_id = self._responses.pop(self._rng.randrange(len(self._responses)))
             if self._do("DELETE", f"/responses/{response_id}", may_be_refused=True) is not None:

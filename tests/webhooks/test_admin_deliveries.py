@@ -1,4 +1,4 @@
-"""Deliveries and events in the admin: what was sent, what was answered, and sending it again."""
+"""Deliveries and events in the admin: requests, responses, and sending again."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Wakes = list[dict[str, Any]]
 
 @pytest.fixture
 def woken(monkeypatch: pytest.MonkeyPatch) -> Wakes:
-    """The wakes that the dispatcher requests, which are not sent."""
+    """The task wakes that the dispatcher requests. They are recorded and not sent."""
     wakes: Wakes = []
     monkeypatch.setattr(dispatch, "wake", lambda task, **kwargs: wakes.append({"task": task, **kwargs}))
     return wakes

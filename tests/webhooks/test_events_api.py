@@ -1,4 +1,4 @@
-"""The list of events: all that were emitted, as they are delivered, whether a webhook listens or not.
+"""The list of events: all emitted events in the form of deliveries, also those without a webhook.
 
 Rule 9.11.
 """
@@ -45,7 +45,7 @@ def ids(caller: Caller, query: str = "") -> list[str]:
 
 
 def emit_at(caller: Caller, *offsets: int, type: EventType = EventType.PROJECT_OPENED) -> list[str]:
-    """Events so many minutes after `NOW`. Returns their ids."""
+    """Write events at these minutes after `NOW`. Returns their ids."""
     events = [emit_event(type, community=caller.community, at=NOW + n * MINUTE) for n in offsets]
     return [str(event.pk) for event in events]
 

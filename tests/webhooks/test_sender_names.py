@@ -1,4 +1,4 @@
-"""Where names answers: resolved once for each connection, checked and pinned (rule 9.14)."""
+"""Host names: resolved once for each connection, checked and pinned (rule 9.14)."""
 
 import socket
 import threading

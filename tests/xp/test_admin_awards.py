@@ -1,4 +1,4 @@
-"""XP by hand in the admin: what, then whether the new total is meant, then the entry."""
+"""XP by hand in the admin: the amount, the confirmation of the new total, and the entry."""
 
 from __future__ import annotations
 

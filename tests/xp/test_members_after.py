@@ -43,7 +43,7 @@ def walked(
 
 
 def mixed(caller: Caller) -> None:
-    """Members with equal names, names in nicks, none at all, equal times of joining, and none."""
+    """Members with equal names, with names in nicks, without names, and with equal or no times of joining."""
     for n, (name, nick) in enumerate((("b", None), ("", "B"), ("a", ""), ("", None), ("z", "a"), ("", None))):
         joined_at = None if n % 3 == 0 else NOON + (n % 2) * DAY
         member(caller, name, nick=nick, xp=n, joined_at=joined_at)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def admin():
-    """An admin whose member has neither a name nor XP, and so comes last among the present members."""
+    """An admin whose member has neither a name nor XP, and so is last among the present members."""
     caller = Caller("admin")
     caller.user.name = ""
     caller.user.save(update_fields=["name"])

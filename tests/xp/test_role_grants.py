@@ -1,4 +1,4 @@
-"""Roles that members earned are granted on the chat platform, or it is said why not."""
+"""Roles that members earned are granted on the chat platform, or the reason of a failure is shown."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ _DEFAULTS = {"only_id": None, "project_id": None, "rounding": None, "is_settled"
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What one event reports.
+    """The contents of one event.
 
     `about` names the object: events about one object are sent in order, unless an attempt fails or the event
     is about an anonymous response. `person_id` is the user that `data` names, if any.

@@ -6,11 +6,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from communities.ground.actors import Actor
+from communities.identity_providers import platforms
 from communities.models import Identity, Member
 from communities.services.chat import overview
 from communities.services.people import identities
 from communities.services.pictures import copies
-from communities.sources import platforms
 from communities.staff import acting
 from xp.admin import profile
 from xp.admin.achievements import picture_of

@@ -15,10 +15,19 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from communities.gate import throttling
-from communities.sources import chat, game_store, membership, oauth2, openid2, platforms, streaming, video
-from communities.sources.failures import BadProof, SourceUnavailable
-from communities.sources.oauth2 import Tokens
-from communities.sources.profiles import Profile
+from communities.identity_providers import (
+    chat,
+    game_store,
+    membership,
+    oauth2,
+    openid2,
+    platforms,
+    streaming,
+    video,
+)
+from communities.identity_providers.failures import BadProof, PlatformUnavailable
+from communities.identity_providers.oauth2 import Tokens
+from communities.identity_providers.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +38,17 @@ class Proof:
     tokens: Tokens | None
 
 
-class SourceAccount(ProviderAccount):
+class PlatformAccount(ProviderAccount):
     """An account in the words of django-allauth's mails."""
 
     def to_str(self) -> str:
         return str(self.account.extra_data.get("name") or self.account.uid)
 
 
-class SourceProvider(Provider):
+class PlatformProvider(Provider):
     """The code that the five providers share."""
 
-    account_class = SourceAccount
+    account_class = PlatformAccount
     supports_redirect = True
     package = "communities.accounts.providers"
 
@@ -79,7 +88,7 @@ class SourceProvider(Provider):
     def prove(self, request: HttpRequest, state: dict[str, Any], *, at: datetime) -> Proof:
         """Check the data with which the browser has returned.
 
-        Raises BadProof, SourceUnavailable, TokenRefused.
+        Raises BadProof, PlatformUnavailable, TokenRefused.
         """
         code = request.GET.get("code", "")
         if not code:
@@ -93,7 +102,7 @@ class SourceProvider(Provider):
         raise NotImplementedError
 
 
-class ChatProvider(SourceProvider):
+class ChatProvider(PlatformProvider):
     id: ClassVar = "chat"
     name: ClassVar = platforms.NAMES["chat"]
 
@@ -101,7 +110,7 @@ class ChatProvider(SourceProvider):
         return chat.profile(tokens.access)
 
 
-class VideoProvider(SourceProvider):
+class VideoProvider(PlatformProvider):
     id: ClassVar = "video"
     name: ClassVar = platforms.NAMES["video"]
 
@@ -109,7 +118,7 @@ class VideoProvider(SourceProvider):
         return video.profile(tokens.id_token, nonce=nonce, at=at)
 
 
-class StreamingProvider(SourceProvider):
+class StreamingProvider(PlatformProvider):
     id: ClassVar = "streaming"
     name: ClassVar = platforms.NAMES["streaming"]
 
@@ -117,7 +126,7 @@ class StreamingProvider(SourceProvider):
         return streaming.profile(tokens.access)
 
 
-class MembershipProvider(SourceProvider):
+class MembershipProvider(PlatformProvider):
     id: ClassVar = "membership"
     name: ClassVar = platforms.NAMES["membership"]
 
@@ -125,7 +134,7 @@ class MembershipProvider(SourceProvider):
         return membership.profile(tokens.access)
 
 
-class GameStoreProvider(SourceProvider):
+class GameStoreProvider(PlatformProvider):
     """OpenID 2.0, which provides no token."""
 
     id: ClassVar = "game_store"
@@ -155,7 +164,7 @@ class GameStoreProvider(SourceProvider):
     def _named(self, platform_id: str) -> Profile:
         try:
             return game_store.profile(platform_id)
-        except SourceUnavailable:  # their identity is proven; only the name is missing
+        except PlatformUnavailable:  # their identity is proven; only the name is missing
             return Profile(platform_id, "")
 
 

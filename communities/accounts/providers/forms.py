@@ -16,9 +16,9 @@ from django.utils.functional import cached_property
 
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.ground.errors import Refusal
+from communities.identity_providers import platforms
 from communities.models import Identity
 from communities.services.people import identities
-from communities.sources import platforms
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from django.urls import reverse
 def require_fresh_sign_in(request: HttpRequest) -> None:
     """Require that the person confirms who they are, unless they did so within the last minutes.
 
-    People without password and factors sign in with one of their sources again; django-allauth would not
-    require that. Raises an exception that the account middleware converts to a redirect.
+    People without password and factors sign in with one of their identity providers again; django-allauth
+    would not require that. Raises an exception that the account middleware converts to a redirect.
     """
     if get_reauthentication_flows(request.user):
         raise_if_reauthentication_required(request, app="allauth.socialaccount")
@@ -38,7 +38,7 @@ def _page_of(request: HttpRequest) -> str:
 
 
 def must_sign_in_again(request: HttpRequest) -> bool:
-    """Whether a person whose only ways to sign in are sources has not signed in within the last minutes."""
+    """Whether a person who can only use identity providers has not signed in within the last minutes."""
     return (
         request.user.is_authenticated
         and not get_reauthentication_flows(request.user)

@@ -1,8 +1,8 @@
 """The proof that two accounts belong to one person, stored in the session for ten minutes.
 
-A signed-in person, who has confirmed who they are just before, has signed in with a source of another user.
-That alone has changed nothing. The code that merges the two users reads the proof, and deletes it. The proof
-does not prove a second factor of the other user.
+A signed-in person has confirmed who they are, and has then signed in with an account of another user at an
+identity provider. That alone has changed nothing. The code that merges the two users reads the proof, and
+deletes it. The proof does not prove a second factor of the other user.
 """
 
 from __future__ import annotations

@@ -25,16 +25,16 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from communities import sign_in
 from communities.accounts import failures
-from communities.accounts.providers.classes import PROVIDERS, Proof, SourceProvider
+from communities.accounts.providers.classes import PROVIDERS, PlatformProvider, Proof
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import keep_proof
 from communities.gate import throttling
 from communities.ground import queue
+from communities.identity_providers import platforms
+from communities.identity_providers.failures import BadProof, PlatformUnavailable, TokenRefused
 from communities.models import Identity
 from communities.services.people import identities, platform_members, source_tokens
 from communities.services.people.identities import BelongsToAnother
-from communities.sources import platforms
-from communities.sources.failures import BadProof, SourceUnavailable, TokenRefused
 
 ATTEMPTS = 60  # of one address
 WINDOW = 600  # seconds
@@ -58,7 +58,7 @@ def login(request: HttpRequest, provider_id: str) -> HttpResponse:
     if process != "login" and not request.user.is_authenticated:
         return redirect("account_login")
     if request.method != "POST":
-        context = {"source": provider, "process": process, "next_url": next_url or ""}
+        context = {"provider": provider, "process": process, "next_url": next_url or ""}
         return render(request, "socialaccount/login.html", context)
     if _is_limited(request):
         return _failure(request, provider, "many", HTTPStatus.TOO_MANY_REQUESTS)
@@ -86,7 +86,7 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
         proof = provider.prove(request, state, at=at)
     except (BadProof, TokenRefused) as failure:
         return _failure(request, provider, "refused", HTTPStatus.BAD_REQUEST, cause=str(failure))
-    except SourceUnavailable as failure:
+    except PlatformUnavailable as failure:
         log.warning("sources.unavailable", provider=provider_id, cause=str(failure))
         return _failure(request, provider, "unavailable", HTTPStatus.SERVICE_UNAVAILABLE)
     if state["process"] == "confirm":
@@ -100,16 +100,16 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """For people whose only ways to sign in are sources: confirm with one of them who they are."""
+    """For people whose only ways to sign in are identity providers: confirm with one of them who they are."""
     own = {each.provider for each in identities.connected(user_id=int(request.user.pk or 0))}
     next_url = get_next_redirect_url(request) or reverse("account")
     return render(request, "socialaccount/sign_in_again.html", {"own": own, "next_url": next_url})
 
 
-def _provider(request: HttpRequest, provider_id: str) -> SourceProvider:
+def _provider(request: HttpRequest, provider_id: str) -> PlatformProvider:
     if provider_id not in _CLASSES or not platforms.is_offered(provider_id):
         raise Http404
-    provider: SourceProvider = get_adapter(request).get_provider(request, provider_id)
+    provider: PlatformProvider = get_adapter(request).get_provider(request, provider_id)
     return provider
 
 
@@ -122,7 +122,11 @@ def _limited_as(request: HttpRequest) -> str:
 
 
 def _failure(
-    request: HttpRequest, provider: SourceProvider, reason: str, status: HTTPStatus, cause: str | None = None
+    request: HttpRequest,
+    provider: PlatformProvider,
+    reason: str,
+    status: HTTPStatus,
+    cause: str | None = None,
 ) -> HttpResponse:
     """Show the error. The error is logged, unless the person cancelled."""
     if reason != "cancelled":
@@ -134,7 +138,7 @@ def _failure(
             provider=provider.id,
             cause=cause,
         )
-    context = {"source": provider, "reason": reason}
+    context = {"provider": provider, "reason": reason}
     return render(request, "socialaccount/failure.html", context, status=status)
 
 
@@ -144,7 +148,7 @@ def _account(request: HttpRequest) -> str | None:
 
 
 def _sign_in(
-    request: HttpRequest, provider: SourceProvider, proof: Proof, state: dict[str, Any]
+    request: HttpRequest, provider: PlatformProvider, proof: Proof, state: dict[str, Any]
 ) -> HttpResponse:
     profile, at = proof.profile, timezone.now()
     identity = identities.sign_in(
@@ -162,7 +166,7 @@ def _sign_in(
 
 
 def _confirm(
-    request: HttpRequest, provider: SourceProvider, proof: Proof, state: dict[str, Any]
+    request: HttpRequest, provider: PlatformProvider, proof: Proof, state: dict[str, Any]
 ) -> HttpResponse:
     """Accept the platform's account as proof that the signed-in person is at the browser.
 
@@ -188,7 +192,7 @@ def _confirm(
 
 
 def _connect(
-    request: HttpRequest, provider: SourceProvider, proof: Proof, state: dict[str, Any]
+    request: HttpRequest, provider: PlatformProvider, proof: Proof, state: dict[str, Any]
 ) -> HttpResponse:
     if not request.user.is_authenticated:
         return redirect("account_login")

@@ -211,7 +211,7 @@ def look(
 
 
 def _is_new_role(guild: Guild, role_ids: Collection[str]) -> bool:
-    """Whether one of the roles may be newer than the description, and may be asked for now."""
+    """Whether a role is missing in the stored description of the server, and a new request is allowed now."""
     return any(each not in guild.roles for each in role_ids) and _may_look_up(guild.id)
 
 

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from communities.ground import queue
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
+from communities.identity_providers.chat import GuildMember
 from communities.services.people import identities, members, platform_members
 from communities.services.people.members import COLUMNS_OF_PERSON, KnownPerson, person_of
-from communities.sources.chat import GuildMember
 
 # Although nothing has changed, so that `roles_told_at` shows how fresh the roles are
 NOTED_AGAIN = timedelta(minutes=30)

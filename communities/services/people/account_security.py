@@ -19,12 +19,12 @@ from django.contrib.sessions.models import Session
 from django.urls import reverse
 
 from communities.ground.transactions import in_transaction
+from communities.identity_providers import platforms
 from communities.models import Identity, User
 from communities.services.mail import mails
 from communities.services.mail.letters import Letter, compose
 from communities.services.mail.recipients import proven_address
 from communities.services.people import staff
-from communities.sources import platforms
 
 KIND = mails.declare("account_security_notice", mails.Consent.CONFIRMED)
 ALARM = (
@@ -43,7 +43,7 @@ class WaysIn:
     has_password: bool
     proven_addresses: Sequence[str]
     platforms: Sequence[str]
-    """Names of the identity sources that are connected."""
+    """Names of the identity providers that are connected."""
     has_authenticator_app: bool
     passkeys: Sequence[str]
     """The names that their owner gave them."""

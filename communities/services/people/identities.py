@@ -31,9 +31,9 @@ from communities.ground.errors import Conflict, NotFound
 from communities.ground.rounding import Rounding
 from communities.ground.statements import fetch_rows, prepared
 from communities.ground.transactions import again_after_deadlock, in_transaction
+from communities.identity_providers import platforms
 from communities.models import Identity, Member, User
 from communities.services.people import member_changes
-from communities.sources import platforms
 
 JOIN = "communities.join_written"
 _LOCKS = "communities.identities.lock_account"

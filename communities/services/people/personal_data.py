@@ -337,7 +337,7 @@ def give_up_account(*, user_id: int) -> None:
 
 
 def _forget_in_admin_log(model: str, ids: Collection[int]) -> None:
-    """Remove the objects from the admin's log. What staff did, and when, remains."""
+    """Remove the objects from the admin's log. The actions of staff and their times remain."""
     LogEntry.objects.filter(
         content_type__app_label="communities", content_type__model=model, object_id__in=list(map(str, ids))
     ).update(object_id=None, object_repr="", change_message="")

@@ -25,12 +25,12 @@ from communities.ground import queue, rounding
 from communities.ground.audit_actions import Action
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import in_transaction
+from communities.identity_providers import chat
+from communities.identity_providers.chat import GuildMember
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import ChatInstallation, Community, Identity, Member, SourceToken, User
 from communities.services.people import bots, identities, invitation_access, member_changes, source_tokens
 from communities.services.trail import audit
-from communities.sources import chat
-from communities.sources.chat import GuildMember
-from communities.sources.failures import SourceUnavailable, TokenRefused
 
 REFRESHED = timedelta(minutes=45)  # then the worker asks
 AGAIN = timedelta(minutes=10)  # before the worker asks about the same member again
@@ -74,16 +74,16 @@ def refresh(
     Makes them a member if they are in its server for the first time. Returns the member as it is if the
     person has proven no account of the chat platform, and None if there is none. `rounded_to` is for
     questions together with anonymous responses: no time of the member shows exactly when they responded.
-    Raises SourceUnavailable, also during a pause that the platform asked for, and TokenRefused if the person
-    has to sign in with it again.
+    Raises PlatformUnavailable, also during a pause that the platform asked for, and TokenRefused if the
+    person has to sign in with the platform again.
     """
     if not proven_accounts(community_id, user_id).exists():
         return Member.objects.filter(community_id=community_id, user_id=user_id).first()
     if pause.lasts(at):
-        raise SourceUnavailable("The platform wants to be left alone for now.")
+        raise PlatformUnavailable("The platform wants to be left alone for now.")
     try:
         listed = _ask(community_id=community_id, user_id=user_id, at=at)
-    except SourceUnavailable as failure:
+    except PlatformUnavailable as failure:
         if failure.retry_after is not None:
             pause.begin(at + failure.retry_after)
         raise
@@ -156,7 +156,7 @@ def _refreshed(*, identity_id: int, user_id: int, after: int, at: datetime) -> I
         for community_id in list(ours.values_list("pk", flat=True)):
             refresh(community_id=community_id, user_id=user_id, at=at)
             yield community_id
-    except (SourceUnavailable, TokenRefused) as failure:
+    except (PlatformUnavailable, TokenRefused) as failure:
         log.warning("sources.members_not_refreshed", cause=str(failure))
 
 
@@ -174,7 +174,7 @@ def refresh_old(*, at: datetime) -> int:
             listed = _ask(community_id=member.community_id, user_id=member.user_id, at=at)
         except TokenRefused:
             continue  # its token is deleted, so the worker asks no more
-        except SourceUnavailable as failure:
+        except PlatformUnavailable as failure:
             pause.begin(at + (failure.retry_after or timedelta(minutes=1)))
             log.warning("sources.members_not_refreshed", cause=str(failure))
             break
@@ -215,14 +215,14 @@ def proven_accounts(community_id: int | OuterRef, user_id: int | OuterRef) -> Qu
 
 
 def _ask(*, community_id: int, user_id: int, at: datetime) -> GuildMember | None:
-    """The person in the server, by any of their accounts. Raises SourceUnavailable, TokenRefused."""
+    """The person in the server, by any of their accounts. Raises PlatformUnavailable, TokenRefused."""
     if bots.is_in_server(community_id=community_id):
         return _ask_by_bot(community_id=community_id, user_id=user_id)
     return _ask_by_token(community_id=community_id, user_id=user_id, at=at)
 
 
 def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
-    """The person as the bot sees them, without a token of the person. Raises SourceUnavailable."""
+    """The person as the bot sees them, without a token of the person. Raises PlatformUnavailable."""
     accounts = proven_accounts(community_id, user_id).order_by("pk")
     for platform_id in accounts.values_list("platform_id", flat=True):
         if not platform_id.isdigit():
@@ -232,9 +232,9 @@ def _ask_by_bot(*, community_id: int, user_id: int) -> GuildMember | None:
         except Refused as refusal:
             if refusal.code in _GONE:
                 continue
-            raise SourceUnavailable(refusal.message) from refusal
+            raise PlatformUnavailable(refusal.message) from refusal
         except PlatformError as failure:
-            raise SourceUnavailable(failure.message, retry_after=failure.retry_after) from failure
+            raise PlatformUnavailable(failure.message, retry_after=failure.retry_after) from failure
         return chat.guild_member_of(listed, guild_id=str(community_id))
     return None
 

@@ -47,10 +47,10 @@ _PERSON = f"""
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A person and the identity source that they signed in with; None for a password or a passkey."""
+    """A person and the identity provider that they signed in with; None for a password or a passkey."""
 
     person: KnownPerson
-    source: str | None
+    provider: str | None
 
 
 def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | None:
@@ -71,7 +71,7 @@ def find(*, session_key: str, community_id: int, at: datetime) -> SignedIn | Non
     session_data, password, *columns = row
     if password is None or not _of(_is_valid, session_data, password, user_id=columns[0]):
         return None
-    return SignedIn(person_of(columns), _of(_source_of, session_data))
+    return SignedIn(person_of(columns), _of(_provider_of, session_data))
 
 
 # The results of the next three depend only on their arguments, which the database has just returned. Caching
@@ -108,8 +108,8 @@ def _is_valid(session_data: str, password: str, *, user_id: int) -> bool:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _source_of(session_data: str) -> str | None:
-    """The identity source with which a session began; None for a password or a passkey."""
+def _provider_of(session_data: str) -> str | None:
+    """The identity provider with which a session began; None for a password or a passkey."""
     proofs = _of(_decoded, session_data).get(METHODS, [])
     providers = [proof.get("provider") for proof in proofs if proof.get("method") == "socialaccount"]
     return providers[-1] if providers else None

@@ -17,9 +17,9 @@ from django.db.models import Q, QuerySet
 
 from communities.ground import sealing
 from communities.ground.transactions import in_transaction
+from communities.identity_providers import oauth2
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import Identity, SourceToken
-from communities.sources import oauth2
-from communities.sources.failures import SourceUnavailable, TokenRefused
 
 MARGIN = timedelta(minutes=5)  # a token is refreshed this long before it expires
 LEASE = timedelta(seconds=45)  # longer than a refresh can take
@@ -61,10 +61,10 @@ def forget(*, identity_id: int) -> None:
 
 
 def usable(*, identity_id: int, at: datetime) -> str | None:
-    """An access token that is valid at `at`; None if the person has to sign in with this source again.
+    """An access token that is valid at `at`; None if the person has to sign in with this provider again.
 
     Asks the platform for a new one if it is about to expire, so never call it in a transaction. Raises
-    SourceUnavailable if a new one is needed and cannot be had now.
+    PlatformUnavailable if a new one is needed and cannot be had now.
     """
     kept = _read(identity_id)
     if kept is None or kept.is_valid_at(at + MARGIN):
@@ -88,7 +88,7 @@ def _refreshed(identity_id: int, kept: _Kept, *, at: datetime) -> str | None:
     except TokenRefused as refusal:
         log.info("sources.token_refused", provider=provider, cause=str(refusal))
         return _unless_changed(identity_id, kept) if not _drop(identity_id, kept) else None
-    except SourceUnavailable:
+    except PlatformUnavailable:
         _rows(identity_id, kept).update(refreshing_until=None)
         if kept.is_valid_at(at):
             return kept.access
@@ -111,14 +111,14 @@ def _of_another_process(identity_id: int, kept: _Kept) -> str | None:
         if not _rows(identity_id, kept).filter(refreshing_until__isnull=False).exists():
             return _unless_changed(identity_id, kept)
         pause.wait(_SECONDS_BETWEEN_LOOKS)
-    raise SourceUnavailable("Another process still asks for a new token.")
+    raise PlatformUnavailable("Another process still asks for a new token.")
 
 
 def _unless_changed(identity_id: int, kept: _Kept) -> str | None:
     """The token that another process has saved; None if there is none."""
     now = _read(identity_id)
     if now is not None and now.sealed == kept.sealed:
-        raise SourceUnavailable("No new token could be had.")
+        raise PlatformUnavailable("No new token could be had.")
     return now.access if now else None
 
 

@@ -1,8 +1,8 @@
 """Converts a foreign picture into a file of ours: reads it, rotates it upright, scales it down, and encodes
 it.
 
-Other contents of a file, such as the place where a photo was taken, are dropped. Of an animation only the
-first frame remains.
+Other contents of a file, such as the place where a photo was taken, are dropped. Only the first frame of an
+animation remains.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def return_credits(*, community_id: int, amount: int) -> None:
 
 
 def can_pay_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
-    """Whether `spend_for_follow_up` would take what it needs. Changes nothing."""
+    """Whether the credits suffice for `spend_for_follow_up`. Changes nothing."""
     return _payers(community_id, credits_for_ten).exists()
 
 

@@ -25,11 +25,11 @@ from communities.ground.errors import Forbidden, NotFound, refuse
 from communities.ground.rounding import Rounding
 from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
+from communities.identity_providers import rules
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import Community, Identity, SourceCheck, VerifiedSource
 from communities.services.people import source_tokens
 from communities.services.trail import audit
-from communities.sources import rules
-from communities.sources.failures import SourceUnavailable, TokenRefused
 
 YES_COUNTS_FOR = timedelta(hours=24)
 MOST_SOURCES = 100  # of one community
@@ -129,7 +129,7 @@ def ask(
             passes = _answer(source, account, at=at)
         except TokenRefused:  # a withdrawn permission counts as a no
             passes, asked = False, asked.with_others(Asked(refused=frozenset([source.provider])))
-        except SourceUnavailable as failure:
+        except PlatformUnavailable as failure:
             log.warning("sources.unavailable", provider=source.provider, cause=str(failure))
             asked = asked.with_others(Asked(could_ask=False))
             continue
@@ -140,7 +140,7 @@ def ask(
 
 
 def _answer(source: VerifiedSource, account: Identity, *, at: datetime) -> bool:
-    """The platform's answer. Raises TokenRefused and SourceUnavailable."""
+    """The platform's answer. Raises TokenRefused and PlatformUnavailable."""
     return rules.answer(
         rule=source.rule,
         target=source.target,

@@ -257,10 +257,10 @@ def erase(
 ) -> str:
     """Remove a person from the community's entries: as the author, and as the object of entries.
 
-    What was done, and when, remains. If the person is staff, or ever acted as staff there, all their entries
-    get one new pseudonym, which is returned. It is blank for other people. Nothing connects the pseudonym to
-    the person: it is random, and only the entries contain it. `user_ids` are the person's user and the users
-    merged into it, `key_ids` their API keys. There is no other way to change entries.
+    The actions and their times remain. If the person is staff, or ever acted as staff there, all their
+    entries get one new pseudonym, which is returned. It is blank for other people. Nothing connects the
+    pseudonym to the person: it is random, and only the entries contain it. `user_ids` are the person's user
+    and the users merged into it, `key_ids` their API keys. There is no other way to change entries.
     """
     users = list(user_ids)
     with connection.cursor() as cursor:
@@ -303,6 +303,6 @@ def delete_old(*, at: datetime) -> int:
 
 
 def _allow(setting: str, value: str) -> None:
-    """Set what the database's trigger may let through until the transaction ends."""
+    """Set the changes that the database's trigger allows until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config(%s, %s, true)", [setting, value])

@@ -1,4 +1,4 @@
-// Buttons with data-copy="<id>" put what stands in that field into the clipboard. Without scripts they are hidden.
+// Buttons with data-copy="<id>" copy the text of that field to the clipboard. Without scripts they are hidden.
 
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-copy]"))) {
   const field = /** @type {HTMLInputElement} */ (document.getElementById(button.dataset.copy ?? ""));

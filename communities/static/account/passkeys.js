@@ -1,5 +1,5 @@
-// Passkeys: forms with data-passkey="get" or "create" ask the browser, and send what it answers.
-// The options are in data-options, or behind the address in data-ask.
+// Passkeys: forms with data-passkey="get" or "create" ask the browser, and send its answer.
+// The options are in data-options, or at the address in data-ask.
 
 const bytes = (text) => {
   const plain = atob(text.replace(/-/g, "+").replace(/_/g, "/"));

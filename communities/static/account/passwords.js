@@ -1,4 +1,4 @@
-// A button at each password field that shows what was typed. Without scripts there is none.
+// A button at each password field that shows the typed password. Without scripts there is no button.
 
 /** @type {NodeListOf<HTMLInputElement>} */
 const fields = document.querySelectorAll(".field input[type=password]");
@@ -15,7 +15,7 @@ for (const field of fields) {
     draw();
     field.focus();
   });
-  // Browsers keep what a text field had, and others may come back to this page.
+  // Browsers keep the text of a text field, and other people may return to this page.
   field.form?.addEventListener("submit", () => { field.type = "password"; draw(); });
   draw();
   field.after(button);

@@ -1,6 +1,6 @@
-// A form that makes something carries a ticket, with which it makes that once. Browsers ask for the page again
-// after Back, as it is not stored, and get a form with a new ticket. So a page that was left by sending a form
-// keeps its tickets in the browser's history, and has them again after Back.
+// A form that creates something has a ticket, which works once. Browsers do not store the page: after Back they
+// request it again, and get a form with a new ticket. So a page whose form was sent keeps its tickets in the
+// browser's history, and restores them after Back.
 
 /** @type {NodeListOf<HTMLInputElement>} */
 const inputs = document.querySelectorAll('form input[name="ticket"]');

@@ -1,4 +1,4 @@
-// A part with data-waiting is fetched again each second until it waits no more. Without scripts there is a link.
+// A part with data-waiting is fetched each second until it no longer has data-waiting. Without scripts there is a link.
 
 const SECOND = 1000;
 
@@ -10,7 +10,7 @@ async function look() {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const now = page.getElementById(part.id);
     if (answer.ok && now && !now.hasAttribute("data-waiting")) {
-      part.replaceChildren(...now.childNodes); // the same part, so that screen readers tell what is new
+      part.replaceChildren(...now.childNodes); // the same element, so screen readers announce the change
       part.removeAttribute("data-waiting");
       return;
     }

@@ -1,4 +1,4 @@
-// The preview of the thanks on the community's page: it follows the style and the words as one types.
+// The preview of the thanks on the community's page: it shows the chosen style and the typed words at once.
 
 /** @type {HTMLElement | null} */
 const preview = document.querySelector("[data-thanks]");

@@ -1,5 +1,4 @@
-// What is typed into some fields of forms is shown beside them: `data-colour` gets a picker, `data-picture` the
-// picture.
+// Shows the value of some fields of forms beside them: `data-colour` gets a picker, `data-picture` the picture.
 
 const COLOUR = /^#?([0-9a-f]{6})$/i;
 const UNCHOSEN = "#ffffff";
@@ -30,8 +29,8 @@ export function addPicker(input, name) {
 }
 
 /**
- * Puts our copy of the picture below its address, and a note while there is none: a browser loads nothing from
- * the address itself. Returns a function that shows the present picture, unless one is typing.
+ * Shows our copy of the picture below its address, and a note while there is no copy. Browsers never load the
+ * address itself. Returns a function that shows the present picture, unless the person is typing.
  * @param {HTMLInputElement} input
  */
 export function addPicture(input) {
@@ -44,26 +43,26 @@ export function addPicture(input) {
     if (address === shown) return;
     shown = address;
     const state = address ? await stateOf(address) : { note: "" };
-    if (address !== shown) return; // another was asked for meanwhile
+    if (address !== shown) return; // another picture was requested meanwhile
     note.textContent = state.note;
     note.hidden = !state.note;
     picture.hidden = !state.picture;
     if (state.picture) Object.assign(picture, { src: state.picture, width: state.width, height: state.height });
     else picture.removeAttribute("src");
   };
-  input.addEventListener("change", show); // not at every key: half an address is another one
+  input.addEventListener("change", show); // not at every key, because half an address is a wrong address
   input.after(picture, note);
   show();
   return () => { if (document.activeElement !== input) show(); };
 }
 
-/** How far the picture at an address is, as `communities.staff.pictures` says. */
+/** The state of the copy of a picture (`communities.staff.pictures`). */
 async function stateOf(address) {
   try {
     const response = await fetch(`${document.body.dataset.pictureState}?${new URLSearchParams({ address })}`);
     return response.ok ? await response.json() : { note: "" };
   } catch {
-    return { note: "" }; // no connection: the address is kept all the same
+    return { note: "" }; // without a connection, the form still keeps the address
   }
 }
 

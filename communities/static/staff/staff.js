@@ -1,6 +1,6 @@
-// What the frame of the admin adds to plain pages: ticks, "/" for the search, copying.
+// Scripts of every page of the admin: check boxes of lists, "/" for the search, copying.
 
-/** The part of the page that an event is about; null if that is the document. @param {Event} event */
+/** The element of an event; null if the event is about the document. @param {Event} event */
 const targetOf = (event) => (event.target instanceof Element ? event.target : null);
 
 /** On a narrow screen tabs and filters scroll sideways: begin with the chosen one in view. */
@@ -79,7 +79,7 @@ document.addEventListener("click", async (event) => {
 
 const DOUBLE_CLICK = 2000; // milliseconds
 
-/** The second click of a double click sends nothing: the answer to the first may show a secret only once. */
+/** Ignores the second click of a double click: the response to the first click may show a secret only once. */
 document.addEventListener("submit", (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   if (form.method !== "post" || event.defaultPrevented) return;

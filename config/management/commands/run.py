@@ -124,7 +124,7 @@ def _is_for_this_machine() -> bool:
 
 
 def _local_webhooks() -> dict[str, str]:
-    """The settings that allow webhooks to this machine, except those that the user has set."""
+    """The settings that allow webhooks to this machine, unless the user has set them."""
     if not _is_for_this_machine():
         return {}
     return {name: value for name, value in LOCAL_WEBHOOKS.items() if name not in os.environ}

@@ -48,7 +48,7 @@ def preview(request: HttpRequest, project_id: int) -> HttpResponseBase:
     is_kept = current.remember()
     if is_kept and not is_htmx and not needs_page:
         return HttpResponseRedirect(page.address, status=303)
-    return _drawn(request, current, page, screen, is_turn=is_htmx)
+    return _drawn(request, current, page, screen, is_fragment=is_htmx)
 
 
 @script_json("GET", may_read=True)
@@ -86,13 +86,13 @@ def _page(opened: ProjectPage, template: str | None) -> Page:
 
 
 def _drawn(
-    request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_turn: bool
+    request: HttpRequest, current: Preview, page: Page, screen: Screen, *, is_fragment: bool
 ) -> HttpResponse:
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
     if screen.step is not None:
         screen = replace(screen, answers_as=AnswersAs(current.project.privacy_mode))
-    if is_turn:
-        response = rendering.turn(page, screen, hidden)
+    if is_fragment:
+        response = rendering.fragment(page, screen, hidden)
     else:  # a preview that only follows the editor leaves the focus there
         is_sent = request.method == "POST"
         before = past_before(request)

@@ -24,7 +24,7 @@ from surveys.models import Project
 from surveys.services.drafts import answers as block_answers
 from surveys.services.drafts import checking, collisions, points
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts.service import SavedDraft, UnsavedScript
+from surveys.services.drafts.service import SavedScript, UnsavedScript
 from surveys.services.ground import metadata
 from surveys.services.representations import project as project_json
 from surveys.services.representations import script as script_json
@@ -76,7 +76,7 @@ def of_project(page: ProjectPage) -> Json:
     }
 
 
-def after_save(page: ProjectPage, saved: SavedDraft) -> Json:
+def after_save(page: ProjectPage, saved: SavedScript) -> Json:
     """The parts of the state that a save has changed. The blocks have the keys of the draft."""
     current = ProjectPage(saved.project, page.actor, page.tab, page.at)
     return {

@@ -20,7 +20,7 @@ from surveys.ai.local import NEEDS_A_MODEL
 from surveys.engine.script import Violation
 from surveys.models import Generation
 from surveys.services.ai_work import draft_generation, generation
-from surveys.services.ai_work.draft_generation import IS_LIVE, WrittenDraft
+from surveys.services.ai_work.draft_generation import IS_LIVE, GeneratedScript
 from surveys.services.drafts import starting
 from surveys.services.scripts import templates as library
 
@@ -114,7 +114,7 @@ def _search(request: HttpRequest) -> str:
     return sent_text(request.GET.get("search", "").replace("\x00", ""))[:MAX_SEARCH]
 
 
-def _job_as_json(page: ProjectPage, draft: WrittenDraft) -> Json:
+def _job_as_json(page: ProjectPage, draft: GeneratedScript) -> Json:
     values: Json = {
         "id": draft.id,
         "status": draft.status,

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from surveys.ai.models.json_values import JsonObject, as_integer, as_objects, as_text, malformed
-from surveys.ai.models.scripts import BLOCK_TYPES, Fields, is_scored, read_block, read_sentences
+from surveys.ai.models.scripts import BLOCK_TYPES, FEEDBACK, Fields, is_scored, read_block, read_sentences
 from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules import naming
-from surveys.engine.script import title_case
+from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, title_case
 
 KEPT = "kept"
 Block = Mapping[str, Any]  # as our API returns it
@@ -30,11 +30,9 @@ _PLAIN = (
     "max",
     "randomize_options",
     "rank_top_n",
-    "correct_answer_index",
-    "when_correct",
-    "when_incorrect",
     "calculated_formula",
 )
+_GRADING = ("correct_answer_index", *FEEDBACK)  # of choices; a scale keeps its own
 
 
 # --- Showing --------------------------------------------------------------------------------------------
@@ -51,16 +49,13 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
         return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
     shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
+    if block["type"] in CHOICES:
+        shown |= {key: block[key] for key in _GRADING if block.get(key) is not None}
     shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
-    if "options" in shown_fields(block["type"]):
+    if block["type"] in WITH_ITEMS:
         shown["options"] = [_shown_option(option) for option in _options(block)]
     shown["show_when"] = list(_shown_conditions(block.get("show_when"), texts))
     return shown
-
-
-def shown_fields(type_: str) -> Sequence[str]:
-    """The fields that a model sees of a block of this type beside those of every block."""
-    return ("options",) if type_ in ("single_punch", "multi_punch", "ranking") else ()
 
 
 def _shown_option(option: Mapping[str, Any]) -> dict[str, object]:
@@ -214,9 +209,29 @@ def _changed(
     has_options = "options" in differing or _ids(raw) != _ids(shown)
     if has_options:
         changed["options"] = _changed_options(block, raw, after)
-    if block["type"] == "single_punch" and (has_options or "correct_answer_index" in differing):
+    if block["type"] in CHOICES and (has_options or "correct_answer_index" in differing):
         _set_correct_answer(changed, block, raw, after)
+    if block["type"] in SCALES and differing & {"min", "max"}:
+        _set_points(changed, block, after)
     return changed
+
+
+def _set_points(changed: Fields, block: Block, after: Fields) -> None:
+    """Cut or extend the options of a scale to its new points. A right answer that is cut goes."""
+    if not _options(block) or "min" not in after or "max" not in after:
+        return
+    stored = {option["value"]: option for option in _options(block)}
+    points = [str(n) for n in range(after["min"], after["max"] + 1)[:MAX_OPTIONS]]
+    has_labels = any(option.get("label") for option in stored.values())
+    options = [
+        stored.get(point, {"value": point, "label": point if has_labels else None}) for point in points
+    ]
+    changed["options"] = [
+        {key: value for key, value in option.items() if key != "display_order"} for option in options
+    ]
+    if not {option.get("id") for option in options} & {*(block.get("correct_answer_ids") or ())}:
+        for key in ("correct_answer_ids", *_GRADING):
+            changed.pop(key, None)
 
 
 def _ids(raw: JsonObject) -> list[int | None]:

@@ -35,6 +35,7 @@ _WISHES = {
     "closing": re.compile(r".+"),
     "language": re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*"),
 }
+FEEDBACK = ("when_correct", "when_incorrect")
 _POSITION = re.compile(r"\[(q[0-9]+)\]")
 
 Fields = dict[str, Any]  # of a block, an option or a condition
@@ -195,12 +196,12 @@ def _read_single_punch(raw: JsonObject) -> Fields:
     correct = as_integer(raw.get("correct_answer_index"))
     block = {**_read_choice(raw), "correct_answer_index": correct}
     if correct is not None:  # a block without a right answer cannot have feedback
-        block |= {key: as_text(raw.get(key)) or None for key in ("when_correct", "when_incorrect")}
+        block |= {key: as_text(raw.get(key)) or None for key in FEEDBACK}
     return block
 
 
 def _read_multi_punch(raw: JsonObject) -> Fields:
-    return {**_read_choice(raw), **_read_range(raw)}
+    return {**_read_single_punch(raw), **_read_range(raw)}
 
 
 def _read_ranking(raw: JsonObject) -> Fields:

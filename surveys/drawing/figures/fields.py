@@ -1,4 +1,4 @@
-"""Cards for declared fields, such as how many responses came from which campaign. Only staff see them."""
+"""Cards for declared fields, such as the number of responses from each campaign. Only staff see them."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _text(each: Entry) -> str:
 
 
 def compare(entry: Entry, legend: Sequence[Series]) -> SegmentComparison | None:
-    """The comparison of the segments: by their means, or by how often each text is the result."""
+    """The comparison of the segments: by their means, or by the number of each text result."""
     parts = entry["segments"]
     shown = [
         (replace(series, answered=part["count"]), part)

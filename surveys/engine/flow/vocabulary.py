@@ -1,4 +1,4 @@
-"""What the logic, formulas and texts of a script may refer to, in words for its author.
+"""The names that logic, formulas and texts of a script may use, in words for its author.
 
     operators(kind)      the comparisons that make sense for a kind of answer
     variables(script)    the variables of logic and formulas, each with a sentence

@@ -100,7 +100,7 @@ def parse(text: str) -> Formula:
 
 
 def rounded(number: Decimal, context: Context = _ROUND) -> Decimal:
-    """The number rounded for comparison, or as `context` says. Minus 0 is 0."""
+    """The number rounded for comparison, or by the rules of `context`. Minus 0 is 0."""
     number = context.plus(number)
     if not number or not number.is_finite() or not -_MAX_EXPONENT <= number.adjusted() < _MAX_EXPONENT:
         return _ZERO

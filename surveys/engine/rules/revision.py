@@ -12,7 +12,7 @@ Blocks and options are the same if they have the same ids.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal
 
@@ -21,6 +21,7 @@ from surveys.engine.language import names, references
 from surveys.engine.rules import block_words
 from surveys.engine.script import (
     PICTURE_FIELDS,
+    WITH_ITEMS,
     ActionConfig,
     Block,
     Continue,
@@ -34,9 +35,10 @@ from surveys.engine.script import (
 _WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
-# precondition, the index of the correct answer by its id, and a scale by its icon.
+# precondition, the index of the correct answer by its id, a scale by its icon, `required` by its direction.
 _COMPARED_ELSEWHERE = frozenset(
     {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
+    | {"required"}
 )
 _NOT_SENT = frozenset({"scores_ignored", "last_code", "code"})
 _FROZEN = tuple(
@@ -166,25 +168,86 @@ def _dangling(
 
 
 def frozen_changes(
-    before: Script, after: Script, *, block_paths: Sequence[BlockPath], path: str = "blocks"
+    before: Script,
+    after: Script,
+    *,
+    block_paths: Sequence[BlockPath],
+    reached: Callable[[Collection[int]], Collection[int]] = frozenset,
+    path: str = "blocks",
 ) -> list[Violation]:
-    """Report structural changes, which are refused while the project is active (rule 2.12)."""
+    """Report changes that are refused while the project is active (rules 2.10 to 2.12).
+
+    `reached` returns which of these blocks a respondent has seen, by id. It is called only if blocks have
+    changed their order; without it, every block counts as seen.
+    """
     violations: list[Violation] = []
     stored = {block.id: block for block in before.blocks if block.id is not None}
-    for block, block_path in zip(after.blocks, block_paths, strict=True):
+    for block, block_path in zip(after.blocks, block_paths, strict=False):
         was = None if block.id is None else stored.pop(block.id, None)
-        if was is None:
-            violations.append(_frozen(block_path.path or path, "a block cannot be added"))
-        else:
+        if was is not None:
             violations += _block_changes(was, block, block_path, scoring=before.scoring_enabled)
     for number, was in enumerate(before.blocks, 1):
         if was.id in stored:
             message = "No block can be removed while the project is active. "
             message += f"Missing: {block_words.in_words(was, number)}."
             violations.append(Violation(path, "read_only", message))
-    if not violations and [block.id for block in before.blocks] != [block.id for block in after.blocks]:
-        violations.append(_frozen(path, "blocks cannot be reordered"))
+    if not violations:
+        violations += _seen_and_moved(before, after, reached, path)
+        violations += _positions_of_moved(before, after, block_paths)
     return violations
+
+
+def changes_wording_alone(before: Script, after: Script, *, block_paths: Sequence[BlockPath]) -> bool:
+    """Whether the two scripts have the same structure (rule 2.11)."""
+    structures = [
+        [(block.id, bool(block.required), [option.id for option in block.options]) for block in script.blocks]
+        for script in (before, after)
+    ]
+    return structures[0] == structures[1] and not frozen_changes(before, after, block_paths=block_paths)
+
+
+def _seen_and_moved(
+    before: Script, after: Script, reached: Callable[[Collection[int]], Collection[int]], path: str
+) -> Iterator[Violation]:
+    """Report stored blocks that changed their order although a respondent has seen them."""
+    old = [block.id for block in before.blocks if block.id is not None]
+    new = [block.id for block in after.blocks if block.id in before.index_by_id and block.id is not None]
+    places = [n for n, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
+    if not places:
+        return
+    moved = old[places[0] : places[-1] + 1]
+    seen = set(reached(moved)) & set(moved)
+    if seen:
+        number = before.index_by_id[min(seen, key=moved.index)] + 1
+        message = (
+            "Blocks that respondents have seen cannot be reordered while the project is active: "
+            f"{block_words.in_words(before.blocks[number - 1], number)}."
+        )
+        yield Violation(path, "read_only", message)
+
+
+def _positions_of_moved(
+    before: Script, after: Script, block_paths: Sequence[BlockPath]
+) -> Iterator[Violation]:
+    """Report unchanged texts in which a position refers to a block that is at another position now."""
+    stored = {block.id: block for block in (*before.blocks, *before.outro) if block.id is not None}
+    walked = zip((*after.blocks, *after.outro), block_paths, strict=False)
+    for number, (block, block_path) in enumerate(walked, 1):
+        was = stored.get(block.id) if block.id is not None else None
+        for key, mentions in references.mentions(block) if was else ():
+            attribute = "precondition" if key in ("show_when", "hide_when") else key
+            if getattr(was, attribute) != getattr(block, attribute):
+                continue
+            for name in (mention.name for mention in mentions if names.is_position(mention.name)):
+                at = references.resolve(name, before)
+                moved = isinstance(at, int) and after.index_by_id.get(before.blocks[at].id or 0) != at
+                if moved:
+                    message = (
+                        f"In {block_words.in_words(block, number)}, `{key}` refers to a block by its "
+                        f"position {name}, and another block would be there. Use the name of the block first."
+                    )
+                    yield Violation(block_path.field(key), "read_only", message)
+                    break
 
 
 def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: bool) -> Iterator[Violation]:
@@ -198,10 +261,25 @@ def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: 
         yield _frozen(block_path.field("section"), "`section` cannot change")
     if (was.scale or Scale()).icon != (block.scale or Scale()).icon:
         yield _frozen(block_path.field("scale.icon"), "`icon` cannot change")
-    if [option.id for option in was.options] != [option.id for option in block.options]:
-        yield _frozen(block_path.field("options"), "options cannot be added, removed or reordered")
+    if block.required and not was.required:
+        yield _frozen(block_path.field("required"), "`required` cannot be switched on")
+    yield from _option_changes(was, block, block_path, scoring=scoring)
+
+
+def _option_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: bool) -> Iterator[Violation]:
+    kept = [option.id for option in block.options if option.id is not None]
+    if block.type not in WITH_ITEMS and [option.id for option in was.options] != [
+        option.id for option in block.options
+    ]:
+        yield _frozen(block_path.field("options"), "options of a scale cannot be added, removed or reordered")
         return
-    for n, (old, new) in enumerate(zip(was.options, block.options, strict=True)):
+    if any(option.id not in kept for option in was.options):
+        yield _frozen(block_path.field("options"), "options cannot be removed")
+        return
+    for n, new in enumerate(block.options):
+        if new.id is None:
+            continue
+        old = was.option_by_id[new.id]
         for key in _OPTION_FROZEN:
             if key == "score_values" and not scoring:
                 continue

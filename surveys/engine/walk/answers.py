@@ -1,4 +1,4 @@
-"""A raw answer to a block → a reply, or the violation that it makes.
+"""A raw answer to a block → a reply, or the rule that the answer violates.
 
 A reply is a small JSON object, stored in the conversation's state:
 `{"option_ids": [...]}` for choices and rankings (best first), `{"number": "4.5"}` for scales and
@@ -21,13 +21,13 @@ from surveys.engine.walk import follow_ups
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
 MAX_TEXT = 10_000
-MAX_TEXT_BYTES = 4 * MAX_TEXT  # as JSON, in which a control character takes six
+MAX_TEXT_BYTES = 4 * MAX_TEXT  # as JSON, in which a control character takes six bytes
 MAX_DECIMALS = 100
 ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
 
 
 class InvalidAnswer(ValueError):
-    """An answer that its block does not accept; `violation` says which field and why."""
+    """An answer that its block does not accept. `violation` names the field and the reason."""
 
     def __init__(self, field: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class AnswerRow:
 
 
 def is_sent(raw: Mapping[str, object]) -> bool:
-    """Whether an answer object has any kind of answer, a skip included."""
+    """Whether an answer object contains an answer of any kind, including a skip."""
     return bool(_sent(raw))
 
 
@@ -154,7 +154,7 @@ def _chosen(block: Block, key: str, raw: object) -> Reply:
         raise InvalidAnswer(key, "too_many", "Choose one option.")
     if block.type == "multi_punch":
         _count_choices(block, key, len(ids))
-        # Stored in the script's order, so that neither clicks nor a shuffle affect logic.
+        # Options are stored in the script's order, so neither clicks nor a shuffle affect logic.
         ids = _in_order(block, ids)
     if block.type == "ranking":
         count = block.rank_top_n or len(block.options)
@@ -183,7 +183,7 @@ def _ids(block: Block, key: str, raw: object) -> list[int]:
 
 
 def _ids_by_value(block: Block, raw: object) -> list[int]:
-    """Options by their values, or else by their labels; `raw` is one of them or a list."""
+    """The ids of options by their values, or else by their labels. `raw` is one text or a list."""
     by_name: dict[str, int] = {}
     for option in block.options:
         if option.id is not None:
@@ -206,7 +206,7 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
 
 
 def as_sent(block: Block, reply: Reply) -> dict[str, object]:
-    """A reply as an answer object that makes it, with the one key that suits its block."""
+    """The answer object that gives this reply, with the one key that suits its block."""
     if "skipped" in reply:
         return {"skip": True}
     if "option_ids" not in reply:
@@ -237,12 +237,12 @@ def is_answer(reply: Reply | None) -> bool:
 
 
 def count(replies: Mapping[int, Reply]) -> int:
-    """How many of these replies are no skips."""
+    """The number of replies that are not skips."""
     return sum("skipped" not in reply for reply in replies.values())
 
 
 def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
-    """The rows as which a reply is stored (rule 6.49); none for a skip."""
+    """The rows that store a reply (rule 6.49); none for a skip."""
     if "text" in reply:
         yield AnswerRow(0, str(reply["text"]))
     elif "number" in reply:
@@ -257,7 +257,7 @@ def rows(block: Block, reply: Reply) -> Iterator[AnswerRow]:
 
 
 def value(block: Block, reply: Reply | None) -> Value:
-    """The value of a reply in logic (rules 4.9 to 4.11); None if there is none."""
+    """The value of a reply in logic (rules 4.9 to 4.11); None without a reply."""
     if reply is None:
         return None
     if "text" in reply:
@@ -286,7 +286,7 @@ def display_text(block: Block, reply: Reply | None) -> str:
 
 
 def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:
-    """The options that a reply chose; for a scale the option of the point, if points have options."""
+    """The options that a reply chose. For a scale, the option of the chosen point, if points have options."""
     if "option_ids" in reply:
         for option_id in _chosen_ids(block, reply):
             yield block.option_by_id[option_id]
@@ -308,7 +308,7 @@ def is_correct(block: Block, reply: Reply) -> bool | None:
 
 
 def _chosen_ids(block: Block, reply: Reply) -> list[int]:
-    """The chosen options that the block still has: of a ranking best first, else in the block's order."""
+    """The chosen options that the block still has. A ranking is best first, others are in block order."""
     ids = _option_ids(reply)
     if block.type == "ranking":
         return [option_id for option_id in ids if option_id in block.option_by_id]

@@ -1,7 +1,7 @@
 """Which replies of a conversation count: those whose blocks the other replies do not hide (rule 6.29).
 
-    settled(script, state)         the state after a move, with `left` as it is now
-    looked_ahead(script, state)    the state behind all replies that count, for scores and results
+    settled(script, state)         the state after a move, with an updated `left`
+    looked_ahead(script, state)    the state after all replies that count, for scores and results
 
 On a straight walk all replies are on the path, and nothing is computed here.
 """
@@ -16,10 +16,10 @@ from surveys.engine.walk.runner import State, calculate, path_values, results_be
 
 
 def settled(script: Script, state: State) -> State:
-    """The state after a move, with `left` as it is now.
+    """The state after a move, with an updated `left`.
 
-    A reply that was left counts again once its block is visible, if it still fits. Replies to removed blocks
-    stay what they were.
+    A reply in `left` counts again when its block becomes visible, if it still fits. Replies to removed blocks
+    do not change.
     """
     passed = frozenset(looked_ahead(script, state).path)
     if not state.left and passed.issuperset(state.replies):
@@ -33,10 +33,10 @@ def settled(script: Script, state: State) -> State:
 
 
 def looked_ahead(script: Script, state: State) -> State:
-    """The state behind all replies that count, also those that a step back has put ahead of the respondent.
+    """The state after all replies that count, including replies to blocks after the current one.
 
-    On its path are the later blocks that have a reply and are visible with the replies before them. A
-    question without a reply hides nothing: it has no value.
+    Such replies exist after a step back. The path of the state includes each later block that has a reply and
+    is visible with the replies before it. A question without a reply has no value and hides nothing.
     """
     index, on_path = script.index_by_id, frozenset(state.path)
     ahead = [index[block_id] for block_id in state.replies if block_id in index and block_id not in on_path]

@@ -1,7 +1,7 @@
-"""What a step shows where its author left it open: one place for the pages, the chat and the interface.
+"""Defaults of a step, used alike by pages, chat and interface (rule 3.18).
 
-The texts and signs that nobody chose (rule 3.18): buttons, help under a question, the ends and icons of
-scales, and how many options an answer takes.
+They are the texts and signs that the author did not choose: buttons, help under a question, the ends and
+icons of scales, and the number of options in an answer.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ NPS_ENDS = ("Not at all likely", "Extremely likely")  # the standard ends of an 
 ACKNOWLEDGED = "Okay"  # the button of a statement
 CONTINUE = "Continue"  # the button of a question
 VOTE = "Vote"  # the button of a poll's question
-SKIP = "Skip"  # beside it, where the question is optional
+SKIP = "Skip"  # the second button of an optional question
 
 
 def ends_of(block: Block) -> tuple[str, str, str]:
-    """The labels at the left end, the centre and the right end of a scale; empty where there is none.
+    """The labels at the left end, the centre and the right end of a scale; empty without a label.
 
     An even number of points has no centre.
     """
@@ -32,14 +32,14 @@ def ends_of(block: Block) -> tuple[str, str, str]:
 
 
 def icon_of(block: Block) -> str:
-    """How the points of a scale are drawn: `stars`, `numbers` or `emoji`."""
+    """The icon of a scale's points: `stars`, `numbers` or `emoji`."""
     return (block.scale and block.scale.icon) or ("stars" if block.type == "rating" else "numbers")
 
 
 def choice_limits(block: Block) -> tuple[int, int]:
     """The fewest and the most options that a multi punch takes.
 
-    The fewest is 0 if the question is optional and says nothing else: no option is a skip then.
+    The fewest is 0 if the question is optional and sets no minimum; an answer without options is then a skip.
     """
     least = block.min or 0
     return max(least, 1) if block.required else least, min(
@@ -48,12 +48,12 @@ def choice_limits(block: Block) -> tuple[int, int]:
 
 
 def ranked_count(block: Block) -> int:
-    """How many items of a ranking are put in order."""
+    """The number of items that a respondent ranks."""
     return block.rank_top_n or len(block.options)
 
 
 def button_of(block: Block, *, is_poll: bool = False) -> str:
-    """The button with which a step is left."""
+    """The label of the button that leaves a step."""
     label = block.continue_.label if block.continue_ else None
     if block.type in STATEMENTS:
         return label or ACKNOWLEDGED
@@ -61,7 +61,7 @@ def button_of(block: Block, *, is_poll: bool = False) -> str:
 
 
 def help_of(block: Block) -> str:
-    """The sentence under a question that says which answers it takes; empty where none is needed."""
+    """The sentence under a question about the answers that it accepts; empty if none is needed."""
     match block.type:
         case "multi_punch":
             return _choice_help(block)
@@ -94,7 +94,7 @@ def _number_help(block: Block) -> str:
 
 
 def effective(block: Block, *, is_poll: bool) -> Block:
-    """The block with every default filled in, so that whoever draws it needs no rules of their own."""
+    """The block with every default filled in, so the code that draws it needs no defaults."""
     continue_ = block.continue_ or Continue()
     block = replace(block, continue_=replace(continue_, label=button_of(block, is_poll=is_poll)))
     if block.type in SCALES:
@@ -108,7 +108,7 @@ def effective(block: Block, *, is_poll: bool) -> Block:
 
 
 def _with_points(block: Block) -> Block:
-    """A scale with its ends and with an option for each point, labelled as it is drawn."""
+    """A scale with its ends, and with an option for each point that has the label of the point."""
     low, high = block.points
     left, centre, right = ends_of(block)
     by_value = {option.value: option for option in block.options}

@@ -4,7 +4,7 @@
     shown(block, further, …)    what the respondent sees instead of the block, which stays the current one
     completed(reply, …)         the reply with one more question and its answer
 
-A reply keeps them under `follow_ups`, so they go with the answer: when it is changed, hidden or deleted.
+A reply stores its further questions under `follow_ups`. So they are changed, hidden and deleted with it.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from typing import Any, Self
 
 from surveys.engine.script import Block, Continue
 
-KEY = "follow_ups"  # of a reply, and of a state
+KEY = "follow_ups"  # in a reply, and in a state
 SHORT = 200  # characters: a further question is asked about shorter answers
 WRITING = "One moment, please."
 NONE_CAME = "Thank you, please go on."
 GO_ON = "Go on"
-PAUSE = 2  # seconds until the respondent's page asks whether the question is written
+PAUSE = 2  # seconds between the page's requests for a question that is being written
 STAGE = 10_000  # more than the steps of any conversation
 Reply = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """The `number`-th further question about the answer to a block, from 1. Without `question` it is written.
+    """The `number`-th further question about the answer to a block, from 1.
 
-    `until` is when the conversation goes on without it, in Unix seconds.
+    Without a `question`, the model is still writing. At `until`, in Unix seconds, the conversation continues
+    without the question.
     """
 
     block_id: int
@@ -40,7 +41,7 @@ class Further:
 
     @property
     def place(self) -> int:
-        """What it adds to the place of its block among the steps."""
+        """The number that this further question adds to the place of its block among the steps."""
         return STAGE * (2 * self.number - (self.question is None))
 
     def as_json(self) -> dict[str, object]:
@@ -52,12 +53,12 @@ class Further:
 
 
 def without(reply: Reply) -> Reply:
-    """The reply alone."""
+    """The reply without its further questions."""
     return {key: value for key, value in reply.items() if key != KEY} if KEY in reply else reply
 
 
 def of(reply: Reply | None) -> Sequence[Mapping[str, str | None]]:
-    """The further questions about a reply, each with its answer, which is None if it was skipped."""
+    """The further questions about a reply, each with its answer; None for a skipped one."""
     exchanges = (reply or {}).get(KEY, ())
     assert isinstance(exchanges, list | tuple)
     return exchanges
@@ -71,17 +72,17 @@ def wants(block: Block, reply: Reply) -> bool:
 
 
 def completed(reply: Reply, question: str, answer: str | None) -> Reply:
-    """The reply with one more further question and what was answered."""
+    """The reply with one more further question and its answer."""
     return {**reply, KEY: [*of(reply), {"question": question, "answer": answer}]}
 
 
 def shown(
     block: Block, further: Further | None, *, now: float, escape: Callable[[str], str] | None = None
 ) -> Block:
-    """The block as the respondent sees it: the further question, or a timed text while it is written.
+    """The block as the respondent sees it: the further question, or a timed text while the model writes it.
 
-    Where none came in time, a text with a button: a page that cannot go on by itself shows it.
-    `escape` takes the markup out of what the model wrote.
+    If the time is over without a question, the block is a text with a button, for pages that cannot continue
+    by themselves. `escape` escapes the model's text where the page shows markup.
     """
     if further is None:
         return block

@@ -1,8 +1,8 @@
-"""What the names in conditions, formulas and texts are worth at one point of a walk, and what that hides.
+"""The values of the names in conditions, formulas and texts at one point of a walk, and the hidden blocks.
 
-A value is found and prepared for comparison once, however often a script names it, and the scores grow by the
-points of each block passed. So a walk over many blocks costs what its script and its answers cost together,
-not their product.
+Each value is found and prepared for comparison once, however often a script names it, and each passed block
+adds its points to the scores. So the time of a walk grows with the size of the script plus the number of
+answers, and not with their product.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _NO_VALUE = Operand(None)
 
 
 class PathValues(dict[str, Operand]):
-    """The values by name with the blocks passed so far, which `pass_block` adds to.
+    """The values by name after the blocks passed so far. `pass_block` adds a block.
 
-    They are the values with which conditions compare: results are rounded to the digits of formulas. A value
-    that was found before is looked up without a call.
+    Conditions compare with these values: results are rounded to the digits of formulas. A value that was
+    found before is a plain lookup in the dictionary.
 
-    `results` are those of the calculated blocks, in the form of replies. The walk adds to them.
+    `results` are the results of calculated blocks, in the form of replies. The walk adds to them.
     """
 
     def __init__(
@@ -63,15 +63,16 @@ class PathValues(dict[str, Operand]):
             self._scores = None
 
     def hides(self, block: Block) -> bool:
-        """Whether the condition of a block leaves it out."""
+        """Whether the condition of a block hides it."""
         condition = block.precondition
         return condition is not None and expressions.parse(condition).holds(self.__getitem__)
 
     def questions_ahead(self, at: int) -> tuple[int, int]:
-        """The fewest and the most questions from block `at` on, this one included.
+        """The fewest and the most questions from block `at` on, including `at`.
 
-        A condition over earlier blocks alone is decided: its block is counted or left out. A condition over
-        anything to come counts towards the most, also if it excludes another.
+        A condition that uses only earlier blocks is decided: its block is shown or hidden. A question whose
+        condition uses later blocks counts towards the most only, even if two such questions exclude each
+        other.
         """
         decided = set(range(at))  # the blocks whose values do not change any more
         fewest = most = 0
@@ -112,15 +113,15 @@ class PathValues(dict[str, Operand]):
         return self._rounded[meaning]
 
     def exact(self, name: str) -> Operand:
-        """The value with which formulas compute."""
+        """The value that formulas use."""
         return self._operand(self.meaning(name))
 
     def value(self, name: str) -> Value:
-        """The rounded value itself; None if there is none."""
+        """The rounded value; None if the name has no value."""
         return self[name].value
 
     def meaning(self, name: str) -> int | str | None:
-        """What the name means (`references.resolve`)."""
+        """The meaning of the name (`references.resolve`)."""
         if name not in self._meanings:
             self._meanings[name] = references.resolve(name, self.script)
         return self._meanings[name]
@@ -138,7 +139,7 @@ class PathValues(dict[str, Operand]):
 
     @cached_property
     def _bucket_labels(self) -> Mapping[str, str]:
-        """Of two buckets with the same variable, the first counts."""
+        """The bucket names by variable. The first of two buckets with the same variable counts."""
         buckets = reversed(self.script.buckets)
         return {variable: each.name for each in buckets for variable in names.bucket_variables(each.key)}
 

@@ -1,11 +1,11 @@
 """Answers that a link fills in ahead, such as `?color=red&skip=1` in the address of a page (rule 6.37).
 
-A value that does not answer its question counts as absent. What is filled in waits in the control for the
-respondent, who may change it. With `skips`, questions that are answered ahead are passed, but never:
+A value that does not answer its question is ignored. The control shows a filled-in value to the respondent,
+who may change it. With `skips`, the walk passes questions that are answered ahead, except:
 
-- the last one, and the question of a poll: only the respondent ends a conversation or votes
-- a question that has an answer already, also a skipped one: so a respondent who went back can change it
-- a ranking: its order counts once the respondent touches it or says that it is right (rule 6.26)
+- the last question, and the question of a poll: only the respondent ends a conversation or votes
+- a question that was answered or skipped before: a respondent who went back can change the answer
+- a ranking: its order counts only after the respondent changes or confirms it (rule 6.26)
 - a graded question of a quiz: its answer could not be changed afterwards (rule 5.15)
 """
 
@@ -26,7 +26,7 @@ _SEVERAL = frozenset({"multi_punch", "ranking"})
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """Texts by block id, each as a respondent would type it or as an option is called."""
+    """Texts by block id. Each text is a typed answer, or the value or label of an option."""
 
     texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
     skips: bool = False
@@ -36,7 +36,7 @@ NOTHING = Prefill()
 
 
 def reply_to(script: Script, block: Block, prefill: Prefill) -> Reply | None:
-    """The reply to a question that was filled in ahead; None if there is none, or it does not fit."""
+    """The filled-in reply to a question; None if there is none or it is invalid."""
     texts = prefill.texts.get(block.id or 0)
     if not texts or not block.asks:
         return None
@@ -47,10 +47,10 @@ def reply_to(script: Script, block: Block, prefill: Prefill) -> Reply | None:
 
 
 def parse(block: Block, texts: Sequence[str]) -> Reply | None:
-    """The reply that these texts are; None if they are blank. Raises InvalidAnswer if they do not fit.
+    """The reply that these texts give; None if they are blank. Raises InvalidAnswer if they are invalid.
 
-    Several options are several texts, or one with commas where no option has a comma. Where only one text
-    makes sense, the last one counts.
+    Several options are given by several texts, or by one text with commas if no option contains a comma. For
+    a question with one answer the last text counts.
     """
     names = _Names(block)
     named = list(map(names.value_of, texts))
@@ -70,13 +70,13 @@ class _Names:
         }
 
     def several(self, texts: Sequence[str]) -> list[str]:
-        """The options that the texts name."""
+        """The values of the options that the texts name."""
         has_commas = any("," in name for name in self._values)
         parts = [sent_text(part) for text in texts for part in ([text] if has_commas else text.split(","))]
         return [self.value_of(part) for part in parts if part]
 
     def value_of(self, text: str) -> str:
-        """The value of the one option that differs from the text in capital letters alone; else the text."""
+        """The value of the only option that equals the text except for case; else the text."""
         text = sent_text(text)
         if text in self._values or self.block.type in SCALES:
             return text
@@ -85,7 +85,7 @@ class _Names:
 
     @cached_property
     def _alike(self) -> Mapping[str, Set[str]]:
-        """The values of the options that have a name, by that name without case."""
+        """The values of options, by the values and labels of the options without case."""
         alike: dict[str, set[str]] = {}
         for name, value in self._values.items():
             alike.setdefault(name.casefold(), set()).add(value)
@@ -93,7 +93,7 @@ class _Names:
 
 
 def passed(script: Script, state: State, prefill: Prefill) -> State:
-    """The state at the first step that waits for the respondent."""
+    """The state at the first step that the respondent has to answer or read."""
     walk = runner.Walk(script, state)
     while (reply := given_reply(script, walk.state, prefill)) is not None:
         state = walk.state
@@ -103,7 +103,7 @@ def passed(script: Script, state: State, prefill: Prefill) -> State:
 
 
 def given_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
-    """The reply that passes the current question, unless it is the last one."""
+    """The reply that passes the current question; None for the last question."""
     block = runner.current_block(script, state)
     if not prefill.skips or block is None or script.is_poll or block.type == "ranking":
         return None

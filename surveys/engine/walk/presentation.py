@@ -1,7 +1,7 @@
 """A block as the respondent sees it: tokens filled in, options shuffled, answers and logic removed.
 
 As JSON a step has less than MAX_STEP bytes (rule 6.40): the rules of scripts refuse blocks of more than
-MAX_BLOCK bytes, and what tokens add is cut.
+MAX_BLOCK bytes, and long values of tokens are cut.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from surveys.engine.walk.path_values import PathValues
 from surveys.engine.walk.runner import State
 
 MAX_STEP = 65_536  # bytes
-MAX_BLOCK = 60_000  # bytes of a block as it was written
+MAX_BLOCK = 60_000  # bytes of a block as its author wrote it
 _AROUND = (
     5_000  # bytes of a step beside its block: ids that the block gets, defaults, help, the ids in an answer
 )
@@ -42,7 +42,7 @@ HIDDEN_KEYS = (
 
 
 def effective_block(script: Script, block: Block) -> Block:
-    """The block as it applies: a poll's question is always required, because a skip is no vote."""
+    """The block with a poll's question always required, because a skip is no vote."""
     return replace(block, required=True) if script.is_poll and block.asks and not block.required else block
 
 
@@ -58,8 +58,7 @@ def present(
 ) -> Block:
     """The block at this point of a conversation.
 
-    `seed` determines the order of its options; for `token_values`, `escape` and `known` see
-    `runner.fill`.
+    `seed` determines the order of its options. For `token_values`, `escape` and `known` see `runner.fill`.
     """
     return replace(
         block,
@@ -98,7 +97,7 @@ def _sort_key(seed: int, block_id: int | None, option_id: int | None) -> bytes:
 
 
 def _fitting(block: Block, prompt: str) -> str:
-    """The prompt, cut where the step would reach MAX_STEP. The step also holds an answer given before."""
+    """The prompt, shortened if the step would reach MAX_STEP. The step also includes an earlier answer."""
     if len(prompt) <= _ALWAYS_FITS:
         return prompt
     room = MAX_STEP - _AROUND - json_bytes(as_json(replace(block, prompt="")))
@@ -111,7 +110,7 @@ def _fitting(block: Block, prompt: str) -> str:
 
 
 def block_bytes(block: Block) -> int:
-    """The size of a block as it was written, in bytes of the JSON that respondents get."""
+    """The size of a block as its author wrote it, in bytes of the JSON that respondents get."""
     return json_bytes(as_json(block))
 
 
@@ -124,6 +123,6 @@ def as_json(block: Block) -> dict[str, object]:
 
 
 def step_as_json(block: Block, *, is_poll: bool) -> dict[str, object]:
-    """The same for the step that waits, with every default filled in (`defaults.effective`)."""
+    """The same for the current step, with every default filled in (`defaults.effective`)."""
     shown = as_json(defaults.effective(block, is_poll=is_poll))
     return {**shown, "required": block.required} if block.asks else shown

@@ -1,13 +1,13 @@
-"""A response that was given elsewhere: its answers are matched to the script, and the script is walked again.
+"""Imports a response: matches its answers to the script, and walks through the script with them.
 
-    replay(script, answers, …)    the walk, or everything that is wrong with the answers
+    replay(script, answers, …)    the walk, and all faults of the answers
 
-Answers come as exports give them: one for each chosen option and each ranked item. A block is known by its id
-or its name, an option by its id, its value or, in a ranking, its label. So what was exported from a project
-fits a copy of it too, where the ids are others. Nothing is taken that a respondent could not have answered.
+Answers have the form of exports: one for each chosen option and each ranked item. An answer names its block
+by id or name, and its option by id, value or, in a ranking, label. So an export of a project fits a copy of
+the project too, although the copy has other ids. Answers that a respondent could not have given are refused.
 
-A partial response may hold answers behind a question without one: its respondent may have stepped back and
-changed an answer, and a new question waits before those that were answered (rule 6.29).
+A partial response may have answers after a question without an answer: its respondent may have stepped back
+and changed an answer, which shows a new question before answered ones (rule 6.29).
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _NULL = "`value` must not be null. Leave out an answer that was not given."
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """One answer as an export gives it. `value` is the option's value, the number, the text, or the rank."""
+    """One answer in the form of exports. `value` is the option's value, the number, the text, or the rank."""
 
     block_id: int | None = None
     block_name: str | None = None
     value: str | None = None
     option_id: int | None = None
     label: str | None = None
-    is_null: bool = False  # `value` was sent as null
+    is_null: bool = False  # the request has `"value": null`
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A walk with all answers. `reached` are the action blocks on the way, each with the state there.
+    """A walk with all answers. `reached` are the action blocks on the path, each with the state there.
 
-    Those of a partial response are left out, because it gives nothing.
+    For a partial response `reached` is empty, because a partial response gives nothing.
     """
 
     state: State
@@ -52,7 +52,7 @@ class Replay:
 
 @dataclass(slots=True)
 class _Matched:
-    """The replies by block id, where among the answers each begins, and what is wrong with the answers.
+    """The replies by block id, the index of each one's first answer, and the faults of the answers.
 
     `of_removed` are the replies to blocks that are no longer in the script.
     """
@@ -72,14 +72,14 @@ def replay(
     complete_blocks: Mapping[int, Block] = MappingProxyType({}),
     left_out: Set[int] = frozenset(),
 ) -> tuple[Replay, list[Violation]]:
-    """Walk the script with these answers. Returns the walk, and what is wrong; the walk counts if nothing is.
+    """Walk the script with these answers. Returns the walk and the faults; use the walk only without faults.
 
-    A completed response comes to the end: questions without an answer were skipped, which only optional ones
-    can be. A partial one goes as far as its answers lead. `fields` are the texts that were sent along.
+    A completed response reaches the end; its questions without an answer count as skipped, so they must be
+    optional. A partial response walks as far as its answers allow. `fields` are the response's fields.
 
-    `complete_blocks` are the blocks of the project with the blocks and options that were removed since. Their
-    answers are kept, as they are in responses of before, and lead nowhere. Answers to the blocks `left_out`
-    are passed over, whatever else they name.
+    `complete_blocks` are the project's blocks, including blocks and options that were removed. Answers to
+    removed blocks are stored, as in earlier responses, and do not affect the walk. Answers to the blocks in
+    `left_out` are ignored, whatever they contain.
     """
     matched = _match(script, given, complete_blocks, left_out)
     if matched.violations:
@@ -125,7 +125,7 @@ def _match(
 
 
 def _names_removed_option(block: Block, complete: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> bool:
-    """Whether an answer names an option by its id that the block no longer has."""
+    """Whether an answer has the id of an option that was removed from the block."""
     ids = (answer.option_id for _, answer in rows if answer.option_id is not None)
     return any(each in complete.option_by_id and each not in block.option_by_id for each in ids)
 
@@ -135,7 +135,7 @@ def _at(index: int, violation: Violation) -> Violation:
 
 
 class _InvalidRow(InvalidAnswer):
-    """An answer that does not fit, with its place among the answers."""
+    """An invalid answer, with its index among the answers."""
 
     def __init__(self, index: int, field: str, code: str, message: str) -> None:
         super().__init__(field, code, message)
@@ -143,9 +143,9 @@ class _InvalidRow(InvalidAnswer):
 
 
 def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int, Block]) -> Block:
-    """The question that an answer names. Both of its names may be there; they must not contradict.
+    """The question that an answer names by id, by name, or by both if they agree.
 
-    A removed block is known by its id alone: another block may have its name now.
+    A removed block is found by id only, because another block may have its name now.
     """
     removed = None if answer.block_id is None else complete_blocks.get(answer.block_id)
     if removed is not None and answer.block_id not in script.index_by_id:
@@ -170,7 +170,7 @@ def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int,
 
 
 def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
-    """The reply that these answers to one block make together. Raises _InvalidRow."""
+    """The reply that consists of these answers to one block. Raises _InvalidRow."""
     index, first = rows[0]
     if block.type not in ("multi_punch", "ranking") and len(rows) > 1:
         message = f"`{block.name}` has one answer, and this is another one to it."
@@ -281,7 +281,7 @@ def _hidden(script: Script, matched: _Matched, hidden: set[int]) -> Iterator[Vio
 
 
 def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tuple[Replay, list[Violation]]:
-    """The walk to the last answer without a gap before it. All answers are kept; none may be hidden."""
+    """The walk to the first question without an answer. All answers are stored; none may be hidden."""
     if not any(map(answers.is_answer, (*matched.replies.values(), *matched.of_removed.values()))):
         message = "A response that is not completed has at least one answer."
         return Replay(State()), [Violation("answers", "required", message)]
@@ -290,14 +290,14 @@ def _partial(script: Script, matched: _Matched, fields: Mapping[str, str]) -> tu
         message = "With this vote the response is completed: `status` must be `completed`."
         return Replay(last.state), [Violation("status", "conflicting", message)]
     state = last.state
-    if last.completes and runner.can_go_back(state):  # it was not sent: the last question waits
+    if last.completes and runner.can_go_back(state):  # without that answer the last question is open
         state = runner.back(script, state).state
     state = counting.settled(script, replace(state, replies={**matched.replies, **state.replies}))
     return Replay(state), list(_hidden(script, matched, set(state.left)))
 
 
 def _after_last_answer(script: Script, matched: _Matched, fields: Mapping[str, str]) -> Turn:
-    """The turn after the last answer on the way, which ends at a required question without an answer."""
+    """The turn after the last answer before the first required question without an answer."""
     walk = runner.Walk(script, State(fields=fields))
     turn = last = walk.forward()
     waiting = set(matched.replies)

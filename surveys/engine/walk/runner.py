@@ -1,10 +1,10 @@
 """The walk through a script: from a state and an answer to the next state and the next block.
 
-The walk goes forward one block at a time. Conditions at a block see only the answers to the blocks on the
-path to it, so a walk with steps back ends like a straight walk with the final answers. Answers given before
-a step back are kept to be offered again. For conditions and prompts they count only after their block has
-been passed again; for everybody who reads the response they count as long as the other answers do not hide
-their block (rule 6.29).
+The walk goes forward one block at a time. The condition of a block reads only the answers to the blocks on
+the path before it, so a walk with steps back ends like a straight walk with the final answers. After a step
+back, later answers are kept, and their questions show them again. For conditions and prompts they count only
+after their block has been passed again. For readers of the response they count as long as the other answers
+do not hide their block (rule 6.29).
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from surveys.engine.walk.path_values import PathValues
 class State:
     """The state of a conversation.
 
-    `at` is the index of the current block, or the number of blocks at the end. `path` holds the ids of the
-    blocks shown before it, in order. `replies` are by block id and may include blocks that are not on the
-    path. `left` are those of them that do not count, because the other answers hide their blocks; `counting`
-    determines them. `results` are those of the calculated blocks before it, in the form of replies. `fired`
-    are the actions that ran, with the XP that each gave; they stay after a step back. `fields` are the texts
-    that were sent along when the conversation began, by key, and `display_name` what the respondent is
-    called. `earns` is false for an imported response that gives its respondent nothing. `further` is the
-    further question about the answer to the current block, and `asked` counts all that were wanted so far.
-    `aside` are those that a step back left unanswered, by block id; none of their blocks is on the path.
+    `at` is the index of the current block, or the number of blocks at the end. `path` are the ids of the
+    blocks shown before the current one, in order. `replies` are by block id and may include blocks that are
+    not on the path. `left` are the replies that do not count, because other answers hide their blocks
+    (`counting`). `results` are the results of the calculated blocks before the current one, in the form of
+    replies. `fired` are the actions that ran, with the XP that each gave; they stay after a step back.
+    `fields` are the fields that the conversation began with, by key. `display_name` is the respondent's name.
+    `earns` is false for an imported response that gives its respondent nothing. `further` is the further
+    question about the answer to the current block, and `asked` is the number of further questions requested
+    so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
+    of these blocks is on the path. Only the one that was requested last can be unwritten.
     `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
     blocks that were passed, while one of their answers is changed from the review at the end.
     """
@@ -74,10 +75,16 @@ class State:
         """`aside` without the further question of one block."""
         return {key: further for key, further in self.aside.items() if key != block_id}
 
-    def as_json(self) -> dict[str, object]:
-        """The state as JSON. `answers` holds only the replies that count, `left` the others.
+    @property
+    def unwritten(self) -> Further | None:
+        """The further question that is being written."""
+        wanted = (self.further, *self.aside.values())
+        return next((each for each in wanted if each is not None and each.question is None), None)
 
-        The further questions about answers stand beside these in `follow_ups`, where SQL reads them.
+    def as_json(self) -> dict[str, object]:
+        """The state as JSON. `answers` has only the replies that count, `left` has the others.
+
+        Further questions about answers are in the key `follow_ups`, where SQL reads them.
         """
         counted = self.counted
         raw: dict[str, object] = {
@@ -139,7 +146,7 @@ class State:
 
 
 def _by_id(raw: object) -> dict[int, Any]:
-    """The map with its keys as integers, which JSON does not have."""
+    """The map with integer keys; the keys of JSON are texts."""
     if not raw:
         return {}
     assert isinstance(raw, dict)
@@ -169,7 +176,7 @@ class Turn:
 
 
 class Walk:
-    """Moves forward from a state, one after the other. They find each value once and add the scores up."""
+    """Moves forward from a state, one after the other. The moves share values and scores."""
 
     def __init__(self, script: Script, state: State) -> None:
         self.script = script
@@ -177,11 +184,11 @@ class Walk:
         self._known = path_values(script, state)
 
     def forward(self) -> Turn:
-        """Walk past hidden and calculated blocks, and stop at the first block that the respondent sees."""
+        """Pass hidden and calculated blocks, and stop at the first block that the respondent sees."""
         return self._forward(self.state.at)
 
     def _forward(self, at: int, **passed: Any) -> Turn:
-        """The same from block `at` on. `passed` are the changes of the state by what was passed before it."""
+        """The same from block `at` on. `passed` are changes of the state by the blocks before `at`."""
         script, known = self.script, self._known
         known.results = results = results_before(script, self.state, at)
         for index in range(at, len(script.blocks)):
@@ -196,7 +203,7 @@ class Walk:
         return Turn(self.state, show=None, completes=True)
 
     def answer(self, reply: Reply) -> Turn:
-        """Take the reply to the current block, which must be a question, and proceed to the next shown."""
+        """Take the reply to the current block, which must be a question, and proceed to the next block."""
         block = self.script.blocks[self.state.at]
         assert block.id is not None
         turn = self._leave(block, {**self.state.replies, block.id: reply})
@@ -208,8 +215,12 @@ class Walk:
         )
 
     def proceed(self) -> Turn:
-        """Leave the current block and proceed to the next one shown."""
+        """Leave the current block and proceed to the next block that is shown."""
         return self._leave(self.script.blocks[self.state.at], self.state.replies)
+
+    def leave_out(self) -> Turn:
+        """Proceed to the next block that is shown, as if the current one were not in the script."""
+        return self._forward(self.state.at + 1)
 
     def _leave(self, block: Block, replies: Mapping[int, Reply]) -> Turn:
         """Leave the current block with these replies: one copy of the state for the whole move."""
@@ -221,7 +232,7 @@ class Walk:
 
 
 def begin(script: Script, *, fields: Mapping[str, str] | None = None, display_name: str = "") -> Turn:
-    """The first turn of a conversation, with what was sent along."""
+    """The first turn of a conversation, with the fields and the name that were sent with the request."""
     return Walk(script, State(fields=fields or {}, display_name=display_name)).forward()
 
 
@@ -240,15 +251,23 @@ def proceed(script: Script, state: State) -> Turn:
     return Walk(script, state).proceed()
 
 
-def back(script: Script, state: State) -> Turn:
-    """Go back to the block shown before, or from a further question to its own. Else raises LookupError.
+def asks_no_more(script: Script, state: State) -> bool:
+    """Whether no question is left once the current block is left with its reply."""
+    turn = proceed(script, state)
+    while turn.show is not None and not turn.show.asks:
+        turn = proceed(script, turn.state)
+    return turn.show is None
 
-    A further question that is asked is kept for the same answer.
+
+def back(script: Script, state: State) -> Turn:
+    """Go back to the previous block that was shown, or from a further question to the question itself.
+
+    The further question is kept for the same answer. Raises LookupError at the first step.
     """
     if not can_go_back(state):
         raise LookupError("This is the first step.")
     if (further := state.further) is not None:
-        aside = {**state.aside, further.block_id: further} if further.question else state.aside
+        aside = {**state.aside, further.block_id: further}
         return Turn(replace(state, further=None, aside=aside), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])
@@ -267,7 +286,7 @@ def state_at_step(script: Script, state: State, step: int) -> State:
 
 
 class PastSteps:
-    """The past steps of a walk. Read in their order they find each value once and add the scores up."""
+    """The past steps of a walk. Reading them in order is fastest: each value is found only once."""
 
     def __init__(self, script: Script, state: State) -> None:
         self.script, self.state = script, state
@@ -292,17 +311,26 @@ class PastSteps:
 
 
 def realign(script: Script, state: State) -> State:
-    """The state of an unfinished conversation after the script was edited: never further than before.
+    """The state of an unfinished conversation after a change of the script, never further than before.
 
-    Walks again with the stored replies, up to the first block that was not passed before or whose reply no
-    longer fits. Replies to removed blocks are kept, and so is the further question that waits there.
+    The walk repeats with the stored replies, up to the first block that was not passed before or whose reply
+    no longer fits. Blocks that were added before the furthest place are left out (rule 2.20). Replies to
+    removed blocks are kept, and so is an open further question of that block.
     """
     passed = frozenset(state.path)
+    furthest = max((script.index_by_id.get(block_id, -1) for block_id in passed), default=-1)
+    newest = max(passed, default=0)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
-    while turn.show is not None and turn.show.id in passed:
-        if turn.show.asks:
-            reply = state.replies.get(turn.show.id)
+    while turn.show is not None:
+        block_id = turn.show.id or 0
+        if block_id not in passed:
+            # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
+            if block_id < newest or turn.state.at > furthest:
+                break
+            turn = walk.leave_out()
+        elif turn.show.asks:
+            reply = state.replies.get(block_id)
             if reply is None or not answers.fits(turn.show, reply):
                 break
             turn = walk.answer(reply)
@@ -312,7 +340,7 @@ def realign(script: Script, state: State) -> State:
 
 
 def _further_at(block: Block | None, before: State) -> Further | None:
-    """The further question of the state before, if it is still one about the answer to this block."""
+    """The further question of the earlier state, if it is about the answer to this block."""
     further = before.further
     if further is None or block is None or block.id != further.block_id or not block.follow_ups:
         return None
@@ -320,7 +348,7 @@ def _further_at(block: Block | None, before: State) -> Further | None:
 
 
 def completed_state(script: Script, state: State) -> State:
-    """The state of a completed conversation after the script was edited: added blocks are not asked."""
+    """The state of a completed conversation after a change of the script. Added blocks are not asked."""
     path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
     at = len(script.blocks)
     return replace(state, at=at, path=path, results=results_before(script, state, at), further=None)
@@ -330,7 +358,7 @@ def latest_reply(script: Script, state: State) -> tuple[Block, Reply] | None:
     """The question passed last, with its reply, which may be a skip."""
     for block_id in reversed(state.path):
         block, reply = script.blocks[script.index_by_id[block_id]], state.replies.get(block_id)
-        if block.asks and reply is not None:  # none if it was no question at that time
+        if block.asks and reply is not None:  # no reply if the block was no question at that time
             return block, reply
     return None
 
@@ -350,7 +378,8 @@ def feedback(script: Script, block: Block, reply: Reply) -> str | None:
 def settled_reply(script: Script, state: State) -> Reply | None:
     """The answer to the current block, if the respondent has seen whether it is right; None otherwise.
 
-    Such an answer stays (rule 5.15). A block with only one of the two texts says it too: by silence.
+    Such an answer cannot be changed (rule 5.15). A block with only one feedback text shows the result too: by
+    the absence of the text.
     """
     block = current_block(script, state)
     if block is None or not script.scoring_enabled or script.is_poll:
@@ -384,7 +413,7 @@ def values(script: Script, state: State) -> Callable[[str], Value]:
 
 
 def path_values(script: Script, state: State) -> PathValues:
-    """The values at this point of the walk. They read `results` as it grows."""
+    """The values at this point of the walk. Later results are added to the same `results`."""
     return PathValues(
         script, path=state.path, replies=state.replies, results=state.results, fields=state.fields
     )
@@ -409,9 +438,8 @@ def fill(
 
     `token_values` are the values that the engine does not know, by lower-case token (`username`). An unknown
     token stays as written; the token of an unanswered block is empty (rules 4.28 and 4.30). Score tokens
-    also stay if scoring was enabled after the script was written (rule 5.1). `escape` takes the
-    markup out of each value, where the text is shown as markup. `known` are the values of this state, for
-    callers that have them.
+    also stay if scoring was enabled after the script was written (rule 5.1). `escape` escapes each value in a
+    text that is markup. `known` are the values of this state, if the caller has them.
     """
     if "[" not in text:
         return text
@@ -439,13 +467,13 @@ def fill(
 
 
 def _inserted(block: Block, reply: Reply | None) -> str:
-    """A reply as a token inserts it, marked where the author wrote it and not the respondent."""
+    """The text that a token inserts for a reply, marked if the author wrote it and not the respondent."""
     text = answers.display_text(block, reply)
     return text if reply is None or "text" in reply else piping.Authored(text)
 
 
 def calculate(block: Block, results: dict[int, Reply], known: PathValues) -> None:
-    """Add the result of a calculated block. One whose formula was left out of a copy has none."""
+    """Add the result of a calculated block. A block without a formula, as in some copies, has no result."""
     if block.calculated_formula:
         results[block.id or 0] = _calculated(block.calculated_formula, known, results)
 
@@ -459,8 +487,8 @@ def results_before(script: Script, state: State, at: int) -> dict[int, Reply]:
 def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) -> Reply:
     """The result of a formula at this point, in the form of a reply.
 
-    A text is no longer than a formula, and all texts together no longer than an answer (rule 4.33): many
-    blocks may copy one long answer into the state, and state, responses and events hold all the copies.
+    A text result is no longer than a formula, and all text results together no longer than an answer
+    (rule 4.33): many blocks may copy one long answer, and state, responses and events contain every copy.
     """
     result = formulas.parse(formula).evaluate(known.exact, known.label)
     if isinstance(result, str):
@@ -471,5 +499,5 @@ def _calculated(formula: str, known: PathValues, others: Mapping[int, Reply]) ->
 
 
 def _display_text(value: Value) -> str:
-    """A calculated value or a score as people read it; empty if there is none."""
+    """A calculated value or a score in the form for people; empty without a value."""
     return number_text(value) if isinstance(value, Decimal) else str(value or "")

@@ -24,7 +24,7 @@ ZERO = Decimal(0)
 
 
 class Sums:
-    """The scores over the blocks passed so far. Each block adds its points, and costs what it alone costs.
+    """The scores over the blocks passed so far. Each block adds its points in a time that does not grow.
 
     If scoring was enabled after the script was written, every bucket scores 0.
     """
@@ -97,8 +97,9 @@ def points_by_bucket(block: Block, reply: Reply | None) -> Mapping[str, Decimal]
 def max_points(block: Block, bucket: str) -> Decimal:
     """The most points that any answer to a block can have in a bucket (rules 5.6 and 5.7).
 
-    For a multi punch these are its best positive options, as many as may be chosen, and others if more must
-    be. For a question that may be skipped it is never below 0.
+    For a multi punch it is the sum of the best positive options, up to the largest number that may be chosen.
+    If fewer options are positive than must be chosen, the best others count too. For a question that may be
+    skipped it is never below 0.
     """
     weights = sorted((weight(option, bucket) for option in block.options), reverse=True)
     if block.type == "multi_punch":

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from communities.accounts.providers.freshness import require_fresh_sign_in
 from communities.accounts.providers.merging import forget_proof, read_proof
 from communities.ground.errors import Conflict
-from communities.sources import platforms
+from communities.identity_providers import platforms
 from surveys.services.people import own_responses
 from surveys.services.people.merging import merge_proven_users
 

@@ -1,4 +1,4 @@
-"""What a visitor asks for, from a request to an outcome."""
+"""Performs the action of a visitor's request, and returns its outcome."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
 
-# Parameters of the addresses to which forms lead. With a `_` first they cannot be names of blocks, which an
-# address may fill in (`services/conversations/prefill.py`).
+# Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
+# names of blocks (`services/conversations/prefill.py`).
 AT, AGAIN, CHANGE = "_at", "_again", "_change"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a form. `screen` shows it, and is rendered only if it is needed.
+    """The outcome of a form. `screen` is computed only if it is needed.
 
-    `address` shows the same after a redirect. It is None if a redirect would lose something: what was typed,
-    a note, or what an anonymous conversation gave, which is known only now.
+    `address` shows the same screen after a redirect. It is None if a redirect would lose something: typed
+    text, a note, or the gifts of an anonymous conversation, which are known only during this request.
     """
 
     screen: Callable[[], Screen]
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def show(visit: Visit) -> Screen:
-    """What waits here for this visitor. Changes nothing but what the platforms tell of them."""
+    """The screen that this visitor sees. Changes nothing but memberships and roles that platforms report."""
     request, project = visit.request, visit.project
     if visit.link_fault is not None:
         return notices.link_over(visit, visit.link_fault)
@@ -58,7 +58,7 @@ def show(visit: Visit) -> Screen:
         view, is_at_limit = _look(visit)
         if view and view.is_completed and request.GET.get(AGAIN) and not is_at_limit:
             view = None
-    # The redirect after a form says how far the visitor is, or which past steps they look at.
+    # The redirect after a form includes the visitor's progress, or the past steps that they look at.
     follows_a_form = AT in request.GET or visit.past_before is not None
     if view is not None:
         visit.remember(view)
@@ -74,7 +74,7 @@ def show(visit: Visit) -> Screen:
 
 
 def perform(visit: Visit) -> Outcome:
-    """Do what the form asks for. Whatever could not be saved is still in the controls of the screen."""
+    """Perform the action of the form. Input that could not be saved stays in the controls of the screen."""
     if not _is_own_form(visit):
         return _again(visit, words.ONCE_MORE)
     if wait := protection.seconds_to_wait(visit.request, visitor_id=visit.browser.visitor_id):
@@ -105,26 +105,26 @@ def perform(visit: Visit) -> Outcome:
 
 
 def _is_in_chat(visit: Visit) -> bool:
-    """Whether the project takes answers on the chat platform alone."""
+    """Whether the project accepts answers only on the chat platform."""
     project = visit.project
     return visit.is_live and project.response_channel == Project.ResponseChannel.CHAT
 
 
 def _leave_link(visit: Visit) -> Outcome:
-    """Forget the personal link: whoever sits here is not its member, or goes on without it."""
+    """Forget the personal link, for a visitor who is not its member or wants to continue without it."""
     visit.forget_link()
     visit.respondent = admission.visitor(visitor_id=visit.browser.visitor_id)
     return Outcome(partial(show, visit), visit.page.address)
 
 
 def _show_past(visit: Visit) -> Outcome:
-    """The same step, below other past steps."""
+    """The current step, below another part of the past steps."""
     query = f"{forms.PAST}={visit.past_before or ''}"
     return Outcome(partial(show, visit), f"{visit.page.address}?{query}#history")
 
 
 def _too_fast(visit: Visit, seconds: int) -> Outcome:
-    """The same step with what was typed, as a 429. Nothing was saved and nothing is lost."""
+    """The same step as a 429, with the typed text. Nothing is saved."""
     again = _again(visit, words.TOO_FAST.format(wait=plural(seconds, "second")))
     return Outcome(lambda: replace(again.screen(), status=429, retry_after=seconds))
 
@@ -176,27 +176,24 @@ def _begin(visit: Visit, do: str) -> Outcome:
     """Begin a conversation with its first move, in one transaction."""
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
-    if visit.has_traps:
-        request = visit.request
-        if protection.is_trapped(request):  # the next form has no trap, so nobody is asked twice
-            visit.was_trapped = True
-            return _again(visit, words.TRAPPED)
-        is_human = protection.seems_human(
-            is_sealed=visit.arrival.is_sealed,
-            since=visit.browser.since,
-            is_answer=do != "go" or visit.ahead.skips,
-            at=visit.at,
-        )
-        if not is_human:
-            return _again(visit, words.ONCE_MORE)
     block = posted_block(visit)
     if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
         raw = _raw_answer(visit, block)
         conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
         return _without_consent(visit)
-    if visit.has_traps and not protection.may_begin(visit.request):
-        return _again(visit, words.BUSY)
+    if visit.has_traps and not protection.is_proven(visit.request, visit.project):
+        may_be_a_program = protection.may_be_a_program(
+            visit.request,
+            visit.project,
+            is_sealed=visit.arrival.is_sealed,
+            since=visit.browser.since,
+            is_answer=do != "go" or visit.ahead.skips,
+            at=visit.at,
+        )
+        if may_be_a_program:
+            visit.task = protection.task(visit.project, do=do)
+            return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
     visit.require_admitted()
     visit.respondent = replace(visit.respondent, consents=True)
     project_id, respondent = visit.project.pk, visit.respondent
@@ -250,9 +247,9 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
 
 
 def _past_change(visit: Visit, view: ConversationView, block: Block) -> PastChange:
-    """How a move from a block changes the past: by this one step, unless others were answered ahead.
+    """How a move from a block changes the past steps: it adds one, or several if others were answered ahead.
 
-    A question is past already while there is a further one about its answer.
+    A question is a past step already while a further question about its answer is shown.
     """
     is_one_step = not view.resumed and view.state.path[-1:] == (block.id,)
     if forms.follow_up_of(visit.request.POST) or view.state.further is not None:
@@ -268,7 +265,7 @@ def _raw_answer(visit: Visit, block: Block) -> Mapping[str, object]:
 
 
 def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
-    """Show the question of a poll again, with the vote. The vote counts until another is given."""
+    """Show the question of a poll again, with the vote. The vote counts until the visitor changes it."""
     view = conversations.get(conversation_id=conversation_id, at=visit.at)
     if not (view.is_completed and visit.is_live and visit.project.change_poll):
         return _moved(visit, view, PastChange.REPLACED)
@@ -296,7 +293,7 @@ def _from_the_start(visit: Visit) -> Outcome:
 
 
 def _moved(visit: Visit, view: ConversationView, past_change: PastChange = PastChange.APPENDED) -> Outcome:
-    """A conversation as it stands after a move."""
+    """The outcome of a move that changed the conversation."""
     visit.remember(view)
     screen = partial(_screen_of, visit, view, past_change=past_change)
     if visit.browser.has_answered or (view.project.is_anonymous and rewards.has_given(view)):
@@ -305,7 +302,7 @@ def _moved(visit: Visit, view: ConversationView, past_change: PastChange = PastC
 
 
 def _standing(visit: Visit, view: ConversationView, *, note: str = "") -> Outcome:
-    """A conversation as it stands, with a note why nothing moved, and the text that was not taken."""
+    """The outcome of a form that changed nothing, with a note about the reason, and the unsaved answer."""
     outcome, text = _moved(visit, view, PastChange.REPLACED), notices.untaken(visit, view)
     return replace(
         outcome,
@@ -356,13 +353,14 @@ def _first(
         error=error,
         note=note,
         has_traps=visit.has_traps,
+        task=visit.task,
         ahead=visit.ahead,
         consent_error=consent_error,
     )
 
 
 def _kept(visit: Visit, view: VisitorView) -> Typed | None:
-    """What the visitor typed before they had to sign in."""
+    """The answer that the visitor typed before they had to sign in."""
     kept = kept_forms.read(visit.request, slug=visit.project.slug)
     block = None if kept is None else block_of(visit.project, kept)
     if kept is None or not screens.asks_first(view, block):
@@ -371,7 +369,7 @@ def _kept(visit: Visit, view: VisitorView) -> Typed | None:
 
 
 def _again(visit: Visit, note: str) -> Outcome:
-    """The same step with what was typed, to be sent again. Nothing was saved and nothing is lost."""
+    """The same step with the typed answer, which the visitor has to send again. Nothing is saved."""
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
     typed = forms.typed_in(posted_block(visit), visit.request.POST)
@@ -426,7 +424,7 @@ def _look(visit: Visit) -> tuple[ConversationView | None, bool]:
 
 
 def _held(visit: Visit) -> ConversationView | None:
-    """The conversation that this visitor holds, unless it is gone or began under other privacy."""
+    """This visitor's conversation, unless it is deleted or began before the project's privacy changed."""
     conversation_id = visit.browser.conversation_id
     if conversation_id is None or visit.browser.has_answered:
         return None
@@ -443,7 +441,7 @@ def _held(visit: Visit) -> ConversationView | None:
 
 
 def _answered(visit: Visit) -> Screen:
-    """For a browser that keeps no more than that it answered."""
+    """The screen for a browser that stores only the fact that it has answered."""
     if not visit.is_live:
         return notices.not_live(visit)
     _, is_at_limit = _look(visit)

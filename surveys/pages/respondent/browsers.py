@@ -1,10 +1,10 @@
-"""What a browser keeps of its visits: signed cookies, or a signed field of the form if it sends none.
+"""What a browser stores about its visits: signed cookies, or a signed field of the form if it sends none.
 
-One cookie names the browser, for limits. One for each project holds the id of its conversation, and another
-that of the personal link by which somebody came. The signed field, the form's seal, carries the same for
-browsers without cookies, such as a frame inside another site.
-It also carries when the first page was shown and the seed of its options' order, since no row exists yet
-that could keep them. A frame takes none of these cookies: `frames` says how it remembers.
+One cookie identifies the browser, for limits. Each project has a cookie with the id of the conversation, and
+another with the id of the visitor's personal link. The signed field, the form's seal, contains the same for
+browsers without cookies, such as a frame inside another site. It also contains the time at which the first
+page was shown and the seed of its options' order, because no row can store them yet. A frame uses none of
+these cookies; see `frames`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
 _NONE = "-"
 _OWNER_LENGTH = 12  # characters
-ANSWERED = uuid.UUID(int=0)  # in place of a conversation's id, where the browser keeps no more (rule 7.14)
+ANSWERED = uuid.UUID(int=0)  # replaces the id of a conversation that is over (rule 7.14)
 
 
 @dataclass(frozen=True, slots=True)
 class Browser:
     """One browser at one project. `since` is when its first page was shown, in milliseconds.
 
-    `link_id` is the personal link by which it came. Whether that still admits anybody is asked each time.
-    `fields` is what its address sent along, until a conversation stores it.
+    `link_id` is the visitor's personal link; each request checks whether it still admits anybody. `fields`
+    are the fields of its address, until a conversation stores them.
     """
 
     visitor_id: str
@@ -54,18 +54,18 @@ class Browser:
 
     @property
     def has_answered(self) -> bool:
-        """Whether all that is known of the conversation is that it is over."""
+        """Whether the browser knows only that its conversation is over."""
         return self.conversation_id == ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A browser as the request brought it.
+    """A browser as its request describes it.
 
-    `is_sealed` says that the form had a valid seal for this project. `is_known` says that the browser, or the
-    site around a frame, brought a visitor back. `is_carried` says that the form carries the visit, because
-    the browser sends no CSRF cookie and perhaps none at all: no redirect could keep the visit. `framed` is
-    what a frame was remembered by.
+    `is_sealed`: the form had a valid seal for this project. `is_known`: the browser, or the site around a
+    frame, has stored an earlier visit. `is_carried`: the form carries the visit, because the browser sends no
+    CSRF cookie and may send no cookies at all; a redirect would lose the visit. `framed` is the stored visit
+    of a frame.
     """
 
     browser: Browser
@@ -76,11 +76,11 @@ class Arrival:
 
 
 def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: bool, at: datetime) -> Arrival:
-    """Who visits. Anything missing, foreign or tampered with counts as absent.
+    """The visitor's browser. Values that are missing, of another project or forged count as absent.
 
     A seal counts only in a form of our own page (`protection.is_same_origin`). Otherwise another site could
-    make a browser answer under the site's own seal, and read the answers later. Beside cookies a seal names
-    nobody: the visitor and the conversation are the cookies'.
+    make a browser answer under the site's own seal, and read the answers later. If the browser sends cookies,
+    the cookies identify visitor and conversation, and the seal does not.
     """
     is_ours = request.method == "POST" and protection.is_same_origin(request)
     sealed = _unsealed(request.POST.get("seal", ""), slug) if is_ours else None
@@ -116,12 +116,12 @@ def seal(browser: Browser, *, slug: str) -> str:
 
 
 def owner_of_typed(respondent: Respondent, conversation_id: uuid.UUID | None, *, slug: str) -> str:
-    """Return the name under which the browser keeps a typed answer: `person.conversation`.
+    """Return the name under which the browser stores a typed answer: `person.conversation`.
 
-    Hashed, so that the browser keeps no ids (survey-typed.js).
+    Both parts are hashed, so the browser stores no ids (survey-typed.js).
 
-    A visitor who is not signed in is nobody in particular, also across visitor ids: what is kept is kept for
-    one tab alone, and a frame without cookies has another visitor at each reload.
+    All visitors who are not signed in share one name: their typed answers are stored for one tab only, and in
+    a frame without cookies each reload has a new visitor id.
     """
     person = f"{slug}:person:{respondent.user_id}"
     return f"{_hashed(person)}.{_hashed(f'{slug}:conversation:{conversation_id}')}"
@@ -148,7 +148,7 @@ def remember(response: HttpResponse, arrival: Arrival, browser: Browser, *, slug
 
 
 def _has_cookies(request: HttpRequest) -> bool:
-    """Whether the browser sends any cookie of ours, which it would not to a form of another site."""
+    """Whether the browser sends any cookie of ours. With a form of another site it sends none."""
     names = (VISITOR, CONVERSATION, LINK, settings.CSRF_COOKIE_NAME, settings.SESSION_COOKIE_NAME)
     return any(name in request.COOKIES for name in names)
 
@@ -178,15 +178,15 @@ def delete_cookie(response: HttpResponse, name: str, *, path: str) -> None:
 
 
 def random_seed() -> int:
-    """A seed that follows from nothing, for an order of options that identifies nobody."""
+    """A random seed, for an order of options that identifies nobody."""
     return secrets.randbits(63)
 
 
 def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Browser:
     """A visit without a conversation.
 
-    The seed follows from the visitor, so that a reload keeps the order of options. On anonymous projects it
-    is random, because it is stored beside the answers.
+    The seed is computed from the visitor id, so a reload keeps the order of options. On anonymous projects it
+    is random, because it is stored with the answers.
     """
     if is_anonymous:
         seed = random_seed()
@@ -200,7 +200,7 @@ def _new(visitor_id: str, slug: str, is_anonymous: bool, at: datetime) -> Browse
 def _in_frame(
     framed: FramedBrowser | None, sealed: Browser | None, slug: str, is_anonymous: bool, at: datetime
 ) -> Browser:
-    """The visit of a frame. As on the plain page, a seal names nobody beside what is remembered."""
+    """The visit of a frame. As on the plain page, a seal identifies nobody if a visit is stored."""
     if framed is None:
         return sealed or _new(secrets.token_urlsafe(16), slug, is_anonymous, at)
     browser = sealed or _new(framed.visitor_id, slug, is_anonymous, at)
@@ -218,7 +218,7 @@ def _unsealed(sent: str, slug: str) -> Browser | None:
         return None
     visitor_id, conversation, seed, since, *more = text.split(".")
     link, fields = [*more, _NONE, _NONE][:2]
-    if visitor_id == _NONE:  # written before the seal named visitors outside frames
+    if visitor_id == _NONE:  # a seal written before seals identified visitors outside frames
         return Browser(secrets.token_urlsafe(16), None, int(seed), int(since))
     carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
     return Browser(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link), carried)

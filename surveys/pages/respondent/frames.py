@@ -1,12 +1,12 @@
-"""Remembers a visitor in the frame of another site, by a token that names the visit.
+"""Remembers a visitor in the frame of another site by a token that identifies the visit.
 
-Where this site is https, the browser keeps the token in a partitioned cookie: one for each site that shows
-the frame, so that nobody is followed from site to site. Where it keeps none, the script of the site around
-the frame (embed.js) keeps the token and hands it back in the frame's address.
+If this site uses https, the browser stores the token in a partitioned cookie: one for each site that shows
+the frame, so nobody is followed from site to site. If the browser stores no cookie, the script of the site
+around the frame (embed.js) stores the token and sends it back in the frame's address.
 
-The token is encrypted, because the site around reads it, and bound to the project. It names the visit and
-nobody's name, and no two projects share a visitor. It gives what the visitor has, so the site around could go
-on in the visitor's place: nothing but a cookie prevents that, which is why the cookie is preferred.
+The token is encrypted, because the site around the frame can read it, and is valid for one project. It
+contains no name, and a visitor has a different id in each project. The site around the frame could use the
+token to continue in the visitor's place; a cookie prevents that, so the cookie is preferred.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PURPOSE = "frame visits"
 
 @dataclass(frozen=True, slots=True)
 class FramedBrowser:
-    """What a token names. `is_in_cookie`: the browser kept it; if not, the site around the frame did."""
+    """The visit of a token. `is_in_cookie`: the browser stored the token, not the site around the frame."""
 
     visitor_id: str
     conversation_id: uuid.UUID | None
@@ -43,20 +43,21 @@ class FramedBrowser:
 
 
 class _PartitionedMorsel(Morsel[str]):
-    """A cookie with the attribute `Partitioned`, which Python's own knows from 3.14 on."""
+    """A cookie with the attribute `Partitioned`, which Python's own class has from 3.14 on."""
 
     def OutputString(self, attrs: Container[str] | None = None) -> str:
         return f"{super().OutputString(attrs)}; Partitioned"
 
 
 def read(request: HttpRequest, *, slug: str, at: datetime) -> FramedBrowser | None:
-    """The visit that the cookie names, else the token in the address; None without a valid one.
+    """The visit of the token in the cookie, else in the address; None without a valid token.
 
-    The address of a form counts for nothing: its seal names the visit. Nor does that of a page that is in no
-    frame: opened in a tab of its own and passed on, it would make another person the same visitor.
+    The address of a form is ignored, because the form's seal identifies the visit. The address of a page
+    outside a frame is ignored too: somebody could open it in a tab and pass it on, and another person would
+    become the same visitor.
     """
     found = _opened(request.COOKIES.get(COOKIE, ""), slug, at, is_in_cookie=True)
-    is_in_frame = request.headers.get("Sec-Fetch-Dest") != "document"  # browsers tell it on https
+    is_in_frame = request.headers.get("Sec-Fetch-Dest") != "document"  # browsers send it on https
     if found is None and request.method != "POST" and is_in_frame:
         found = _opened(request.GET.get(PARAMETER, ""), slug, at, is_in_cookie=False)
     return found
@@ -70,14 +71,14 @@ def token(
     slug: str,
     until: datetime,
 ) -> str:
-    """A token that names this visit at this project until then."""
+    """A token that identifies this visit at this project until the given time."""
     parts = [int(until.timestamp()), visitor_id, *(each and str(each) for each in (conversation_id, link_id))]
     sealed = sealing.seal(json.dumps(parts), purpose=_PURPOSE, row=slug)
     return urlsafe_b64encode(sealed).decode()
 
 
 def set_cookie(response: HttpResponse, value: str, *, path: str) -> None:
-    """Let the browser keep a token, apart for each site that shows the frame (CHIPS)."""
+    """Let the browser store a token, separately for each site that shows the frame (CHIPS)."""
     response.set_cookie(
         COOKIE,
         value,
@@ -94,7 +95,7 @@ def set_cookie(response: HttpResponse, value: str, *, path: str) -> None:
 
 
 def keeps_cookies() -> bool:
-    """Whether frames may have a cookie here. Browsers take a partitioned one from https alone."""
+    """Whether frames may set a cookie here. Browsers accept a partitioned cookie only on https."""
     return settings.SESSION_COOKIE_SECURE
 
 

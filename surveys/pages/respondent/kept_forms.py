@@ -1,7 +1,8 @@
-"""What a visitor typed before they had to sign in, kept in their own browser until they are back.
+"""The form that a visitor sent before they had to sign in, stored in their browser until they return.
 
-A cookie, not a session: on anonymous projects no row may hold an answer beside the person who signs in. It is
-encrypted, bound to the page, and lives for half an hour. What does not fit is shown to be copied instead.
+It is in a cookie, not in a session: on anonymous projects no row may join an answer to the person who signs
+in. The cookie is encrypted, valid for one page, and expires after half an hour. If a form is too long, the
+page shows the answer to be copied instead.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _FIELDS = ("block", "option", "value", forms.CONSENT)
 
 
 def read(request: HttpRequest, *, slug: str) -> QueryDict | None:
-    """The form that this browser keeps for a page; None if it keeps none."""
+    """The form that this browser stores for a page; None if it stores none."""
     cookie = request.COOKIES.get(COOKIE, "")
     try:
         sealed = base64.urlsafe_b64decode(cookie)
@@ -39,7 +40,7 @@ def read(request: HttpRequest, *, slug: str) -> QueryDict | None:
 
 
 def keep(response: HttpResponse, sent: QueryDict, *, slug: str, path: str) -> None:
-    """Keep the fields of an answer in the browser, if they fit."""
+    """Store the fields of an answer in the browser, if they are short enough."""
     kept = QueryDict(mutable=True)
     for name in sent:
         if name in _FIELDS or name.startswith("rank-"):

@@ -1,4 +1,4 @@
-"""Tells people whom a project does not admit what they lack, and how to get it."""
+"""The page for people whom a project does not admit: the unmet conditions, and how to meet them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from communities.identity_providers import platforms
 from communities.models import VerifiedSource
 from communities.services.people import identities
 from communities.services.tenants import settings as settings_service
 from communities.services.tenants import verified_sources
-from communities.sources import platforms
 from surveys.drawing import forms, screens
 from surveys.drawing.screens import Action, Link, Screen
 from surveys.models import Project
@@ -25,7 +25,7 @@ NOT_ASKED = (
 
 
 def notice(visit: Visit, refusal: NotAdmitted) -> Screen:
-    """What is missing, with buttons that lead there and back. What was typed stays in sight."""
+    """The unmet conditions, with buttons to meet them and to return. The typed answer stays visible."""
     request, missing = visit.request, refusal.missing
     is_post = request.method == "POST" and request.POST.get("do") != CHECK_AGAIN.do
     kept = forms.in_words(posted_block(visit), request.POST) if is_post else ""
@@ -99,13 +99,13 @@ def _links(visit: Visit, missing: Sequence[Missing], wanted: Sequence[VerifiedSo
     if {Missing.MEMBERSHIP, Missing.ROLE} & {*missing}:
         wanted_on.add("chat")
     connected = {each.provider for each in identities.connected(user_id=visit.respondent.user_id or 0)}
-    again = visit.asked.refused  # they no longer let us ask
+    again = visit.asked.refused  # these platforms no longer accept our token
     offered = [
         each
         for each in platforms.NAMES
         if each in (wanted_on - connected) | again and platforms.is_offered(each)
     ]
-    if visit.guest is not None:  # by a personal link nobody is signed in, and so connects nothing
+    if visit.guest is not None:  # a guest by personal link is not signed in, so they cannot connect accounts
         return [Link("Sign in", _address("account_login", next=back))] if offered else []
     return [
         Link(
@@ -121,7 +121,7 @@ def _lets_anybody_in(project: Project) -> bool:
 
 
 def _aside(visit: Visit, missing: Sequence[Missing]) -> Link | None:
-    """Another way for people who are signed in here, which those who came by a personal link are not."""
+    """Another way for people who are signed in. Guests by personal link are not signed in."""
     if Missing.SIGN_IN in missing or visit.guest is not None:
         return None
     back = visit.page.address.partition("?")[0]

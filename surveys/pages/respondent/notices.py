@@ -1,4 +1,4 @@
-"""Screens for those who cannot answer now, and answers that were not taken."""
+"""Screens for visitors who cannot answer now, and for answers that were not saved."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _OVER = {
 
 
 def not_live(visit: Visit) -> Screen:
-    """Closed, or not open yet. What was typed stays in sight."""
+    """The project is closed, or not open yet. The typed answer stays visible."""
     project, at = visit.project, visit.at
     is_post = visit.request.method == "POST"
     unsaved_text = _sent_in_words(visit)
@@ -108,7 +108,7 @@ def full(visit: Visit, refusal: Full) -> Screen:
 
 
 def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
-    """An anonymous project in a browser that has answered, and keeps neither the answers nor their id."""
+    """An anonymous project in a browser that has answered and stores neither the answers nor their id."""
     project = visit.project
     if project.is_poll:
         results = screens.closed_poll_results(project, has_voted=True, votes=visit.votes)
@@ -121,7 +121,7 @@ def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
 
 
 def link_over(visit: Visit, fault: Fault) -> Screen:
-    """A personal link that admits nobody. What was typed stays in sight, and what was saved stays saved."""
+    """A personal link that admits nobody. The typed answer stays visible, and saved answers stay saved."""
     title, text = _OVER[fault]
     if visit.browser.conversation_id is not None:
         text += " What you answered before is saved."
@@ -133,7 +133,7 @@ def link_over(visit: Visit, fault: Fault) -> Screen:
 
 
 def _sent_in_words(visit: Visit) -> str:
-    """The answer in the form that came, which is not saved; empty if none came."""
+    """The unsaved answer in the submitted form; empty without an answer."""
     request = visit.request
     if request.method != "POST" or request.POST.get("do", "answer") != "answer":
         return ""
@@ -141,9 +141,9 @@ def _sent_in_words(visit: Visit) -> str:
 
 
 def untaken(visit: Visit, view: ConversationView) -> str:
-    """The answer in a form that was not taken, because the conversation had moved on.
+    """The answer in a form that was not saved because the conversation had moved on.
 
-    It is shown in words, and empty if the conversation holds the same.
+    Returns it in words; empty if the conversation has the same answer.
     """
     block, text = posted_block(visit), sent_text(_sent_in_words(visit))
     is_held = block is not None and block.id in view.state.path and _answer(view, block) == text
@@ -155,7 +155,7 @@ def _answer(view: ConversationView, block: Block) -> str:
 
 
 def with_untaken(screen: Screen, text: str) -> Screen:
-    """The screen with such a text beside its question or its end."""
+    """The screen with the text of an answer that was not saved."""
     if screen.ending is not None:
         return replace(screen, ending=replace(screen.ending, kept=text))
     return replace(screen, unsaved=text)

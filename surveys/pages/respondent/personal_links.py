@@ -1,10 +1,10 @@
-"""Coming by a personal link: `/s/<slug>?link=<signed>` (rule 6.39).
+"""Visits by a personal link: `/s/<slug>?link=<signed>` (rule 6.39).
 
-The address is traded for a cookie, and leads on to the page's own address, which shows no secret. A browser
-that brings no cookie back gets the page at once, and its forms carry the link in their seal.
+The first request sets a cookie and redirects to the page's own address, which contains no secret. A browser
+that does not send the cookie back gets the page at once, and its forms carry the link in their seal.
 
-The link is known to be opened once a browser brings the cookie back, or sends a form. What only looks at the
-address, such as a scanner of mails or the preview of a chat, keeps no cookies as a rule; HEAD does nothing.
+The link counts as opened when a browser sends the cookie back, or sends a form. Programs that only read the
+address, such as mail scanners and chat previews, usually store no cookies. HEAD requests do nothing.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from surveys.pages.respondent.browsers import Arrival, Browser
 from surveys.services.links import addresses, opening
 from surveys.services.links.opening import Fault, Guest, LinkRefused
 
-TAKEN = "taken"  # in the address to which the first answer leads: a cookie was given, look whether it is here
+TAKEN = "taken"  # in the address after the first redirect, which set a cookie: check that the cookie is sent
 
 
 def is_here(request: HttpRequest) -> bool:
-    """Whether a request comes to the address of a personal link."""
+    """Whether a request is for the address of a personal link."""
     return request.method == "GET" and addresses.PARAMETER in request.GET
 
 
 def followed(request: HttpRequest, browser: Browser) -> Browser:
     """The browser, with the link in the address if there is one.
 
-    What this browser had begun is left with another link: it may be another person's.
+    With another link than before, this browser leaves its conversation, which may be another person's.
     """
     if not is_here(request):
         return browser
@@ -46,7 +46,7 @@ def followed(request: HttpRequest, browser: Browser) -> Browser:
 def admitted(
     request: HttpRequest, project: Project, link_id: uuid.UUID | None, *, at: datetime
 ) -> tuple[Guest | None, Fault | None]:
-    """Whom the link admits, or why it admits nobody; neither without a link."""
+    """The guest whom the link admits, and the reason if it admits nobody. Both are None without a link."""
     if is_here(request) and addresses.link_id_of(request.GET[addresses.PARAMETER]) is None:
         return None, Fault.UNKNOWN
     if link_id is None:
@@ -58,7 +58,7 @@ def admitted(
 
 
 def next_address(request: HttpRequest, arrival: Arrival, guest: Guest | None, page: Page) -> str | None:
-    """Where a valid link leads on to. None if the page is drawn here."""
+    """The address to which a valid link redirects; None if this request shows the page."""
     if guest is None or not is_here(request) or page.is_framed:
         return None
     others = _without_link(request.GET)
@@ -71,7 +71,7 @@ def next_address(request: HttpRequest, arrival: Arrival, guest: Guest | None, pa
 
 
 def _without_link(query: QueryDict) -> str:
-    """What else the address says, such as declared fields and answers that are filled in ahead."""
+    """The other parameters of the address, such as declared fields and filled-in answers."""
     others = query.copy()
     for name in (addresses.PARAMETER, TAKEN):
         others.pop(name, None)
@@ -81,7 +81,7 @@ def _without_link(query: QueryDict) -> str:
 def note_opening(
     request: HttpRequest, arrival: Arrival, guest: Guest | None, project: Project, *, at: datetime
 ) -> None:
-    """Write down that the link was opened, if this shows that a person has done so."""
+    """Record that the link was opened, if this request shows that a person has opened it."""
     is_prefetched = "prefetch" in request.headers.get("Sec-Purpose", "")
     has_cookie = guest is not None and arrival.browser.link_id == guest.link_id
     if guest is not None and has_cookie and request.method in ("GET", "POST") and not is_prefetched:

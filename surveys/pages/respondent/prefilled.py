@@ -1,8 +1,8 @@
-"""What an address has filled in ahead, carried through the steps of a visit: `?color=red&skip=1`.
+"""The answers that an address fills in, carried through the steps of a visit: `?color=red&skip=1`.
 
-A signed field of the form carries it, and a cookie of the page, for the redirects between plain forms. The
-server stores neither: on anonymous projects no row may hold what an address said of its reader. The cookie
-goes with the end of the conversation, with the browser's session, or after a day.
+A signed field of the form carries them. A cookie of the page carries them through the redirects between plain
+forms. The server stores neither: on anonymous projects no row may contain what an address says about its
+reader. The cookie is deleted at the end of the conversation, with the browser's session, or after a day.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_UNPACKED = 10 * prefill.MAX_BYTES
 
 
 def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, language: str) -> Prefill:
-    """What was filled in ahead: by the address that is looked at, else by the form, else by the cookie."""
+    """The filled-in answers of the address, else of the form, else of the cookie."""
     if request.method == "GET":
         query = dict(request.GET.lists())
         found = prefill.of_address(project=project, query=query, language=language)
@@ -45,14 +45,14 @@ def of_request(request: HttpRequest, project: Project, arrival: Arrival, *, lang
 
 
 def packed(ahead: Prefill, *, slug: str) -> str:
-    """The signed text that a form or a cookie carries; empty if nothing was filled in."""
+    """The signed text for a form or a cookie; empty without filled-in answers."""
     return "" if ahead == NOTHING else _packed(ahead, slug, at=int(time.time()))
 
 
 def remember(
     request: HttpRequest, response: HttpResponse, arrival: Arrival, ahead: Prefill, *, slug: str, path: str
 ) -> None:
-    """Set or delete the cookie, if it has to change. A visit that the form carries has none."""
+    """Set or delete the cookie if it has to change. A visit that the form carries has no cookie."""
     if arrival.is_carried or ahead == _in_cookie(request, slug):
         return
     if ahead == NOTHING:
@@ -72,7 +72,7 @@ def _packed(ahead: Prefill, slug: str, *, at: int) -> str:
 
 
 def _unpacked(sent: str, slug: str) -> Prefill:
-    """What a signed text carries; nothing if it was not signed here for this page, or is too old."""
+    """The answers in a signed text; none if it was not signed for this page, or is too old."""
     if not sent:
         return NOTHING
     try:

@@ -1,44 +1,108 @@
-"""Protects open pages against scripts and forged forms, and loses no typed answer (rules 6.34 and 6.35)."""
+"""Protects open pages against programs and forged forms, and loses no typed answer (rules 6.34 and 6.35).
+
+A first form that a program may have sent is answered with a task: a browser finds a number by trying, and a
+person whose browser runs no script answers a small question. Whoever has done the task is never refused.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from datetime import datetime
 
 from django.conf import settings
+from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.crypto import salted_hmac
 
 from communities.gate import throttling
+from surveys.drawing.screens import Task
+from surveys.models import Project
 
-# A field that people never see. Its name and label are none that a browser fills in by itself.
+# A field that people never see. Browsers do not fill in a field with this name and label by themselves.
 HONEYPOT = "leave_empty"
-OLDEST_SEAL = 7 * 24 * 3600 * 1000  # milliseconds; an older first form has to be sent twice
+OLDEST_SEAL = 7 * 24 * 3600 * 1000  # milliseconds; the sender of an older first form gets a task
+_SALT = "surveys.proof"
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def task(project: Project, *, do: str) -> Task:
+    """A new task for the first form of a project."""
+    nonce, most = secrets.token_urlsafe(12), settings.PROOF_OF_WORK_HASHES
+    target = _hash(nonce, str(secrets.randbelow(most)))
+    first, second = _summands(nonce)
+    return Task(
+        signed=signing.dumps([project.slug, nonce, target], salt=_SALT),
+        nonce=nonce,
+        target=target,
+        most=most,
+        question=f"How much is {_NUMBERS[first - 2]} plus {_NUMBERS[second - 2]}?",
+        do=do,
+    )
+
+
+def is_proven(request: HttpRequest, project: Project) -> bool:
+    """Whether the form carries a task that was done. Each task counts once, right or wrong."""
+    sent = request.POST
+    try:
+        slug, nonce, target = signing.loads(sent.get("task", ""), salt=_SALT, max_age=throttling.HOUR)
+    except signing.BadSignature:
+        return False
+    is_new = not throttling.take(f"colloquy:task:{nonce}", 1, seconds=throttling.HOUR).is_used_up
+    found, answer = sent.get("found", ""), sent.get("sum", "").strip()
+    is_done = _hash(nonce, found) == target or answer == str(sum(_summands(nonce)))
+    return is_new and is_done and slug == project.slug
+
+
+def _hash(nonce: str, number: str) -> str:
+    return hashlib.sha256(f"{nonce}{number}".encode()).hexdigest()
+
+
+def _summands(nonce: str) -> tuple[int, int]:
+    """The numbers of the question, from 2 to 9. Only a holder of our key can tell them from the nonce."""
+    digest = salted_hmac(_SALT, nonce).digest()
+    return digest[0] % len(_NUMBERS) + 2, digest[1] % len(_NUMBERS) + 2
+
+
+def may_be_a_program(
+    request: HttpRequest, project: Project, *, is_sealed: bool, since: int, is_answer: bool, at: datetime
+) -> bool:
+    """Whether a program may have sent a first form: see `is_trapped`, `seems_human` and `is_in_a_burst`."""
+    is_human = seems_human(is_sealed=is_sealed, since=since, is_answer=is_answer, at=at)
+    return is_trapped(request) or not is_human or is_in_a_burst(request, project)
 
 
 def is_trapped(request: HttpRequest) -> bool:
-    """Whether the honeypot field of a first form was filled in: by a script, or by a browser unasked."""
+    """Whether the honeypot field of a first form was filled in, by a script or by a browser itself."""
     return bool(request.POST.get(HONEYPOT))
 
 
 def seems_human(*, is_sealed: bool, since: int, is_answer: bool, at: datetime) -> bool:
-    """Whether a first move came from our page and, as an answer, took time."""
+    """Whether a first move came from our page and, if it is an answer, was not sent too fast."""
     if not is_sealed:
         return False
     least = settings.LEAST_SECONDS_TO_FIRST_ANSWER * 1000 if is_answer else 0
     return least <= at.timestamp() * 1000 - since <= OLDEST_SEAL
 
 
-def may_begin(request: HttpRequest) -> bool:
-    """Count one more conversation begun from this address this hour; True while Redis is down."""
-    name = f"colloquy:begun:{throttling.hashed(throttling.address_of(request))}"
-    most = settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR
-    return not throttling.take(name, most, seconds=throttling.HOUR).is_used_up
+def is_in_a_burst(request: HttpRequest, project: Project) -> bool:
+    """Count one more conversation of this minute, from this address and in this project.
+
+    Returns whether either has had its share; False while Redis is down.
+    """
+    address = throttling.hashed(throttling.address_of(request))
+    limits = (
+        (f"colloquy:begun:{address}", settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE),
+        (f"colloquy:begun:project:{project.pk}", settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE),
+    )
+    return any(throttling.take(name, most, seconds=throttling.MINUTE).is_used_up for name, most in limits)
 
 
 def seconds_to_wait(request: HttpRequest, *, visitor_id: str) -> int:
-    """Count one more move of this visitor, and from this address. Returns 0, or when to try again.
+    """Count a move of this visitor and of this address. Returns the seconds to wait; 0 if it is allowed.
 
-    The limits are far above what people do, also when a whole hall answers through one address.
+    The limits are far above the speed of people, also if a whole lecture hall shares one address.
     """
     address = throttling.address_of(request)
     limits = (
@@ -49,7 +113,7 @@ def seconds_to_wait(request: HttpRequest, *, visitor_id: str) -> int:
 
 
 class _CsrfCheck(CsrfViewMiddleware):
-    """Django's check, but it returns the reason of a failure, so that the page can keep what was typed."""
+    """Django's check, which here returns the reason of a failure, so the page can keep the typed answer."""
 
     def _reject(self, request: HttpRequest, reason: str) -> str:
         return reason

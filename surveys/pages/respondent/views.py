@@ -1,4 +1,4 @@
-"""The respondent's page: one address, to look at and to answer."""
+"""The respondent's page: one address for reading and for answering."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from surveys.pages.respondent import actions
 from surveys.pages.respondent.visit import Visit
 
 
-@csrf_exempt  # `actions.perform` checks, so that a failed check keeps what was typed
+@csrf_exempt  # `actions.perform` checks the token, and keeps the typed answer if the check fails
 @require_http_methods(["GET", "HEAD", "POST"])
 def respond(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET shows what waits, and changes nothing that was answered. POST does what the form asks for.
+    """GET shows the current step and changes no answers. POST performs the action of the form.
 
-    A plain form is answered with a redirect before anything is drawn, so that a reload sends nothing twice.
-    htmx gets the next step alone. A form that carries the visit gets the whole next page: without cookies
-    nothing would survive a redirect.
+    The response to a plain form is a redirect, so a reload sends nothing twice. The response to htmx is only
+    the next step. The response to a form that carries the visit is the whole next page, because a browser
+    without cookies would lose the visit in a redirect.
     """
     visit = Visit.of(request, slug)
     visit.note_opening()
@@ -33,19 +33,19 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     if address := visit.next_address:
         response = HttpResponseRedirect(address, status=303)
     elif request.method != "POST":
-        response = _draw(visit, actions.show(visit), is_turn=False)
+        response = _draw(visit, actions.show(visit), is_fragment=False)
     else:
         outcome = actions.perform(visit)
         if outcome.address and not is_htmx and not visit.arrival.is_carried:
             response = HttpResponseRedirect(outcome.address, status=303)
         else:
-            response = _draw(visit, outcome.screen(), is_turn=is_htmx)
+            response = _draw(visit, outcome.screen(), is_fragment=is_htmx)
     visit.write_to(response)
     return response
 
 
 def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
-    """Who can see the answers, and in whose name they are given; None where the screen says neither."""
+    """Who can read the answers, and in whose name they are given; None if the screen shows neither."""
     mode = visit.project.privacy_mode
     guest, person = visit.guest, visit.respondent.person
     if guest is not None:
@@ -60,7 +60,7 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     return AnswersAs(mode, person.name, "sign_in", sign_out, misses)
 
 
-def _draw(visit: Visit, screen: Screen, *, is_turn: bool) -> HttpResponse:
+def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
     screen = replace(screen, answers_as=_answers_as(visit, screen), ahead=visit.packed_ahead)
     hidden = Hidden(
         seal=visit.seal,
@@ -68,6 +68,6 @@ def _draw(visit: Visit, screen: Screen, *, is_turn: bool) -> HttpResponse:
         owner=visit.owner_of_typed,
         handover=visit.handover,
     )
-    if is_turn:
-        return rendering.turn(visit.page, screen, hidden)
+    if is_fragment:
+        return rendering.fragment(visit.page, screen, hidden)
     return rendering.page(visit.page, screen, hidden, before=visit.past_before)

@@ -1,4 +1,4 @@
-"""One visit: what a request to a page on which people answer brings, and what its response takes along."""
+"""One visit: reads a request to a respondent's page, and writes the response's cookies and headers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from communities.ground.errors import NotFound
 from communities.services.tenants.verified_sources import NOBODY_ASKED, Asked
 from surveys.drawing import forms, screens, security, theme
 from surveys.drawing.rendering import Handover
-from surveys.drawing.screens import Votes
+from surveys.drawing.screens import Task, Votes
 from surveys.drawing.theme import Page
 from surveys.engine.script import Block
 from surveys.engine.walk.prefill import NOTHING, Prefill
@@ -33,8 +33,8 @@ from surveys.services.scripts import editing as scripts
 class Visit:
     """One request of one visitor. `browser` changes when a conversation begins or is left.
 
-    `guest` came by a personal link. `link_fault` says why the link of another admits nobody. `ahead` is what
-    the address filled in, until the conversation is over.
+    `guest` is the member of a valid personal link. `link_fault` says why a personal link admits nobody.
+    `ahead` are the answers that the address filled in, until the conversation is over.
     """
 
     request: HttpRequest
@@ -46,14 +46,14 @@ class Visit:
     at: datetime
     guest: Guest | None = None
     link_fault: Fault | None = None
-    asked: Asked = NOBODY_ASKED  # how asking the platforms about the respondent went
+    asked: Asked = NOBODY_ASKED  # the outcome of asking the platforms about the respondent
     ahead: Prefill = NOTHING
-    was_trapped: bool = False  # the form had a field filled in that people do not see
-    keeps_form: bool = False  # in the browser, until the respondent has what they lack
+    task: Task | None = None  # to be done before a first form is accepted
+    keeps_form: bool = False  # the browser stores the form until the project admits the respondent
 
     @classmethod
     def of(cls, request: HttpRequest, slug: str) -> Visit:
-        """Read all that a request says of its visitor. Raises Http404 where no project has this address."""
+        """Read everything that a request says about its visitor. Raises Http404 for an unknown address."""
         at = timezone.now()
         try:
             destination = addresses.find(slug=slug)
@@ -74,18 +74,20 @@ class Visit:
             browser = replace(browser, fields=metadata.from_address(project, request.GET))
         guest, fault = personal_links.admitted(request, project, browser.link_id, at=at)
         respondent = guest.respondent if guest else _respondent(request, project, arrival, at)
-        if fault is not None:  # nothing that this browser holds is given up for a link that does not work
+        if fault is not None:  # a link that does not work changes nothing in this browser
             browser = arrival.browser
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
-        carried = guest.metadata if guest else {}  # comes before the address, which its reader can change
+        carried = (
+            guest.metadata if guest else {}
+        )  # takes precedence over the address, which its reader can change
         if (carried or browser.fields) and not is_named:
             respondent = replace(respondent, metadata={**browser.fields, **carried})
         ahead = prefilled.of_request(request, project, arrival, language=page.lang)
         return cls(request, project, page, arrival, browser, respondent, at, guest, fault, ahead=ahead)
 
     def write_to(self, response: HttpResponse) -> None:
-        """Have the browser keep what has changed, and nothing of an anonymous project's page (rule 7.14)."""
+        """Set the cookies that have changed. Browsers store no page of an anonymous project (rule 7.14)."""
         slug, path = self.project.slug, self.page.address
         if self.page.is_framed:
             security.allow_frames(response)
@@ -100,12 +102,12 @@ class Visit:
         response["Vary"] = "Cookie, HX-Request"
 
     def note_opening(self) -> None:
-        """Write down that a personal link was opened, if this request shows that a person has done so."""
+        """Record that a personal link was opened, if this request shows that a person has opened it."""
         personal_links.note_opening(self.request, self.arrival, self.guest, self.project, at=self.at)
 
     @property
     def next_address(self) -> str | None:
-        """Where the address of a personal link leads on to; None if the page is drawn here."""
+        """The address to which a personal link redirects; None if this request shows the page."""
         return personal_links.next_address(self.request, self.arrival, self.guest, self.page)
 
     @property
@@ -115,12 +117,12 @@ class Visit:
 
     @property
     def owner_of_typed(self) -> str:
-        """The name under which the browser keeps what is typed."""
+        """The name under which the browser stores a typed answer."""
         return browsers.owner_of_typed(self.respondent, self.browser.conversation_id, slug=self.project.slug)
 
     @property
     def packed_ahead(self) -> str:
-        """What the address filled in, as the next form carries it."""
+        """The answers that the address filled in, in the form's signed text."""
         return prefilled.packed(self.ahead, slug=self.project.slug)
 
     @property
@@ -129,9 +131,9 @@ class Visit:
 
     @property
     def has_traps(self) -> bool:
-        """Whether the next form may begin a conversation on an open page, so guards against scripts stand."""
+        """Whether the next form is protected against scripts: it may begin a conversation on an open page."""
         is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.browser.conversation_id is None and not self.was_trapped
+        return is_open and self.browser.conversation_id is None and self.task is None
 
     @property
     def votes(self) -> Votes:
@@ -139,11 +141,11 @@ class Visit:
 
     @property
     def past_before(self) -> int | None:
-        """Before which step the past steps on the page end; None for the latest."""
+        """The step before which the past steps on the page end; None for the latest past steps."""
         return forms.past_before(self.request)
 
     def require_admitted(self) -> None:
-        """Ask the platforms where they may know better, then raise NotAdmitted for those who stay out."""
+        """Ask the platforms about a respondent who would be refused. Raises NotAdmitted if they still are."""
         try:
             admission.check(project=self.project, respondent=self.respondent, at=self.at)
         except NotAdmitted:
@@ -153,7 +155,7 @@ class Visit:
             admission.check(project=self.project, respondent=self.respondent, at=self.at)
 
     def remember(self, view: ConversationView) -> None:
-        """Keep the conversation in the browser; of one that is over on an anonymous project only the end.
+        """Store the conversation in the browser; a finished one of an anonymous project without its id.
 
         A vote that can be changed is not over (rule 7.14).
         """
@@ -167,26 +169,26 @@ class Visit:
             self.ahead = NOTHING
 
     def stop_skipping(self) -> None:
-        """Show each question that was answered ahead, for a respondent who wants to look at them."""
+        """Show each question that was answered ahead, for a respondent who wants to read them."""
         self.ahead = replace(self.ahead, skips=False)
 
     def forget(self) -> None:
-        """Leave the conversation. On anonymous projects a new seed, which would join the next one to it."""
+        """Leave the conversation; on anonymous projects with a new seed, which joins it to no other."""
         seed = browsers.random_seed() if self.project.is_anonymous else self.browser.seed
         self.browser = replace(self.browser, conversation_id=None, seed=seed)
 
     def forget_link(self) -> None:
-        """Leave the personal link, and the conversation that was led in its member's name."""
+        """Leave the personal link, and the conversation of its member."""
         self.forget()
         self.browser = replace(self.browser, link_id=None)
         self.guest = self.link_fault = None
 
     @property
     def handover(self) -> Handover | None:
-        """What the site around a frame keeps, where no cookie does; None outside frames.
+        """The token for the site around a frame, which stores it if no cookie can; None outside frames.
 
-        The site keeps the visit from its start and whenever it has changed. Where our site is https, a kept
-        cookie shows at the first form: the page before it has set one.
+        The site gets the token at the start and after each change. On https the first form shows whether the
+        browser stored the cookie that the page before it set.
         """
         if not self.page.is_framed:
             return None
@@ -200,10 +202,10 @@ class Visit:
         return Handover(self._token(until), int(until.timestamp()), known_by)
 
     def _remember_in_frame(self, response: HttpResponse) -> None:
-        """Set the cookie for somebody new, or where the visit has changed.
+        """Set the cookie for a new visitor, or after a change of the visit.
 
-        What the site around handed over never becomes a cookie. A site could hand over a visit of its own,
-        and a browser that does not know partitioned cookies would take it along to other sites.
+        A token from the site around the frame never becomes a cookie. The site could send a visit of its own,
+        and a browser without partitioned cookies would use that visit on other sites too.
         """
         if not frames.keeps_cookies():
             return
@@ -214,7 +216,7 @@ class Visit:
 
     @property
     def _is_new_in_frame(self) -> bool:
-        """Whether somebody comes of whom nothing is remembered."""
+        """Whether neither cookie nor site has stored an earlier visit."""
         return self.arrival.framed is None and self.request.method != "POST"
 
     @property
@@ -235,7 +237,7 @@ class Visit:
 def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: datetime) -> Respondent:
     """A signed-in person, else a browser. A form that carries the visit has no session, so no person.
 
-    A personal link comes before both: its member is not necessarily the one who is signed in here.
+    A personal link takes precedence: its member may differ from the signed-in person.
     """
     session_key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if session_key and not arrival.is_carried:
@@ -246,7 +248,7 @@ def _respondent(request: HttpRequest, project: Project, arrival: Arrival, at: da
 
 
 def posted_block(visit: Visit) -> Block | None:
-    """The block that a form belongs to, if the script still has it."""
+    """The block of a form, if the script still has it."""
     return block_of(visit.project, visit.request.POST)
 
 

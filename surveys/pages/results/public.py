@@ -108,7 +108,7 @@ def _context(project: Project, shared: SharedResults, *, page: str) -> dict[str,
         return {**context, "notice": Notice("Too few to show yet.", text)}
     note = (
         f"To protect the people who answered, questions with fewer than {least} answers are not shown."
-        f" What is shown changes only when at least {least} {noun}s have come, changed or gone since."
+        f" The figures change only after at least {least} {noun}s were added, changed or removed."
     )
     pages = Paginator(_pages(shared.blocks), 1)
     shown = pages.get_page(page)

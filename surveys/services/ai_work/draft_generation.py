@@ -44,7 +44,7 @@ _MARK = "draft:"  # the fingerprints of these jobs begin with it
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenDraft:
+class GeneratedScript:
     """A job as its owner sees it. `blocks` are there once it is completed, `error` if it failed.
 
     `understood` and `unmet` are sentences about what was asked.
@@ -63,7 +63,7 @@ class WrittenDraft:
 
 
 @in_transaction
-def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> WrittenDraft:
+def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> GeneratedScript:
     """Have a worker write a script for the actor's draft of a project that they may edit.
 
     Refuses an empty intent and one that is too long, an open project, a second job for the same draft, and
@@ -76,7 +76,7 @@ def begin(*, actor: Actor, project_id: int, intent: str, at: datetime) -> Writte
 
 
 @in_transaction
-def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datetime) -> WrittenDraft:
+def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datetime) -> GeneratedScript:
     """Have a worker change the actor's draft, or the script if there is no draft, as instructed.
 
     Refuses as `begin` does, and raises Conflict where no model works, and for a draft with faults.
@@ -96,7 +96,7 @@ def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datet
 
 
 @in_transaction
-def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> WrittenDraft:
+def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> GeneratedScript:
     """How far a job is. From the first look at its blocks on, its credits are spent.
 
     Raises NotFound for a job of somebody else, of another project, and one that is gone.
@@ -179,7 +179,7 @@ def _locked_project(actor: Actor, project_id: int, at: datetime) -> Project:
 
 def _begun(
     actor: Actor, project: Project, *, request: generation.Asked, at: datetime, **fields: Any
-) -> WrittenDraft:
+) -> GeneratedScript:
     job_id = generation.begin(
         community_id=actor.community_id,
         request=request,
@@ -228,10 +228,10 @@ def _locked(actor: Actor, project_id: int, job_id: int) -> Generation:
     return job
 
 
-def _written(job: Generation, project: Project, at: datetime) -> WrittenDraft:
+def _written(job: Generation, project: Project, at: datetime) -> GeneratedScript:
     draft = job.draft if job.status == Job.Status.COMPLETED else None
     understood, unmet = generation.met_and_unmet(job, project) if draft else ((), ())
-    return WrittenDraft(
+    return GeneratedScript(
         id=job.pk,
         status=job.status,
         credits=job.credits_used,

@@ -45,9 +45,7 @@ def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[int,
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
         return None
-    block, reply = loaded.block, further.reply_about(loaded)
-    assert block is not None
-    assert reply is not None
+    block, reply = further.subject(loaded)
     earlier = [(str(each["question"]), each["answer"] or "") for each in follow_ups.of(reply)]
     community_id = loaded.project.community_id
     return community_id, FollowUpRequest(

@@ -305,7 +305,7 @@ def fetch(*, generation_id: int | None) -> Generation:
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
-        refuse("intent", "invalid", generation.error or NO_VALID_SCRIPT)
+        refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error or GONE)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or GONE,
@@ -318,7 +318,8 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
 SECONDS_UNTIL_READY = 5
-NEVER = 0  # as `retry_after`: the request is at fault, so another attempt would end in the same way
+NEVER = 0  # as `retry_after`: only another request may end in another way
+_AT_FAULT = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # its field
 GONE = "The work was given up. No credits were charged; please try again."
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 FAILED = {
@@ -327,7 +328,10 @@ FAILED = {
     Kind.QUESTION: "The question could not be answered. No credits were charged; please try again.",
 }
 NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
-NO_VALID_REVISION = NO_VALID_SCRIPT.replace("intent", "instruction")
+NO_VALID_REVISION = (
+    "What the AI provider wrote for this `instruction` cannot be used as a script. Nothing was saved, and no "
+    "credits were charged; try to reword it."
+)
 ALREADY_WRITTEN = "The project already has a script, so the one made from the intent was discarded."
 
 
@@ -367,7 +371,9 @@ def _valid_draft(job: Generation) -> ProposedScript:
         if not violations:
             return draft
         correction = Correction(draft, violations)
-    raise ProviderError(NO_VALID_SCRIPT if is_new else NO_VALID_REVISION)
+    if is_new:
+        raise ProviderError(NO_VALID_SCRIPT)
+    raise ProviderError(NO_VALID_REVISION, retry_after=NEVER)
 
 
 def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:

@@ -1,7 +1,8 @@
-"""Who responds, and whether a project admits them (rules 6.1 to 6.3).
+"""The respondent of a conversation, and whether a project admits them (rules 6.1 to 6.3).
 
-`check` decides from what the database knows, in the transaction that begins a conversation. `ask_platforms`
-goes before it, outside of any transaction: it asks anew where somebody would be refused by what is known.
+`check` decides by the rows of the database, in the transaction that begins a conversation. The caller runs
+`ask_platforms` before, outside of any transaction: it asks the platforms again about a respondent whom the
+rows would refuse.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ from typing import Any
 from communities.gate import throttling
 from communities.ground.errors import Forbidden, refuse
 from communities.ground.rounding import Rounding
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.services.people import identities, members, platform_members, sign_ins
 from communities.services.people.members import Account, KnownPerson
 from communities.services.tenants import verified_sources
 from communities.services.tenants.verified_sources import Asked
-from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project
 
 MOST_DIGITS = 18  # of an id: below 2**63
 ROLES_COUNT_FOR = timedelta(hours=24)  # the worker asks every 45 minutes, unless the person forbids it
-# About one person in one community. Whoever joins or connects an account quickly is not told to wait.
+# The limit of questions about one person in one community. Somebody who has just joined or connected an
+# account does not have to wait.
 MOST_QUESTIONS, QUESTIONS_PERIOD = 3, 30  # the period in seconds
-MOST_ASKED_AT_ONCE = 2  # by a process, so that a slow platform leaves threads for everybody else
+MOST_ASKED_AT_ONCE = 2  # by one process, so a slow platform cannot occupy all of its threads
 _asking = BoundedSemaphore(MOST_ASKED_AT_ONCE)
 
 
 class Missing(StrEnum):
-    """What keeps somebody out."""
+    """A reason why a project does not admit somebody."""
 
     SIGN_IN = "sign_in"
     MEMBERSHIP = "membership"
@@ -52,7 +54,7 @@ _WORDS = {
 
 
 class NotAdmitted(Forbidden):
-    """The project does not admit this respondent. `missing` says what they lack."""
+    """The project does not admit this respondent. `missing` are the conditions that they do not meet."""
 
     def __init__(self, missing: Sequence[Missing]) -> None:
         self.missing = tuple(missing)
@@ -69,13 +71,13 @@ _PRIVATE = {Missing.SIGN_IN, Missing.MEMBERSHIP}
 
 @dataclass(frozen=True, slots=True)
 class Respondent:
-    """Somebody who responds, as far as they are known.
+    """A respondent, with everything that is known about them.
 
-    `who` identifies them within a community, for limits and for resuming; None for a nameless respondent, who
-    is always new. `platform_id` and `provider` appear in a Response: the account that admitted them. `person`
-    is None for web visitors, and for an `external_id` until a user is stored for it (never on anonymous
-    projects). `metadata` and `display_name` are what was sent along; they prove nothing. `consents`
-    says that they agreed to the project's `consent`.
+    `who` identifies the respondent within a community, for limits and for resuming; None for a nameless
+    respondent, who is always new. `platform_id` and `provider` are the account that admitted the respondent;
+    a Response shows both. `person` is None for web visitors, and for an `external_id` until a user is stored
+    for it (never on anonymous projects). The caller sent `metadata` and `display_name`; they prove nothing.
+    `consents` says that the respondent agreed to the project's `consent`.
     """
 
     who: str | None = None
@@ -97,7 +99,7 @@ class Respondent:
 
     @property
     def names(self) -> list[str]:
-        """The names by which limits know them: `who`, and those of users merged into theirs."""
+        """The names by which limits identify the respondent: `who`, and the names of merged users."""
         merged = self.person.merged_ids if self.person else ()
         return [self.who, *map(_named, merged)] if self.who else []
 
@@ -119,7 +121,7 @@ def consent_mark(text: str) -> int:
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:
-    """A present member of the community by id. Refuses any other id."""
+    """The present member of the community with this id. Refuses any other id."""
     person = None
     if member_id.isascii() and member_id.isdigit() and len(member_id) <= MOST_DIGITS:
         person = members.find_member(community_id=community_id, member_id=int(member_id))
@@ -135,23 +137,23 @@ def person(*, community_id: int, user_id: int) -> Respondent | None:
 
 
 def in_chat(person: KnownPerson) -> Respondent:
-    """Somebody who acts on the chat platform: admitted by their account there."""
+    """A person who acts on the chat platform. Their account there admits them."""
     return _of(person, "chat")
 
 
 def signed_in(*, community_id: int, session_key: str, at: datetime) -> Respondent | None:
-    """Who is signed in by a session, member or not; None if nobody is."""
+    """The person who is signed in by a session, member or not; None if nobody is."""
     found = sign_ins.find(session_key=session_key, community_id=community_id, at=at)
-    return None if found is None else _of(found.person, found.source)
+    return None if found is None else _of(found.person, found.provider)
 
 
 def external(*, external_id: str) -> Respondent:
-    """A respondent of the caller's own, known by the caller's name for them."""
+    """A respondent whom the caller identifies by a name of its own."""
     return Respondent(who=f"external:{external_id}", platform_id=external_id, external_id=external_id)
 
 
 def visitor(*, visitor_id: str) -> Respondent:
-    """A browser, known by its visitor id."""
+    """A browser, identified by its visitor id."""
     return Respondent(who=f"visitor:{visitor_id}")
 
 
@@ -180,11 +182,12 @@ def check(*, project: Project, respondent: Respondent, at: datetime) -> Responde
 
 
 def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> tuple[Respondent, Asked]:
-    """Ask the platforms about a respondent whom `check` would refuse by what is known.
+    """Ask the platforms about a respondent whom `check` would refuse by the rows of the database.
 
-    Before that, what this community wrote about an account that they have proven becomes theirs. Returns them
-    as they are known now, and how asking went. They are asked about the same person in the same community at
-    most MOST_QUESTIONS times in QUESTIONS_PERIOD. Waits for other servers: never call it in a transaction.
+    First the respondent takes over each account that this community has noted and they have proven. Returns
+    the updated respondent, and the outcome of asking. The platforms are asked about one person in one
+    community at most MOST_QUESTIONS times in QUESTIONS_PERIOD. This function waits for other servers: never
+    call it in a transaction.
     """
     try:
         check(project=project, respondent=respondent, at=at)
@@ -204,13 +207,13 @@ def ask_platforms(*, project: Project, respondent: Respondent, at: datetime) -> 
 
 
 def _was_asked_enough(project: Project, person: KnownPerson) -> bool:
-    """Kept in Redis alone: on anonymous projects no row may tell when somebody came (rules 7.5 and 7.8)."""
+    """Count in Redis only: on anonymous projects no row may show when somebody came (rules 7.5 and 7.8)."""
     name = counted_as(community_id=project.community_id, user_id=person.user_id)
     return throttling.take_surely(name, MOST_QUESTIONS, seconds=QUESTIONS_PERIOD).is_used_up
 
 
 def counted_as(*, community_id: int, user_id: int) -> str:
-    """Return the key that counts questions about a person. It holds a keyed hash, and no id."""
+    """Return the key that counts questions about a person. It contains a keyed hash instead of the id."""
     return f"colloquy:asked:{throttling.hashed(f'{community_id}:{user_id}')}"
 
 
@@ -219,7 +222,7 @@ def _asked(
 ) -> tuple[Respondent, Asked]:
     person, asked = respondent.person, Asked()
     assert person is not None
-    # Beside anonymous answers, times about people are no finer than a day.
+    # On anonymous projects, times about people are rounded to the day.
     about: dict[str, Any] = {
         "community_id": project.community_id,
         "user_id": person.user_id,
@@ -237,10 +240,10 @@ def _asked(
 
 
 def _refresh(about: dict[str, Any]) -> Asked:
-    """Ask the chat platform about somebody's membership and roles."""
+    """Ask the chat platform about a person's membership and roles."""
     try:
         platform_members.refresh(**about)
-    except SourceUnavailable:
+    except PlatformUnavailable:
         return Asked(could_ask=False)
     except TokenRefused:
         return Asked(refused=frozenset(["chat"]))
@@ -248,10 +251,11 @@ def _refresh(about: dict[str, Any]) -> Asked:
 
 
 def told_provider(*, project: Project, respondent: Respondent) -> str:
-    """The source of a Response: that which admitted the respondent (rule 6.3).
+    """The `provider` of a Response: the platform whose account admitted the respondent (rule 6.3).
 
-    On anonymous projects it is the same for everybody, as a source that one member alone has would lead to
-    them: the verified source if there is a single one, else where the project is answered.
+    On anonymous projects every response has the same provider, because a provider that only one member uses
+    would identify that member. It is the provider of the verified source if there is only one source, else
+    the place where the project is answered.
     """
     is_met_by_all = len(_audience(project).get("verified_source_ids") or ()) == 1
     if is_met_by_all or not project.is_anonymous:
@@ -265,7 +269,7 @@ def _audience(project: Project) -> dict[str, Any]:
 
 
 def _has_role(respondent: Respondent, roles: Sequence[str], at: datetime) -> bool:
-    """Whether a present member has one of these roles on the chat platform, as it told in the last day."""
+    """Whether the chat platform reported one of these roles of a present member in the last day."""
     person = respondent.person
     if person is None or person.member_id is None or person.roles_told_at is None:
         return False
@@ -288,7 +292,7 @@ def _by(respondent: Respondent, account: Account) -> Respondent:
 
 
 def _of(person: KnownPerson, provider: str | None = None) -> Respondent:
-    """A person, shown by the account that they signed in with, else by that on the chat platform."""
+    """A person with the account that they signed in with, else with their account on the chat platform."""
     respondent = Respondent(who=_named(person.user_id), person=person)
     account = person.account_on(provider) or person.account_on("chat")
     return _by(respondent, account) if account else respondent

@@ -51,8 +51,8 @@ _FIRED = """
 class RespondentRows:
     """The rows of one respondent in one project.
 
-    `earlier` completions are counted in one row, from before there was a row for each. `numbers` are those of
-    the completions with rows of their own.
+    One row counts the `earlier` completions, which are older than the rows for single completions. `numbers`
+    are the numbers of the completions that have rows of their own.
     """
 
     project_id: int
@@ -65,7 +65,7 @@ class RespondentRows:
         return self.earlier + len(self.numbers)
 
     def scopes(self) -> list[str]:
-        """The scopes in which actions can have fired: the respondent, and each of their sessions."""
+        """The scopes in which actions may have fired: the respondent, and each of their sessions."""
         sessions = (f"{self.respondent}:{number}" for number in range(self.total + 1))
         return [
             self.respondent,
@@ -76,7 +76,8 @@ class RespondentRows:
 def find(whose: Whose) -> list[RespondentRows]:
     """Find the rows of each of these respondents.
 
-    Numbers start after the earlier completions; lower ones are from before the project's privacy changed.
+    Numbers start after the earlier completions. Lower numbers are older than the change of the project's
+    privacy.
     """
     earlier = {(project_id, respondent): count for project_id, respondent, count in _select(_EARLIER, whose)}
     numbers: dict[tuple[int, str], list[int]] = {key: [] for key in whose}
@@ -97,12 +98,12 @@ def find(whose: Whose) -> list[RespondentRows]:
 
 
 def fired(of: Iterable[RespondentRows]) -> list[tuple[int, str]]:
-    """Projects and actions that fired for these respondents, each as often as it fired."""
+    """The project and action of every firing for these respondents."""
     return [(project_id, action) for project_id, action, _ in _select(_FIRED, _possible(list(of)))]
 
 
 def _possible(of: Sequence[RespondentRows]) -> list[tuple[int, str, str]]:
-    """The keys of all actions that can have fired for these respondents."""
+    """The keys of all actions that may have fired for these respondents."""
     actions = _actions({each.project_id for each in of})
     return [
         (each.project_id, action, _action(each, action, scope))

@@ -4,10 +4,10 @@
     complete_anonymously   the same on an anonymous project
     counts, complete_many  the completions of many respondents at once
     fire, unfire           one action; fire_anonymously on an anonymous project
-    sessions               how many sessions a respondent has completed
+    sessions               the number of sessions that a respondent has completed
 
 On anonymous projects each completion and each action is stored under a keyed hash of its own
-(rule 7.10). An action that fired before the project's privacy changed is known under the other key.
+(rule 7.10). An action that fired before the project's privacy changed is stored under the other key.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from communities.ground.statements import prepared
 from surveys.services.ground import anonymity
 
-NEAR = 3  # read with the project; most projects allow one, and who has completed more is rare
+NEAR = 3  # completions read with the project; most projects allow one, and few people complete more
 _POWERS = 16  # of four: more completions than anybody can make
-_PROBES = 12  # numbers looked at in one statement
+_PROBES = 12  # numbers that one statement looks up
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ def complete(
 ) -> CountedCompletion | None:
     """Count a completion, if the limit allows, and fire the actions that have not fired in their scope.
 
-    Returns None at the limit. It is one atomic statement: two concurrent completions wait for each other on
-    the row, so they cannot both take the last place or fire an action twice.
+    Returns None at the limit. One atomic statement does both. Two concurrent completions wait for each other
+    on the row, so they cannot both take the last place or fire an action twice.
     """
     sql = """
         WITH counted AS (
@@ -79,7 +79,7 @@ class Count:
 
 
 def counts(*, project_id: int, respondents: Collection[str]) -> dict[str, Count]:
-    """The completions of these respondents, of those who have any. Not for anonymous projects."""
+    """The completions of each of these respondents who has any. Not for anonymous projects."""
     with prepared() as cursor:
         cursor.execute(
             "SELECT respondent, completions, last_session FROM surveys_completion"
@@ -90,10 +90,10 @@ def counts(*, project_id: int, respondents: Collection[str]) -> dict[str, Count]
 
 
 def complete_many(*, project_id: int, numbers: Mapping[str, int]) -> dict[str, Count]:
-    """Count so many completions of each respondent, whatever the limit is. Returns the counts afterwards.
+    """Add the given number of completions to each respondent, ignoring the limit. Returns the new counts.
 
-    The caller refuses what is over the limit. The rows stay locked until the transaction ends, and are locked
-    in one order, so that concurrent calls do not deadlock.
+    The caller checks the limit. The rows stay locked until the transaction ends. They are locked in a fixed
+    order, so concurrent calls do not deadlock.
     """
     respondents = sorted(numbers)
     with prepared() as cursor:
@@ -119,10 +119,11 @@ def complete_anonymously(
 ) -> CountedCompletion | None:
     """Count a completion of an anonymous project in a row of its own, and fire actions, as `complete` does.
 
-    `respondents` are the respondent's own keyed hash, which counts from now on, and those of the users merged
-    into theirs, which count too. Returns None at the limit. The row's key is a keyed hash of the respondent
-    and the first number that they have not used (`anonymity.completion_hash`). So the limit holds among
-    concurrent completions, and nothing shows which rows belong to one respondent.
+    `respondents` are the respondent's own keyed hash, under which the completion is stored, and the hashes of
+    users who were merged into theirs; the completions of all of them count. Returns None at the limit. The
+    row's key is a keyed hash of the respondent and the first number that they have not used
+    (`anonymity.completion_hash`). So concurrent completions cannot exceed the limit, and nothing shows which
+    rows belong to one respondent.
 
     An action that has fired before leaves a row too, under a random key. So nothing shows which completions
     are the respondent's first.
@@ -193,10 +194,10 @@ _FIRE_ANONYMOUSLY = f"""
 def _anonymous_actions(
     project_id: int, respondents: Sequence[str], actions: Collection[tuple[str, str]]
 ) -> dict[str, list[str]]:
-    """The keys under which actions fire on an anonymous project, and all those under which they may have.
+    """The keys under which actions fire on an anonymous project, and all keys of possible earlier firings.
 
-    An action may also have fired for a user merged into the respondent, and before the project's privacy
-    changed, which is known under the plain scope.
+    An action may have fired for a user who was merged into the respondent. It may also have fired before the
+    project's privacy changed; its key then has the plain scope.
     """
     known = [
         (action, key)
@@ -218,10 +219,10 @@ def _completion_hash(project_id: int, respondent: str, number: int) -> str:
 
 
 def _last_number(project_id: int, respondent: str, *, after: int) -> int:
-    """The last number in use of those that follow `after` without a gap; `after` itself if none does.
+    """The last number in use after `after`; `after` itself if no number after it is in use.
 
-    Numbers are taken one after the other. So this looks at powers of four, and then between two of them: a
-    few statements with a dozen hashes each, however often somebody has completed the project.
+    Numbers are used in order, without gaps. So the search tries powers of four, and then numbers between two
+    powers. It takes a few statements with a dozen hashes each, however many completions there are.
     """
     powers = [after + 4**exponent for exponent in range(_POWERS)]
     used = _used(project_id, respondent, powers)
@@ -257,7 +258,7 @@ def _action_hashes(project_id: int, actions: Iterable[tuple[str, str]]) -> list[
 
 
 def fire(*, project_id: int, action: str, scope: str) -> bool:
-    """Record that an action fires; False if it has already. Waits for a concurrent firing to commit."""
+    """Record that an action fires; False if it has fired before. Waits for a concurrent firing to commit."""
     [hidden] = _action_hashes(project_id, [(action, scope)])
     with prepared() as cursor:
         cursor.execute(
@@ -272,9 +273,9 @@ def fire(*, project_id: int, action: str, scope: str) -> bool:
 
 
 def fire_anonymously(*, project_id: int, respondents: Sequence[str], action: str, scope: str) -> bool:
-    """The same on an anonymous project, under a key that is unrelated to those of the respondent's others.
+    """The same on an anonymous project, under a key that is unrelated to the respondent's other keys.
 
-    `respondents` as for `complete_anonymously`. Leaves a row in any case.
+    `respondents` as for `complete_anonymously`. Always adds a row, also if the action has fired before.
     """
     with prepared() as cursor:
         cursor.execute(
@@ -288,7 +289,7 @@ def fire_anonymously(*, project_id: int, respondents: Sequence[str], action: str
 
 
 def sessions(*, project_id: int, respondent: str) -> int:
-    """How many sessions of a project a respondent has completed, including deleted ones."""
+    """The number of sessions of a project that a respondent has completed, including deleted sessions."""
     numbers = range(1, NEAR + 1)
     hashes = {_completion_hash(project_id, respondent, number): number for number in numbers}
     with prepared() as cursor:

@@ -2,20 +2,20 @@
 
     recipient_of(conversation=…, earner=…, at=…)  the member who receives them; None for everybody else
     reach(recipient, script, state, blocks)       fires action blocks that were reached
-    due_at_end(recipient, script, state)          what the end gives: a poll's vote, the outro's actions
-    complete(recipient, script, state, gifts)     gives what fires at the end, and counts the participation
-    finish(recipient)                             on anonymous projects, stores what the move gives, encrypted
-    unwind(recipient)                             takes back what a retracted vote gave its voter
+    due_at_end(recipient, script, state)          the gifts of a poll's vote or of the outro's actions
+    complete(recipient, script, state, gifts)     gives the gifts of the end, and counts the participation
+    finish(recipient)                             on anonymous projects, stores the gifts encrypted
+    unwind(recipient)                             takes back the gifts of a retracted vote
 
 Effects happen in the move's own transaction. The conversation is locked first, then the member, then the
-limit, then the counts, so two moves of one member run one after the other. An action that fires is a row
-(FiredAction). Those of the end fire in the statement that counts the completion, which saves a vote one
-statement. Only members of the community earn anything.
+limit, then the counts, so two moves of one member run one after the other. Each action that fires adds a row
+(FiredAction). The actions of the end fire in the statement that counts the completion, which saves one
+statement per vote. Only members of the community earn anything.
 
-On anonymous projects nothing joins gifts to answers. What a move gives is stored encrypted, and given with
-the other gifts of its hour (`gifts`). The conversation's state holds no gifts, and the ledger has no session
-number and times to the day. A gift that would reveal an answer, from a score or behind a condition, is not
-given.
+On anonymous projects nothing joins gifts to answers. The gifts of a move are stored encrypted, and given with
+the other gifts of the same hour (`gifts`). The conversation's state contains no gifts. The ledger has no
+session number, and its times are rounded to the day. A gift that would reveal an answer, because it depends
+on a score or a condition, is not given.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ NO_CONFIG = ActionConfig()
 class Earner:
     """Somebody who may earn something here: a user, and their keyed hash in this project.
 
-    On anonymous projects `merged` are the hashes of users who were merged into theirs, and `begun_as` is the
-    hash under which they began the conversation, which is one of those if the merge came after it.
+    On anonymous projects `merged` are the hashes of users who were merged into this user. `begun_as` is the
+    hash under which the conversation began: one of `merged` if the merge is later than the beginning.
     """
 
     user_id: int
@@ -88,9 +88,9 @@ class Recipient:
     def session(self, *, ends: int = 0) -> str:
         """A hash that identifies this session of the respondent.
 
-        On anonymous projects it depends on the number of completed sessions, plus `ends` that are about to
-        be completed: a hash of the conversation's id would mark a member's answers. They are counted for the
-        hash under which the session began, so that it stays the same session after a merge.
+        On anonymous projects it depends on the number of completed sessions, plus `ends` sessions that are
+        about to be completed: a hash of the conversation's id would mark a member's answers. Sessions are
+        counted for the hash under which the session began, so a merge does not change the session.
         """
         session = str(self.conversation.pk)
         if self.project.is_anonymous:
@@ -100,13 +100,13 @@ class Recipient:
         return anonymity.session_hash(project_id=self.project.pk, session=session)
 
     def fire(self, block: Block) -> bool:
-        """Record that an action block fires for the member; False if it has already."""
+        """Record that an action block fires for the member; False if it has fired before."""
         return completions.fire(
             project_id=self.project.pk, action=f"block:{block.id}", scope=_scope(self, block)
         )
 
     def record_fired(self, actions: Iterable[str]) -> None:
-        """Record which actions this move fired. Only deferred gifts need to know."""
+        """Record which actions this move fired. Only deferred gifts use it."""
 
     def award(self, amount: int, kind: XpEntry.SourceKind) -> int:
         """Change the member's XP and count a waiting participation. Returns the effective change."""
@@ -147,12 +147,12 @@ class Recipient:
         return Source(self.project.pk, self.project.name, self.at)
 
     def finish(self) -> None:
-        """End the move. Only deferred gifts have to be stored."""
+        """End the move. Only deferred gifts are stored here."""
 
 
 @dataclass(slots=True)
 class DeferredRecipient(Recipient):
-    """A member who receives the effects of an anonymous project once the hour of the answer is over."""
+    """A member who receives the effects of an anonymous project after the hour of the answer."""
 
     _gifts: SealedMove = field(init=False)
     _has_reached: bool = field(init=False, default=False)
@@ -193,14 +193,14 @@ class DeferredRecipient(Recipient):
         self._gifts = replace(self._gifts, role_ids=(*self._gifts.role_ids, role_id))
 
     def finish(self) -> None:
-        """Store what the move gives, encrypted, also if all of it was given before."""
+        """Store the gifts of the move encrypted, also if all of them were given before."""
         if self._has_reached:
             deferred.store(project=self.project, move=self._gifts, at=self.at)
 
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """What the end of a conversation gives for one block, unless `action` has already fired in `scope`."""
+    """The gift of one block at the end of a conversation, unless `action` has already fired in `scope`."""
 
     action: str
     scope: str
@@ -211,7 +211,7 @@ class Gift:
 def recipient_of(
     *, conversation: Conversation, earner: Earner, held: LockedMember | None, at: datetime
 ) -> Recipient | None:
-    """The member who receives the effects of a conversation; None if the earner is not a present member."""
+    """The member who receives the effects of a conversation; None unless the earner is a present member."""
     if held is None:
         return None
     project = conversation.project
@@ -222,11 +222,12 @@ def recipient_of(
 def lock_earner(
     project: Project, earner: Earner, held: LockedMember | None = None
 ) -> tuple[Earner, LockedMember | None]:
-    """Lock the earner's membership; None with it if they are not a present member.
+    """Return the earner, and their membership under a lock; None in its place unless they are a member.
 
-    `held` is the member, if they are locked already. On anonymous projects a running conversation may know
-    the earner by a user who has been merged into another one since: it is not rewritten, because the merge's
-    transaction would join it to the person (rules 7.10 and 7.11). So the earner is looked up here.
+    `held` is the member if they are locked already. On anonymous projects a running conversation may name a
+    user who has been merged into another user since. A merge does not rewrite the conversation, because its
+    transaction would join the conversation to the person (rules 7.10 and 7.11). So the earner is looked up
+    here.
     """
     if not project.is_anonymous:
         return earner, held or lock_member(project, earner.user_id)
@@ -241,13 +242,13 @@ def lock_earner(
 
 
 def lock_member(project: Project, user_id: int) -> LockedMember | None:
-    """Lock a user's membership during a move: on anonymous projects without a trace in its row."""
+    """Lock a user's membership during a move. On anonymous projects the lock leaves its row unchanged."""
     lock = members.hold_member if project.is_anonymous else members.lock_member
     return lock(community_id=project.community_id, user_id=user_id)
 
 
 def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[Block]) -> State:
-    """Fire the action blocks that were reached. Returns the state with what they gave."""
+    """Fire the action blocks that were reached. Returns the state with their gifts."""
     settings = recipient.settings
     may_fire = [block for block in blocks if gives(recipient.project, settings, script, state, block)]
     for block in [block for block in may_fire if recipient.fire(block)]:
@@ -256,7 +257,7 @@ def reach(recipient: Recipient, script: Script, state: State, blocks: Iterable[B
 
 
 def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]:
-    """What the end of this conversation gives, as far as it has not been given yet."""
+    """The gifts of the end of this conversation that have not been given yet."""
     project, settings = recipient.project, recipient.settings
     gifts = []
     if project.is_poll and project.uses_xp and settings.gives_xp:
@@ -270,7 +271,7 @@ def due_at_end(recipient: Recipient, script: Script, state: State) -> list[Gift]
 
 
 def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable[Gift]) -> State:
-    """Give what fires at the end, and count the participation. Returns the state with what was given."""
+    """Give the gifts that fire at the end, and count the participation. Returns the state with the gifts."""
     at_end = list(gifts)
     recipient.participation = 1
     recipient.record_fired(gift.action for gift in at_end)
@@ -285,7 +286,7 @@ def complete(recipient: Recipient, script: Script, state: State, gifts: Iterable
 
 
 def unwind(recipient: Recipient) -> None:
-    """Take back what a vote gave its voter."""
+    """Take back the gifts of a vote."""
     state = State.from_json(recipient.conversation.state)
     if state.fired.keys() & state.replies.keys():  # otherwise an earlier vote of theirs fired it
         completions.unfire(project_id=recipient.project.pk, action="vote", scope=recipient.respondent)
@@ -295,7 +296,7 @@ def unwind(recipient: Recipient) -> None:
 
 
 def gives(project: Project, settings: CommunitySettings, script: Script, state: State, block: Block) -> bool:
-    """Whether an action block gives a member something at this point that it has not given in this walk."""
+    """Whether an action block gives a member something now, and has not given it in this walk."""
     if block.action_kind is None or block.id in state.fired:
         return False
     if project.is_anonymous and block.precondition is not None:
@@ -334,8 +335,8 @@ def _carry_out(
 def _left(script: Script, state: State) -> int:
     """The XP that a completion may still give (rule 8.18).
 
-    The script's own sum is within the limit, or an admin wrote it. But a conversation that goes on after the
-    script was changed meets the blocks of both scripts.
+    The blocks of one script stay within the limit, unless an admin wrote it. But a conversation that
+    continues after a change of the script reaches blocks of both scripts.
     """
     most = max(xp.most(script), settings.XP_PER_COMPLETION_BY_CREATORS)
     return max(0, most - sum(max(0, given) for given in state.fired.values()))
@@ -344,8 +345,9 @@ def _left(script: Script, state: State) -> int:
 def xp_amount(project: Project, script: Script, state: State, config: ActionConfig) -> int | None:
     """The XP that a `give_xp` block awards at this point: its amount, or the score that it names.
 
-    A score is rounded half up to a whole number, within a million either way. None if it is not a variable of
-    the script, and on anonymous projects, where the amount in the ledger would reveal answers.
+    A score is rounded half up to a whole number between minus and plus one million. Returns None if the score
+    is not a variable of the script, and on anonymous projects, where the amount in the ledger would reveal
+    answers.
     """
     if config.source_key is None:
         return config.xp_amount or 0
@@ -358,7 +360,7 @@ def xp_amount(project: Project, script: Script, state: State, config: ActionConf
 
 
 def _grant_achievement(recipient: Recipient, number: int, *, is_own: bool) -> None:
-    """Grant an achievement as it is described. `is_own` marks the project's own, from its rewards."""
+    """Grant an achievement with its present description. `is_own` marks that of the project's rewards."""
     project = recipient.project
     described = achievements.by_number(community_id=project.community_id, numbers=[number]).get(number)
     named = {key: getattr(described, key, None) for key in ("name", "image_url", "role_id")}

@@ -1,12 +1,12 @@
-"""Gifts of anonymous projects: stored encrypted, given once the hour of the answer is over (rule 7.10).
+"""Gifts of anonymous projects: stored encrypted, and given after the hour of the answer (rule 7.10).
 
-    store      stores what a move gives, in the move's transaction
-    settle     gives what is due, together with the other gifts of the same hour; runs every minute
+    store      stores the gifts of a move, in the move's transaction
+    settle     gives all gifts of an hour that is over, together; runs every minute
     of_users   lists the gifts that wait for a user, or for users who were merged into them
-    forget     deletes them when the user is erased
+    forget     deletes the gifts of a user who is erased
 
-A gift writes rows about a member. In the transaction of the answer, or in the next one, those rows would let
-anybody who reads the database connect the answer to the member.
+A gift writes rows about a member. If they were written in the transaction of the answer, or in the next one,
+anybody who reads the database could connect the answer to the member.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class XpGift:
 
 @dataclass(frozen=True, slots=True)
 class AchievementGift:
-    """An achievement as it was described when it was earned; `role_id` comes with it the first time."""
+    """An achievement with its description when it was earned. The first grant also grants `role_id`."""
 
     number: int
     name: str
@@ -56,9 +56,9 @@ class AchievementGift:
 
 @dataclass(frozen=True, slots=True)
 class SealedMove:
-    """Everything that one move gives a user. `at` is its day; `actions` are the actions that fired.
+    """Everything that one move gives a user. `at` is the day of the move; `actions` are those that fired.
 
-    A move that reached an action which has fired before gives nothing, and is stored like the others.
+    A move that reaches an action which has fired before gives nothing, and is stored like any other move.
     """
 
     user_id: int
@@ -73,7 +73,7 @@ class SealedMove:
 
 @dataclass(frozen=True, slots=True)
 class WaitingMove:
-    """What a move gives and has not given yet, with its row."""
+    """The gifts of a move that wait, with their row."""
 
     row: SealedGifts
     move: SealedMove
@@ -81,7 +81,7 @@ class WaitingMove:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The project that gives something, and when."""
+    """The project of a gift, and the time of the gift."""
 
     project_id: int
     project_name: str
@@ -89,7 +89,7 @@ class Source:
 
 
 def store(*, project: Project, move: SealedMove, at: datetime) -> None:
-    """Store what a move gives until its hour or day is over. Takes part in the move's transaction."""
+    """Store the gifts of a move until its hour or day is over. Takes part in the move's transaction."""
     row = SealedGifts(community_id=project.community_id, project_id=project.pk)
     row.due_at = rounding.after(at, anonymity.rounding_of(project))
     with prepared() as cursor:
@@ -101,7 +101,7 @@ def store(*, project: Project, move: SealedMove, at: datetime) -> None:
 
 
 def settle(*, at: datetime) -> int:
-    """Give what is due. Returns the number of moves.
+    """Give the gifts that are due. Returns the number of moves.
 
     The transaction that gives a move's gifts also deletes its row, so a killed process gives nothing twice.
     Gifts are given in the order of user ids, which is unrelated to the order of the answers. A user who is no
@@ -113,7 +113,7 @@ def settle(*, at: datetime) -> int:
 
 
 def of_users(*, community_id: int, user_ids: Collection[int]) -> Iterator[WaitingMove]:
-    """List what waits for users. Decrypts everything that waits in the community: at most that of a day."""
+    """List the gifts that wait for users. Decrypts all waiting gifts of the community, a day's at most."""
     rows = SealedGifts.objects.filter(community_id=community_id).order_by("pk").iterator()
     return (waiting for waiting in _opened(rows) if waiting.move.user_id in user_ids)
 
@@ -134,7 +134,7 @@ def _settle_community(due: QuerySet[SealedGifts], *, at: datetime) -> int:
 
 @in_transaction
 def _settle(rows: Collection[SealedGifts], *, at: datetime) -> int:
-    """Give what rows of one community hold, except rows that were deleted or changed since they were read."""
+    """Give the gifts in rows of one community. Skips rows that were deleted or changed since the read."""
     opened = sorted(_opened(rows), key=lambda waiting: waiting.move.user_id)
     readable = {waiting.row.pk for waiting in opened}
     done = [row for row in rows if row.pk in readable or row.due_at < at - UNREADABLE_KEPT]

@@ -27,10 +27,11 @@ NO_CONVERSATION = "There is no such conversation."
 
 @dataclass(frozen=True, slots=True)
 class LoadedConversation:
-    """A conversation with all that a move needs.
+    """A conversation with everything that a move needs.
 
     `remembered` is the respondent of a running conversation on an anonymous project, decrypted once; None
-    after the end, for nameless respondents and on other projects. `held` is the member who begins it.
+    after the end, for nameless respondents and on other projects. `held` is the member who begins the
+    conversation, under a lock.
     """
 
     conversation: Conversation
@@ -39,18 +40,18 @@ class LoadedConversation:
     remembered: RememberedRespondent | None = None
     held: LockedMember | None = None
     project: Project = field(init=False)
-    block: Block | None = field(init=False)  # which waits for the respondent; None at the end
+    block: Block | None = field(init=False)  # the block that the respondent sees now; None at the end
     is_completed: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read once what each part of a move asks for."""
+        """Look the current block up once, because each part of a move reads it."""
         object.__setattr__(self, "project", self.conversation.project)
         object.__setattr__(self, "block", runner.current_block(self.script, self.state))
         object.__setattr__(self, "is_completed", self.conversation.completed_at is not None)
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
-        """The conversation with its script and state, which is realigned if the script has changed since."""
+        """The conversation with its script and state. A state of an earlier script is realigned."""
         project = conversation.project
         cached = script_cache.get(project.pk, project.revision)
         script, state = cached.script, State.from_json(conversation.state)
@@ -75,8 +76,8 @@ class LoadedConversation:
     def locked(cls, *, conversation_id: uuid.UUID, actor: Actor | None = None) -> Self:
         """A conversation under a row lock. An `actor` must be allowed to edit its project.
 
-        Refuses one whose project has changed its privacy since it began, one whose person is deactivated, and
-        a partial imported response; nobody can continue it.
+        Refuses a conversation that began before a change of the project's privacy, a conversation of a
+        deactivated person, and a partial imported response, which nobody can continue.
         """
         conversation = repository.lock(conversation_id=conversation_id)
         if conversation is None:
@@ -96,7 +97,7 @@ class LoadedConversation:
 
     @property
     def locked_reply(self) -> Reply | None:
-        """The answer to the block that waits, if it was graded and stays; None otherwise."""
+        """The answer to the current block if it was graded and cannot be changed; None otherwise."""
         if not self.project.lock_graded_answers:
             return None
         return runner.settled_reply(self.script, self.state)

@@ -1,15 +1,15 @@
-"""What the address of a page fills in ahead: `?<block name>=value`, and `&skip=1` (rules 6.37 and 6.38).
+"""Answers that the address of a page fills in: `?<block name>=value`, and `&skip=1` (rules 6.37 and 6.38).
 
-    of_address(project=…, query=…, language=…)   what the page takes from its address
-    explain(project=…, query=…, language=…)      what becomes of each part, for staff who try an address
+    of_address(project=…, query=…, language=…)   the answers that the page takes from its address
+    explain(project=…, query=…, language=…)      the use of each parameter, for staff who try an address
 
 Names of blocks are compared in title case (rule 3.7), so `?favourite_colour=` fills in the block
-“Favourite colour”. A position (`q1`) is no name, unless a block is called so. A declared field
-(`settings.hidden_fields`) comes before a block of the same name, and so does what the page's address uses by
-itself (`names.PAGE_PARAMETERS`).
+“Favourite colour”. A position (`q1`) counts as a name only if a block has that name. Declared fields
+(`settings.hidden_fields`) and the page's own parameters (`names.PAGE_PARAMETERS`) take precedence over blocks
+of the same name.
 
-On anonymous projects `skip` counts for nothing: an address that answers questions unseen could store who its
-reader is. For the rest see `engine/walk/prefill.py`.
+Anonymous projects ignore `skip`: an address that answers questions unseen could store the identity of its
+reader. See also `engine/walk/prefill.py`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from surveys.services.ground import metadata
 from surveys.services.scripts import editing as scripts
 
 SKIP = "skip"
-MAX_BYTES = 2_000  # of all values together, so that a cookie can keep them; those that do not fit count too
+MAX_BYTES = 2_000  # of all values together, also of invalid values; a cookie has to store them
 _COST = 12  # bytes that each value takes beside its text
 Query = Mapping[str, Sequence[str]]
 
 
 class Use(Enum):
-    """What becomes of one parameter of an address."""
+    """How one parameter of an address is used."""
 
     FIELD = "field"
     FILLED = "filled"
@@ -49,7 +49,7 @@ class Use(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of an address. `reason` says why a value is left out; empty if it is taken."""
+    """One parameter of an address. `reason` says why its value is ignored; empty if the value is used."""
 
     name: str
     text: str
@@ -59,7 +59,7 @@ class Parameter:
 
 
 def questions(project: Project, script: Script) -> Mapping[str, Block]:
-    """The blocks that an address can fill in, by their names in title case."""
+    """The blocks that an address can fill in, by name in title case."""
     declared = {title_case(key) for key in project.hidden_fields}
     return {
         block.title: block
@@ -69,7 +69,7 @@ def questions(project: Project, script: Script) -> Mapping[str, Block]:
 
 
 def of_address(*, project: Project, query: Query, language: str) -> Prefill:
-    """What an address fills in. Values that no question takes, and those past MAX_BYTES, are left out."""
+    """The answers in an address. Ignores values that no question accepts, and values beyond MAX_BYTES."""
     named = [name for name in query if name not in names.PAGE_PARAMETERS]
     if not named:
         return NOTHING
@@ -81,7 +81,7 @@ def of_address(*, project: Project, query: Query, language: str) -> Prefill:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What becomes of the texts that a parameter has for a question."""
+    """How the texts of one parameter are used for a question."""
 
     name: str
     block: Block
@@ -91,9 +91,9 @@ class _Reading:
 
 
 def _read(script: Script, blocks: Mapping[str, Block], query: Query, language: str) -> Iterator[_Reading]:
-    """The parameters that name a question. Values that do not fit take their part of MAX_BYTES too.
+    """The parameters that name a question. Invalid values count towards MAX_BYTES too.
 
-    Without that, an address of many such values would take long to read.
+    Otherwise an address with many invalid values would take long to read.
     """
     left = MAX_BYTES
     for name in query:
@@ -110,7 +110,7 @@ def _read(script: Script, blocks: Mapping[str, Block], query: Query, language: s
 
 
 def explain(*, project: Project, query: Query, language: str) -> list[Parameter]:
-    """What becomes of each parameter of an address, in their order."""
+    """How each parameter of an address is used, in the order of the address."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     blocks = questions(project, script)
     read = {each.name: each for each in _read(script, blocks, query, language)}
@@ -136,7 +136,7 @@ def _field_reason(is_taken: bool) -> str:
 
 
 def _fault(script: Script, block: Block, texts: Sequence[str]) -> str:
-    """Why texts do not answer a block; empty if they do."""
+    """The reason why texts do not answer a block; empty if they do."""
     try:
         reply = prefill.parse(presentation.effective_block(script, block), texts)
     except InvalidAnswer as invalid:
@@ -145,15 +145,15 @@ def _fault(script: Script, block: Block, texts: Sequence[str]) -> str:
 
 
 def _typed(block: Block, sent: Sequence[str], language: str) -> tuple[list[str], int]:
-    """The texts for a block, numbers as the engine reads them, and how many bytes they take."""
+    """The texts for a block, with numbers in the engine's notation, and the bytes that they take."""
     texts = list(sent)
-    if block.type in NUMBERS:  # as if they were typed on the page
+    if block.type in NUMBERS:  # read like numbers typed on the page
         texts = [written_numbers.plain(text, language=language) for text in texts[-1:]]
     return texts, sum(len(text.encode(errors="replace")) + _COST for text in texts)
 
 
 def may_skip(project: Project) -> bool:
-    """Whether questions that an address answers may be passed unseen."""
+    """Whether the page may skip questions that an address answers."""
     return not project.is_anonymous and not project.is_poll
 
 

@@ -34,7 +34,7 @@ _ANSWER_COLUMNS = ("conversation_id", "block_id", "ordinal", "option_id", "value
 
 @dataclass(frozen=True, slots=True)
 class TallyChange:
-    """What a move adds to the project's counts."""
+    """The changes of a project's counts by one move."""
 
     answered: int = 0
     completed: int = 0
@@ -46,12 +46,12 @@ class TallyChange:
 
 @dataclass(frozen=True, slots=True)
 class MoveChanges:
-    """What a move writes.
+    """The rows that a move writes.
 
     `given` are the rows of the reply to `block_id`. `replaces` says that the block may have earlier rows.
-    `restores` are rows of other blocks, which have none. The rows of the blocks in `drops` are deleted.
-    `is_new` inserts the conversation. `rescores` says that
-    its scores or results of calculated blocks differ from before.
+    `restores` are rows of other blocks, which have no rows yet. The rows of the blocks in `drops` are
+    deleted. `is_new` inserts the conversation. `rescores` says that its scores or its results of calculated
+    blocks have changed.
     """
 
     conversation: Conversation
@@ -71,13 +71,13 @@ class MoveChanges:
 
     @property
     def is_counted(self) -> bool:
-        """Whether anything that is counted of the project changes."""
+        """Whether any count of the project changes."""
         return bool(self.counts or self.given or self.restores or self.drops or self.rescores)
 
 
 @dataclass(frozen=True, slots=True)
 class NewResponse:
-    """A whole response as `insert_many` writes it: its conversation, and the rows of its answers by block."""
+    """A whole response for `insert_many`: the conversation, and the rows of its answers by block."""
 
     conversation: Conversation
     answers: Sequence[tuple[int, AnswerRow]]
@@ -93,9 +93,9 @@ class NewResponse:
 
 @dataclass(frozen=True, slots=True)
 class RespondentHistory:
-    """A project, and what one respondent has done there.
+    """A project, and the conversations and completions of one respondent there.
 
-    On anonymous projects `completions` counts up to `completions.NEAR` of those with a row each.
+    On anonymous projects `completions` counts rows of single completions, up to `completions.NEAR`.
     """
 
     project: Project
@@ -118,8 +118,9 @@ def lock_project(*, project_id: int) -> Project | None:
 def find_for_respondent(*, project_id: int, respondents: Sequence[str]) -> RespondentHistory | None:
     """The project, locked against deletion, and the respondent's open conversation there, else their last.
 
-    Of a poll whose votes may be changed it is the vote, also beside a conversation that was only begun.
-    `respondents` are their own keyed hash, and those of users merged into theirs; none for nameless ones.
+    In a poll whose votes may be changed, a vote takes precedence over a conversation that was only begun.
+    `respondents` are the respondent's own keyed hash and those of users merged into theirs; empty for a
+    nameless respondent.
     """
     return _for_respondent(project_id, respondents, "FOR KEY SHARE OF p")
 
@@ -185,7 +186,7 @@ def insert(*, conversation: Conversation) -> bool:
 def insert_many(*, responses: Sequence[NewResponse], is_anonymous: bool) -> None:
     """Insert listed responses of one project by a statement for each table, and check their foreign keys.
 
-    Otherwise the keys would be checked as the transaction ends, while the counts are locked.
+    Otherwise PostgreSQL would check the keys at the end of the transaction, while the counts are locked.
     """
     if not responses:
         return
@@ -205,7 +206,7 @@ def insert_many(*, responses: Sequence[NewResponse], is_anonymous: bool) -> None
 def _insert_rows(
     model: type[models.Model], names: Sequence[str], rows: Sequence[Sequence[Any]], *more: tuple[str, str]
 ) -> None:
-    """Insert rows by one statement, whose arrays are the columns. `more` are columns with their SQL."""
+    """Insert rows by one statement, with an array for each column. `more` are columns with their SQL."""
     if not rows:
         return
     fields = {field.column: field for field in model._meta.concrete_fields}
@@ -221,9 +222,10 @@ def _insert_rows(
 
 
 def _array_of(field: models.Field[Any, Any]) -> str:
-    """The placeholder of an array of values, cast to their type without its length, which the column checks.
+    """The placeholder of an array of values, cast to their type. The column checks the length of texts.
 
-    JSON is sent in binary form. As text each of its quotes would be escaped, which takes most of the time.
+    JSON is sent in binary form. In an array of texts each quote would be escaped, which takes most of the
+    time.
     """
     type_name = str(field.db_type(connection)).partition("(")[0]
     return f"{'%b::text[]' if isinstance(field, models.JSONField) else '%s'}::{type_name}[]"
@@ -243,7 +245,8 @@ def save(move: MoveChanges) -> None:
 def save_last(move: MoveChanges) -> StoredAnswers:
     """Write the move that ends a conversation, or a change after the end, and return all its answers.
 
-    One statement. It sees the rows from before it, so it adds the rows it inserts and skips those it deletes.
+    One statement does both. It reads the rows from before the move, so it adds the rows that it inserts and
+    skips the rows that it deletes.
     """
     parts, values = _parts(move)
     if move.is_counted:
@@ -271,10 +274,10 @@ def save_last(move: MoveChanges) -> StoredAnswers:
 
 
 def delete(*, conversation: Conversation, at: datetime) -> None:
-    """Delete a locked conversation with its answers, and take it out of the limit. The feed tells so.
+    """Delete a locked conversation with its answers, and subtract it from the limit. The feed reports it.
 
-    Further effects come after this and the counts (`count`) last: a completion locks them in the same order,
-    so the two cannot deadlock.
+    The caller applies further effects after this call, and changes the counts (`count`) last. A completion
+    locks rows in the same order, so the two cannot deadlock.
     """
     project, is_counted = conversation.project, conversation.completed_at is not None
     position = feed_order.position(is_anonymous=project.is_anonymous)
@@ -310,7 +313,7 @@ def count(*, project_id: int, counts: TallyChange) -> None:
 
 
 def note_change(*, project_id: int) -> None:
-    """Let nothing that was counted of a project be taken for what would be counted now."""
+    """Discard every cached count of a project."""
     with prepared() as cursor:
         cursor.execute(*_tally(project_id, TallyChange()))
     public_messages.note_recount(project_id=project_id)
@@ -416,7 +419,7 @@ def _project_and_conversation(row: Sequence[object]) -> tuple[Project, Conversat
 
 
 def _as_row(conversation: Conversation) -> tuple[list[str], list[Any]]:
-    """The columns of a new row and their values, without its place in the feed."""
+    """The columns of a new row and their values, except its position in the feed."""
     fields = [field for field in Conversation._meta.concrete_fields if field.column != "changed_in"]
     values = [getattr(conversation, field.attname) for field in fields]
     read = [

@@ -1,4 +1,4 @@
-"""Who answers a conversation, and who earns what it gives."""
+"""The respondent of a conversation, and the member who earns its rewards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surveys.services.ground.anonymity import RememberedRespondent
 
 
 def identify(conversation: Conversation, respondent: Respondent, at: datetime) -> RememberedRespondent | None:
-    """Store who responds. On anonymous projects only sealed, and without a row about the person."""
+    """Store the respondent. On anonymous projects only encrypted, and without a row about the person."""
     project, identity = conversation.project, respondent.who
     key = anonymity.respondent_hash(project_id=project.pk, who=identity) if identity else None
     if project.is_anonymous:
@@ -57,9 +57,9 @@ def recipient_of(
     held: LockedMember | None = None,
     at: datetime,
 ) -> tuple[Earner | None, Recipient | None]:
-    """Who answers, if they are a user, and the member who receives what a move gives, if they are one.
+    """The respondent if they are a user, and the member who receives the gifts of a move if they are one.
 
-    `held` is the member, if they are locked already.
+    `held` is the member if they are locked already.
     """
     earner = _earner(conversation, remembered)
     if earner is None:
@@ -69,10 +69,10 @@ def recipient_of(
 
 
 def _earner(conversation: Conversation, remembered: RememberedRespondent | None) -> Earner | None:
-    """The user who may earn something by this conversation: a respondent admitted as a member.
+    """The user who may earn something by this conversation: a respondent who was admitted as a member.
 
-    An anonymous conversation knows its respondent only while it runs. A respondent named by an `external_id`
-    has a user too, but responds on the web and earns nothing. An imported response says whether it earns.
+    An anonymous conversation stores its respondent only while it runs. A respondent with an `external_id` has
+    a user too, but responds on the web and earns nothing. An imported response states whether it earns.
     """
     if remembered is not None:
         if remembered.user_id is None:
@@ -86,7 +86,10 @@ def _earner(conversation: Conversation, remembered: RememberedRespondent | None)
 
 
 def most_completions(project: Project) -> int | None:
-    """How often one respondent may complete; None for no limit. Changeable votes are never repeated."""
+    """The number of completions allowed for one respondent; None for no limit.
+
+    A poll whose votes may be changed allows one.
+    """
     if project.is_poll and project.change_poll and not project.is_anonymous:
         return 1
     return project.max_completes_per_user

@@ -1,4 +1,4 @@
-"""The writing of a conversation's moves, and of all that follows from them."""
+"""Saves the moves of a conversation, with their effects and counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_CONSENT = "`consent` must be true: respondents of this project agree to its `
 
 
 class LimitReached(Conflict):
-    """This respondent has completed the project as often as it allows."""
+    """The respondent has reached the project's limit of completions."""
 
     def __init__(self) -> None:
         super().__init__("This respondent has completed this project as often as it allows.")
@@ -85,13 +85,13 @@ def save(
     reply: Reply | None = None,
     is_new: bool = False,
 ) -> LoadedConversation:
-    """Save a move and all that follows from it; the conversation as it stands afterwards.
+    """Save a move with its effects and counts. Returns the conversation after the move.
 
-    Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. The answer
-    rows become those of the replies that count: a reply whose block the others hide has none, and they come
-    back with its block (rule 6.29). Replies to other blocks that the turn adds get their rows too, which
-    saves several steps at once. Completing drops the replies that do not count. Refuses a completion over the
-    limit.
+    Writes the conversation, the `reply` to `block`, effects such as XP, and the project's counts. Only
+    replies that count have answer rows: if other replies hide a block, its rows are deleted, and they return
+    with the block (rule 6.29). If the turn adds replies to other blocks, their rows are written too, so one
+    call can save several steps. A completion drops the replies that do not count. Refuses a completion over
+    the limit.
     """
     conversation, script = loaded.conversation, loaded.script
     completes = turn.completes and not loaded.is_completed
@@ -147,14 +147,15 @@ def save(
 
 
 def _derived(conversation: Conversation) -> tuple[object, object]:
-    """The stored scores and results of calculated blocks, which analyses count too."""
+    """The stored scores and results of calculated blocks. Analyses use both."""
     return conversation.state.get("scores"), conversation.state.get("results")
 
 
 def _actions_reached(loaded: LoadedConversation, turn: Turn) -> list[Block]:
-    """Action blocks that this turn reaches or leaves. Leaving counts if a changed script left one unfired.
+    """The action blocks that this turn reaches or leaves.
 
-    On anonymous projects only then, as each block that may fire leaves rows.
+    A block that is left counts because a changed script may have made it current without firing it. On
+    anonymous projects it counts only in that case, because each block that may fire adds rows.
     """
     if not loaded.script.has_actions:
         return []
@@ -181,10 +182,10 @@ def _complete(
     recipient: Recipient | None,
     at: datetime,
 ) -> State:
-    """Complete the conversation, count it for its respondent and give what the end gives; the state after it.
+    """Complete the conversation, count it for its respondent and give the gifts of the end.
 
-    Refuses a completion over the limits. There is no limit for nameless respondents, nor for respondents that
-    an anonymous conversation has forgotten (rules 7.2 and 7.3).
+    Returns the state after that. Refuses a completion over the limits. Nameless respondents have no limit of
+    their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
     places.take(project, before=None, after=state)
@@ -219,7 +220,7 @@ def _complete(
 def _update_row(
     loaded: LoadedConversation, at: datetime, *, counted: Mapping[int, Reply], is_answered: bool
 ) -> None:
-    """Set the row's columns from the state, as far as privacy allows. `counted` is that of the state."""
+    """Set the row's columns from the state, as far as privacy allows. `counted` are the counted replies."""
     conversation, project, state = loaded.conversation, loaded.project, loaded.state
     conversation.state = storable_state(loaded.script, state, project)
     conversation.packed = packing.pack(counted)
@@ -234,15 +235,18 @@ def _update_row(
 
 
 def storable_state(script: Script, state: State, project: Project) -> dict[str, object]:
-    """The state as JSON, without gifts on anonymous projects: they would mark a member's answers.
+    """The state as JSON. On anonymous projects it has no gifts, which would mark a member's answers.
 
-    With the scores as they stand now, which a later script could not tell any more (rule 5.12). They
-    and the results are those of all answers that count, also of those ahead after a step back.
+    The JSON includes the present scores, because a later script could not compute them (rule 5.12). Scores
+    and results include all answers that count, also answers to later blocks after a step back. LAPSES marks a
+    conversation in which only a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
+    if state.further is not None and runner.asks_no_more(script, state):
+        written[Conversation.LAPSES] = True
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written

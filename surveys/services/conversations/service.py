@@ -51,10 +51,10 @@ _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retr
 
 
 def ask_platforms(*, project_id: int, respondent: Respondent, at: datetime, actor: Actor) -> bool:
-    """Before `begin`: ask the platforms about a respondent who would be refused by what is known.
+    """Ask the platforms about a respondent whom `begin` would refuse by the rows of the database.
 
-    Returns whether they could be asked. Waits for other servers, so it belongs outside of the transaction.
-    Refuses nobody: `begin` does.
+    Call it before `begin`, outside of a transaction, because it waits for other servers. Returns whether the
+    platforms could be asked. It refuses nobody; `begin` does.
     """
     project = Project.objects.in_community(actor.community_id).filter(pk=project_id).first()
     if project is not None and access.may_edit(actor=actor, project=project) and project.is_live_at(at):
@@ -97,12 +97,12 @@ def begin_with_move(
     seed: int | None = None,
     ahead: Prefill = NOTHING,
 ) -> ConversationView:
-    """Begin a conversation and take its first step, as the first form of a page does. Refuses as both do.
+    """Begin a conversation and take its first step, as the first form of a page does.
 
-    `raw` is the answer to the block; None continues past a block that asks nothing. What the page showed as
-    answered `ahead` is answered before it, and what can be passed after it is passed. If the respondent's
-    conversation is at another block, because they began it elsewhere or the script has changed, it is
-    returned unchanged (`resumed`).
+    Refuses like `begin` and `answer`. `raw` is the answer to the block; None continues past a block that asks
+    nothing. Answers that the page showed as given `ahead` are saved first; questions after the block that are
+    answered `ahead` are passed. If the respondent's conversation is at another block, because they began it
+    elsewhere or the script has changed, it is returned unchanged (`resumed`).
     """
     history, respondent = _admitted(project_id, respondent, at, None)
     earlier = _resumable(history)
@@ -110,7 +110,7 @@ def begin_with_move(
         loaded = LoadedConversation.locked(conversation_id=earlier.pk)
     else:
         loaded, is_new = _started(history.project, respondent, at, seed)
-        if not is_new:  # to lock it now, after the member, could deadlock with a move of the other request
+        if not is_new:  # a lock now, after the member's lock, could deadlock with a move of the other request
             raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
         loaded = _passed(loaded, ahead, at)
     if loaded.block is None or loaded.block.id != block_id:
@@ -128,9 +128,9 @@ def vote(
     actor: Actor | None = None,
     seed: int | None = None,
 ) -> ConversationView:
-    """Begin a poll and answer its question: what a poll's page sends. Refuses as both do.
+    """Begin a poll and answer its question, as the page of a poll does. Refuses like `begin` and `answer`.
 
-    A respondent who has voted already changes their vote, if the poll allows it.
+    A respondent who has voted before changes their vote, if the poll allows it.
     """
     history, respondent = _admitted(project_id, respondent, at, actor)
     earlier = _resumable(history)
@@ -151,16 +151,15 @@ def change_vote(*, conversation_id: uuid.UUID, raw: Mapping[str, object], at: da
 
 
 def require_valid(*, project: Project, block: Block, raw: Mapping[str, object]) -> None:
-    """Refuse an answer that does not fit the block, before anything is counted or begun."""
+    """Refuse an invalid answer to a block before a conversation begins or a count changes."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     _parsed(presentation.effective_block(script, block), raw)
 
 
 def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[ConversationView | None, bool]:
-    """The respondent's open conversation, else their last, and whether they are at the limit.
+    """The respondent's open conversation, else their last, and whether they have reached the limit.
 
-    Works whether the project is open or not, and changes nothing. On anonymous projects there is no
-    conversation to find.
+    Changes nothing, and works for closed projects too. Finds no conversation on anonymous projects.
     """
     keys = _respondent_keys(project_id, respondent)
     history = repository.look_for_respondent(project_id=project_id, respondents=keys)
@@ -173,7 +172,7 @@ def look(*, project_id: int, respondent: Respondent, at: datetime) -> tuple[Conv
 
 
 def get(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = None) -> ConversationView:
-    """The conversation as it stands. Refuses an unknown id, and a respondent who is deactivated."""
+    """The conversation in its present state. Refuses an unknown id, and a deactivated respondent."""
     conversation = repository.find(conversation_id=conversation_id)
     if conversation is None:
         raise NotFound(NO_CONVERSATION)
@@ -197,9 +196,9 @@ def answer(
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
-    Questions after it that are answered `ahead` are passed too. Sending the latest answer again changes
-    nothing. Refuses an answer to any other block, an answer that does not fit, and an answer after closing.
-    With a `step`, see `_stands_elsewhere`; it tells too which further question is answered.
+    Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
+    nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. For `step`
+    see `_stands_elsewhere`; `step` also identifies the further question that is answered.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _stands_elsewhere(loaded, raw["block_id"], step):
@@ -219,16 +218,16 @@ def go_on(
     step: int | None = None,
     ahead: Prefill = NOTHING,
 ) -> ConversationView:
-    """Go past a content or action block, or a graded question whose answer stays.
+    """Go past a content or action block, or a graded question whose answer cannot be changed.
 
-    While a further question is written, the conversation is returned as it stands (`resumed`) until there is
-    one or its time is over; a question that is asked is never passed so.
+    While a model writes a further question, the conversation is returned unchanged (`resumed`), until the
+    question is ready or its time is over. A further question that is shown cannot be passed this way.
 
-    Questions after it that are answered `ahead` are passed too. Refuses if another question waits, or
-    nothing.
+    Following questions that are answered `ahead` are passed too. Refuses if the current block is any other
+    question, or if the conversation has ended.
 
-    With a `block_id`, a conversation that stands elsewhere is returned as it stands (`resumed`): a form that
-    was sent twice moves once. With a `step`, see `_stands_elsewhere`.
+    With a `block_id`, a conversation at another block is returned unchanged (`resumed`): a form that was sent
+    twice moves once. For `step` see `_stands_elsewhere`.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
@@ -249,8 +248,8 @@ def back(
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
     Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
-    number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation that stands
-    elsewhere is returned as it stands (`resumed`): a request that was sent twice moves once.
+    number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation at any
+    other place is returned unchanged (`resumed`): a request that was sent twice moves once.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     further_number = loaded.state.further.number if loaded.state.further else 0
@@ -281,8 +280,7 @@ def retract(*, conversation_id: uuid.UUID, at: datetime, actor: Actor | None = N
 def remove(*, conversation: Conversation, at: datetime) -> None:
     """Delete a locked conversation with its answers, and take them out of every count.
 
-    Takes part in the caller's transaction. A vote gives its XP back; everything else that was given stays
-    (rule 6.50).
+    Takes part in the caller's transaction. The XP of a vote is taken back; all other gifts stay (rule 6.50).
     """
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
@@ -317,9 +315,9 @@ def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -
 def _admitted(
     project_id: int, respondent: Respondent, at: datetime, actor: Actor | None
 ) -> tuple[RespondentHistory, Respondent]:
-    """The project with the respondent's history there, and the respondent by the account that admits them.
+    """The project with the respondent's history there, and the respondent with the account that admits them.
 
-    Checks the state, then access (rule 6.6).
+    Checks the project's state first, and access second (rule 6.6).
     """
     keys = _respondent_keys(project_id, respondent)
     history = repository.find_for_respondent(project_id=project_id, respondents=keys)
@@ -338,7 +336,7 @@ def _admitted(
 
 
 def _respondent_keys(project_id: int, respondent: Respondent) -> list[str]:
-    """The keyed hashes that identify a respondent in one project, the own first; none for nameless ones."""
+    """The keyed hashes of a respondent in one project, their own first; none for a nameless respondent."""
     return [anonymity.respondent_hash(project_id=project_id, who=name) for name in respondent.names]
 
 
@@ -352,7 +350,7 @@ def _is_at_limit(history: RespondentHistory, keys: Sequence[str]) -> bool:
 
 
 def _resumable(history: RespondentHistory) -> Conversation | None:
-    """What this respondent continues: an open conversation, or a vote that may be changed."""
+    """The conversation that this respondent continues: an open one, or a vote that may be changed."""
     earlier, project = history.conversation, history.project
     if earlier is None or project.is_anonymous:
         return None
@@ -362,14 +360,14 @@ def _resumable(history: RespondentHistory) -> Conversation | None:
 def _started(
     project: Project, respondent: Respondent, at: datetime, seed: int | None
 ) -> tuple[LoadedConversation, bool]:
-    """A new conversation, saved, and True; or the one that a concurrent request has just begun, and False."""
+    """Save a new conversation, and return it with True; with False if a concurrent request has begun it."""
     loaded, turn = saving.new(project=project, respondent=respondent, at=at, seed=seed)
     if turn.completes:  # nothing in the script is shown to this respondent
         return saving.save(loaded, turn, at=at, is_new=True), True
     if not repository.insert(conversation=loaded.conversation):
         return _begun_elsewhere(loaded), False
     if turn.show is not None and turn.show.action_kind is not None:
-        # After the insert: a concurrent request that lost the race has fired no action.
+        # Actions fire after the insert, so a concurrent request whose insert fails has fired none.
         loaded = saving.save(loaded, turn, at=at)
     return loaded, True
 
@@ -377,7 +375,7 @@ def _started(
 def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
     """The conversation that a concurrent request of the same respondent has begun."""
     conversation = loaded.conversation
-    assert conversation.respondent is not None  # nobody else can have begun a nameless one
+    assert conversation.respondent is not None  # a nameless conversation has no concurrent request
     history = repository.find_for_respondent(
         project_id=conversation.project_id, respondents=[conversation.respondent]
     )
@@ -387,15 +385,15 @@ def _begun_elsewhere(loaded: LoadedConversation) -> LoadedConversation:
 
 
 def _is_at_another(loaded: LoadedConversation, block_id: int | None) -> bool:
-    """Whether a conversation is not at the block that the caller last saw, if the caller says so."""
+    """Whether a conversation is not at the block that the caller last saw; False without a `block_id`."""
     return block_id is not None and (loaded.block is None or loaded.block.id != block_id)
 
 
 def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | None) -> bool:
     """Whether a conversation is not at the block and step that a control was drawn for.
 
-    `step` is the place among the steps (`State.place`). So a copy of an earlier message, or a click that
-    arrives twice, never moves anything. None means that the control does not tell.
+    `step` is the number of the step (`State.place`); None if the control does not send it. With a `step`, an
+    old copy of a message or a click that arrives twice moves nothing.
     """
     if step is None:
         return False
@@ -403,7 +401,7 @@ def _stands_elsewhere(loaded: LoadedConversation, block_id: object, step: int | 
 
 
 def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> LoadedConversation:
-    """A poll's conversation moved, unsaved, to the question that the page shows with the texts around it."""
+    """Move a poll's conversation, unsaved, to its question. The page shows question and texts together."""
     script, state = loaded.script, loaded.state
     block = loaded.block
     if loaded.is_completed:
@@ -418,7 +416,7 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
 
 
 def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:
-    """Go past the current block, which must not be a question that can be answered."""
+    """Go past the current block. Refuses a question that can be answered."""
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     if further.still_waits(loaded, at):
@@ -439,7 +437,7 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
     """The conversation after the questions that are answered `ahead`, saved together as one move.
 
     Only the last turn can reach an action block, because the walk stops there. So one save writes the same
-    answers and gives the same gifts as a save for each question, and the scores are added up once.
+    answers and gives the same gifts as a save for each question would, and adds the scores up only once.
     """
     if not ahead.skips or not may_skip(loaded.project):
         return loaded
@@ -463,7 +461,7 @@ def _take(
 ) -> ConversationView:
     """Save the answer to the current block, or accept the latest answer sent again.
 
-    Where there is feedback to be read, the next question waits, also if it is answered `ahead`.
+    If the answer has feedback, the next question is shown, also if it is answered `ahead`.
     """
     block = loaded.block
     if block is None or block.id != raw["block_id"]:
@@ -480,7 +478,7 @@ def _take(
         raise Conflict(_GRADED)
     before = loaded.state.replies.get(block.id or 0)
     if before is not None and follow_ups.without(before) == reply:
-        reply = before  # with the further questions that were asked about it
+        reply = before  # includes the further questions about the answer
         if (again := further.ask_again(loaded, at)) is not None:
             return view.of_conversation(again, at)
     elif further.may_be_asked(loaded, block, reply):
@@ -495,9 +493,10 @@ def _take(
 def _take_further(
     loaded: LoadedConversation, raw: Mapping[str, object], at: datetime, ahead: Prefill
 ) -> ConversationView:
-    """Save the answer to a further question, which may lead to another one.
+    """Save the answer to a further question, which may lead to another further question.
 
-    The latest answer sent again changes nothing, unless it says that it is one to the further question.
+    The latest answer, sent again, changes nothing unless the request marks it as an answer to the further
+    question.
     """
     block, reply, asked = loaded.block, further.reply_about(loaded), loaded.state.further
     assert block is not None
@@ -521,7 +520,7 @@ def _take_further(
 
 
 def _repeated(loaded: LoadedConversation, raw: Mapping[str, object], at: datetime) -> ConversationView:
-    """The conversation as it stands, if this is its latest answer sent again. Refuses any other answer."""
+    """The conversation unchanged, if this is its latest answer sent again. Refuses any other answer."""
     last = runner.latest_reply(loaded.script, loaded.state)
     if last is not None and last[0].id == raw["block_id"]:
         block, reply = last

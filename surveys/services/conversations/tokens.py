@@ -1,4 +1,4 @@
-"""Values of tokens that the engine cannot know: the respondent's name, and all about XP (rule 4.30).
+"""Values of tokens that the engine cannot know: the respondent's name, and their XP (rule 4.30).
 
 Each value is looked up only if a text names its token.
 """
@@ -44,7 +44,7 @@ class TokenContext:
 
     @cached_property
     def name(self) -> str:
-        """The name that the community knows, else the one that was sent along."""
+        """The respondent's name in the community, else the name that the caller sent."""
         if self.user_id is None:
             return self.display_name
         known = members.display_name(community_id=self.project.community_id, user_id=self.user_id)
@@ -56,7 +56,7 @@ class TokenContext:
 
     @cached_property
     def totals(self) -> Totals | None:
-        """The respondent's standing; None for those who are not members, or are not named here."""
+        """The respondent's totals; None for respondents who are not members or have no `user_id` here."""
         if self.user_id is None:
             return None
         member_id = members.find_member_id(community_id=self.project.community_id, user_id=self.user_id)
@@ -91,8 +91,8 @@ def values(
 ) -> Mapping[str, str]:
     """Values of the tokens in `texts`, which belong to `block`, by token in lower case.
 
-    `given` is the XP given by the time the texts were shown, if that was earlier. `[xp_points]` has a value
-    in content and action blocks only. On anonymous projects the name and the totals are empty.
+    For texts that were shown earlier, `given` is the XP that had been given then. `[xp_points]` has a value
+    only in content and action blocks. On anonymous projects the name and the totals are empty.
     """
     named = {token.lower() for text in texts if "[" in text for token in piping.tokens(text)}
     wanted = named & piping.PROMPT_VARIABLES
@@ -114,7 +114,7 @@ def values(
 
 
 def xp_name(project: Project) -> str:
-    """What XP is called in the project's community."""
+    """The name of XP in the project's community."""
     return communities.get_settings(community_id=project.community_id).name_of_xp
 
 
@@ -130,7 +130,7 @@ def _totals(context: TokenContext) -> dict[str, str]:
 
 
 def _expected_gifts_of(loaded: LoadedConversation) -> Mapping[int, int]:
-    """What an anonymous conversation's actions give its respondent. It stores nothing about that itself."""
+    """The XP that the actions of an anonymous conversation give. The conversation does not store it."""
     remembered = loaded.remembered
     if remembered is None or remembered.user_id is None:
         return {}
@@ -145,7 +145,7 @@ def _expected_gifts_of(loaded: LoadedConversation) -> Mapping[int, int]:
 def _expected_gifts(
     project: Project, script: Script, state: State, respondents: Sequence[str]
 ) -> Mapping[int, int]:
-    """The XP that action blocks so far give a member, by block id; in later sessions only what repeats."""
+    """The XP of the action blocks passed so far, by block id; in later sessions only of repeating blocks."""
     if not script.has_actions or not communities.get_settings(community_id=project.community_id).gives_xp:
         return {}
     is_first = not any(completions.sessions(project_id=project.pk, respondent=each) for each in respondents)

@@ -1,7 +1,7 @@
-"""Answers in the making: what a respondent ticks, ranks or types at one question before they send it.
+"""Unsent answers: options that a respondent in chat ticks or ranks before sending, and refused texts.
 
-On the chat platform each tick is a request of its own, so what is ticked is kept here. Every function takes
-the `block_id` and `step` of the control that was used, and changes nothing if the conversation has moved.
+On the chat platform each tick is a request of its own, so the ticks are stored here. Functions take the
+`block_id` and `step` of the control that was used, and change nothing if the conversation has moved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
-from surveys.models import AnswerDraft, Conversation
+from surveys.models import Conversation, UnsentAnswer
 from surveys.services.conversations import service, view
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.view import ConversationView
@@ -28,18 +28,18 @@ _DRAFTED = frozenset({"multi_punch", "ranking", "open_text", "open_numeric"})
 
 
 @dataclass(frozen=True, slots=True)
-class UnsentAnswer:
-    """The options ticked, or ranked best first, and what was typed and could not be taken."""
+class UnsentValue:
+    """The options that are ticked, or ranked best first, and a typed text that was refused."""
 
     option_ids: tuple[int, ...] = ()
     text: str = ""
 
 
-def of(conversation: ConversationView) -> UnsentAnswer:
-    """The draft at the step that waits: what was kept, else the earlier answer that is offered again."""
+def of(conversation: ConversationView) -> UnsentValue:
+    """The unsent answer at the current step, else the earlier answer, which the form shows again."""
     step = conversation.step
     if step is None or step.block.type not in _DRAFTED:
-        return UnsentAnswer()
+        return UnsentValue()
     return _kept(conversation.loaded, step.block)
 
 
@@ -47,7 +47,7 @@ def of(conversation: ConversationView) -> UnsentAnswer:
 def toggle(
     *, conversation_id: uuid.UUID, block_id: int, option_id: int, step: int, at: datetime
 ) -> ConversationView:
-    """Tick an option, or take the tick away. Raises InvalidRequest beyond the most that may be ticked."""
+    """Tick an option, or remove its tick. Raises InvalidRequest if too many options would be ticked."""
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:
         return view.of_conversation(loaded, at, resumed=True)
@@ -67,7 +67,7 @@ def toggle(
 def rank(
     *, conversation_id: uuid.UUID, block_id: int, option_id: int, step: int, at: datetime
 ) -> ConversationView:
-    """Rank an item next."""
+    """Give an item the next rank."""
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:
         return view.of_conversation(loaded, at, resumed=True)
@@ -81,7 +81,7 @@ def rank(
 def unrank(
     *, conversation_id: uuid.UUID, block_id: int, ranked: int, step: int, at: datetime
 ) -> ConversationView:
-    """Take the item back that was ranked last. `ranked` is how many were when the button was drawn."""
+    """Remove the item that was ranked last. `ranked` is the number of ranked items that the button saw."""
     loaded, draft = _opened(conversation_id, block_id, step)
     if draft is not None and draft.option_ids and len(draft.option_ids) == ranked:
         _write(loaded, draft.option_ids[:-1])
@@ -90,7 +90,7 @@ def unrank(
 
 @in_transaction
 def submit(*, conversation_id: uuid.UUID, block_id: int, step: int, at: datetime) -> ConversationView:
-    """Answer with what is ticked or ranked. Refuses as `answer` does."""
+    """Answer with the ticked or ranked options. Refuses as `answer` does."""
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None:
         return view.of_conversation(loaded, at, resumed=True)
@@ -109,7 +109,7 @@ def submit(*, conversation_id: uuid.UUID, block_id: int, step: int, at: datetime
 def submit_text(
     *, conversation_id: uuid.UUID, block_id: int, text: str, step: int, at: datetime, language: str = "en"
 ) -> ConversationView:
-    """Answer with what was typed in a language. Refuses as `answer` does; `keep_text` then keeps it."""
+    """Answer with a text typed in a language. Refuses as `answer` does; then `keep_text` stores the text."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     if loaded.block is not None and loaded.block.type == "open_numeric":
         text = written_numbers.plain(text, language=language)
@@ -122,31 +122,31 @@ def submit_text(
 
 
 @in_transaction
-def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str) -> None:
-    """Keep a text that could not be taken, so that it can be mended."""
-    loaded = LoadedConversation.locked(conversation_id=conversation_id)
-    if loaded.block is not None and loaded.block.id == block_id:
+def keep_text(*, conversation_id: uuid.UUID, block_id: int, text: str, step: int) -> None:
+    """Store a text that was refused, so the respondent can correct it."""
+    loaded, draft = _opened(conversation_id, block_id, step)
+    if draft is not None:
         _write(loaded, (), text)
 
 
 def forget(*, conversation_ids: Collection[uuid.UUID]) -> None:
-    """Delete what was typed or ticked and not sent, in conversations whose person is erased."""
-    AnswerDraft.objects.filter(conversation_id__in=conversation_ids).delete()
+    """Delete the unsent answers in conversations of an erased person."""
+    UnsentAnswer.objects.filter(conversation_id__in=conversation_ids).delete()
 
 
 def forget_left(*, at: datetime) -> int:
-    """Delete the drafts of conversations that are over, gone, or silent for a day. Returns how many."""
+    """Delete unsent answers of completed, deleted and, after a day, idle conversations. Returns how many."""
     alive = Conversation.objects.filter(
         pk=OuterRef("conversation_id"), completed_at__isnull=True, updated_at__gt=at - FORGOTTEN
     )
-    deleted, _ = AnswerDraft.objects.filter(~Q(Exists(alive))).delete()
+    deleted, _ = UnsentAnswer.objects.filter(~Q(Exists(alive))).delete()
     return deleted
 
 
 def _opened(
     conversation_id: uuid.UUID, block_id: int, step: int
-) -> tuple[LoadedConversation, UnsentAnswer | None]:
-    """Lock a conversation, and return it with what is not sent yet; None if it stands elsewhere."""
+) -> tuple[LoadedConversation, UnsentValue | None]:
+    """Lock a conversation and return it with its unsent answer; with None if it is at another step."""
     loaded = LoadedConversation.locked(conversation_id=conversation_id)
     block = loaded.block
     if block is None or block.id != block_id or loaded.state.place != step:
@@ -154,48 +154,54 @@ def _opened(
     return loaded, _kept(loaded, block)
 
 
-def _kept(loaded: LoadedConversation, block: Block) -> UnsentAnswer:
-    """What was kept at a block, without options that it has lost; else the earlier answer."""
-    draft = _read(loaded.conversation.pk, block.id or 0) or _earlier(loaded)
+def _kept(loaded: LoadedConversation, block: Block) -> UnsentValue:
+    """The unsent answer at a block, without options that were removed; else the earlier answer."""
+    draft = _read(loaded, block) or _earlier(loaded)
     return replace(draft, option_ids=tuple(each for each in draft.option_ids if each in block.option_by_id))
 
 
-def _earlier(loaded: LoadedConversation) -> UnsentAnswer:
-    """The answer that was given here before a step back."""
+def _earlier(loaded: LoadedConversation) -> UnsentValue:
+    """The answer that the respondent gave at this block before a step back."""
     block = loaded.block
     reply = loaded.state.replies.get(block.id or 0) if block else None
     if block is None or reply is None or loaded.state.further is not None:
-        return UnsentAnswer()
+        return UnsentValue()
     ids = reply.get("option_ids")
     if isinstance(ids, list):
-        return UnsentAnswer(tuple(ids))
-    return UnsentAnswer(text=str(reply.get("text") or reply.get("number") or ""))
+        return UnsentValue(tuple(ids))
+    return UnsentValue(text=str(reply.get("text") or reply.get("number") or ""))
 
 
-def _read(conversation_id: uuid.UUID, block_id: int) -> UnsentAnswer | None:
+def _read(loaded: LoadedConversation, block: Block) -> UnsentValue | None:
     with prepared() as cursor:
         cursor.execute(
-            "SELECT option_ids, text FROM surveys_answerdraft WHERE conversation_id = %s AND block_id = %s",
-            [conversation_id, block_id],
+            "SELECT option_ids, text FROM surveys_answerdraft"
+            " WHERE conversation_id = %s AND block_id = %s AND follow_up = %s",
+            [loaded.conversation.pk, block.id, _follow_up(loaded)],
         )
         row = cursor.fetchone()
-    return None if row is None else UnsentAnswer(tuple(row[0]), row[1])
+    return None if row is None else UnsentValue(tuple(row[0]), row[1])
 
 
 def _write(loaded: LoadedConversation, option_ids: Sequence[int], text: str = "") -> None:
     block: Block | None = loaded.block
     assert block is not None
     ids = list(option_ids)
-    if block.type in CHOICES:  # in the script's order, so that the order of ticks tells nothing
+    if block.type in CHOICES:  # in the script's order, so the order of ticks is not stored
         ids = [each for each in block.option_by_id if each in ids]
     with prepared() as cursor:
         cursor.execute(
-            "INSERT INTO surveys_answerdraft (conversation_id, block_id, option_ids, text)"
-            " VALUES (%s, %s, %s::bigint[], %s)"
+            "INSERT INTO surveys_answerdraft (conversation_id, block_id, follow_up, option_ids, text)"
+            " VALUES (%s, %s, %s, %s::bigint[], %s)"
             " ON CONFLICT (conversation_id) DO UPDATE SET block_id = excluded.block_id,"
-            " option_ids = excluded.option_ids, text = excluded.text",
-            [loaded.conversation.pk, block.id, ids, text],
+            " follow_up = excluded.follow_up, option_ids = excluded.option_ids, text = excluded.text",
+            [loaded.conversation.pk, block.id, _follow_up(loaded), ids, text],
         )
+
+
+def _follow_up(loaded: LoadedConversation) -> int:
+    """The number of the further question that is asked or written; 0 at the question itself."""
+    return loaded.state.further.number if loaded.state.further else 0
 
 
 def _forget(conversation_id: uuid.UUID) -> None:

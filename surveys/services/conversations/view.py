@@ -1,4 +1,4 @@
-"""A walk through a script as the interface and the pages show it, wherever its state is kept."""
+"""A walk through a script as the interface and the pages show it, wherever its state is stored."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ _DEFERRED = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The block that waits for the respondent, as they see it.
+    """The current block, as the respondent sees it.
 
-    `reply` is their earlier answer here (engine/walk/answers: Reply), offered again after a step back; None
-    if there is none. It stays if `is_locked`. `given` is the XP that an action block gave. `follow_up` is the
-    number of the further question that this is, or that is being written; 0 for every other step.
+    `reply` is their earlier answer here (engine/walk/answers: Reply), shown again after a step back; None if
+    there is none. If `is_locked`, it cannot be changed. `given` is the XP that an action block gave. If the
+    step is a further question, or waits for one that is being written, `follow_up` is its number; otherwise
+    it is 0.
     """
 
     block: Block
@@ -57,9 +58,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A past step: the block as it was seen, and the answer in words, empty for a skip.
+    """A past step: the block as the respondent saw it, and the answer in words, empty for a skip.
 
-    `follow_ups` are the further questions about the answer, with what was answered.
+    `follow_ups` are the further questions about the answer, each with its answer.
     """
 
     block: Block
@@ -83,11 +84,12 @@ class End:
 
 @dataclass(frozen=True, kw_only=True)
 class WalkView(ABC):
-    """A walk as it stands. Each part is worked out when it is first read.
+    """A walk at its present step. Each property is computed when it is first read.
 
-    Subclasses know where the walk is kept: in a conversation, nowhere yet, or in a preview. `seed` determines
-    the order of options. `unfilled_feedback` is the graded answer's `when_correct` or `when_incorrect`, its
-    tokens not filled in. `escape` takes the markup out of the values of tokens, where texts are markup.
+    Subclasses say where the walk is stored: in a conversation, nowhere yet, or in a preview. `seed`
+    determines the order of options. `unfilled_feedback` is the graded answer's `when_correct` or
+    `when_incorrect` with its tokens not filled in. `escape` escapes the values of tokens in texts that are
+    markup.
     """
 
     project: Project
@@ -101,7 +103,7 @@ class WalkView(ABC):
     @cached_property
     @abstractmethod
     def context(self) -> TokenContext:
-        """What tokens stand for, for this respondent."""
+        """The values of tokens for this respondent."""
 
     @property
     @abstractmethod
@@ -110,7 +112,7 @@ class WalkView(ABC):
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether the project takes answers now."""
+        """Whether the project accepts answers now."""
 
     @property
     @abstractmethod
@@ -119,10 +121,10 @@ class WalkView(ABC):
     @property
     @abstractmethod
     def session_number(self) -> int | None:
-        """Which of the respondent's sessions this is; None if it is not counted."""
+        """The number of this session among the respondent's sessions; None if it is not counted."""
 
     def moved(self, state: State) -> Self:
-        """The same walk at another state, which is not saved."""
+        """The same walk at another state. The state is not saved."""
         return replace(self, state=state)
 
     def has_fired(self, block: Block) -> bool:
@@ -131,7 +133,7 @@ class WalkView(ABC):
 
     @cached_property
     def step(self) -> Step | None:
-        """What waits for the respondent; None at the end."""
+        """The current step; None at the end."""
         block = runner.current_block(self.script, self.state)
         if block is None:
             return None
@@ -155,10 +157,10 @@ class WalkView(ABC):
 
     @property
     def question_number(self) -> str:
-        """“3 of 8” at the third question, or “3 of 5 to 8” while later answers decide how many are asked.
+        """“3 of 8” at the third question, or “3 of 5 to 8” while the number of questions depends on answers.
 
-        At a text the number of the last question before it; empty before the first, and on a script that asks
-        nothing.
+        At a text it is the number of the last question before; empty before the first question, and in a
+        script without questions.
         """
         script, state = self.script, self.state
         passed = sum(1 for block_id in state.path if script.blocks[script.index_by_id[block_id]].asks)
@@ -177,17 +179,17 @@ class WalkView(ABC):
 
     @cached_property
     def _known(self) -> PathValues:
-        """What names are worth at this step, each found once for its text and for the questions ahead."""
+        """The values of names at this step. The text and the count of questions ahead share them."""
         return runner.path_values(self.script, self.state)
 
     @cached_property
     def feedback(self) -> str | None:
-        """What a graded answer earned, for the move that gave the answer."""
+        """The feedback to a graded answer, in the view that the answer's own move returns."""
         return self.unfilled_feedback and self._filled(None, self.unfilled_feedback)
 
     @cached_property
     def outro(self) -> Sequence[Block]:
-        """The outro at the end as the respondent sees it: the thank-you, and actions that gave something."""
+        """The outro as the respondent sees it: the thank-you, and actions that gave something."""
         if not self._is_over:
             return ()
         blocks = [block for block in self.script.outro if block.action_kind is None or self.has_fired(block)]
@@ -249,7 +251,7 @@ class WalkView(ABC):
 
     @property
     def deferral(self) -> str:
-        """A sentence that says when rewards are added; empty if that is at once."""
+        """A sentence that says when rewards are added; empty if they are added at once."""
         if not self.project.is_anonymous:
             return ""
         return _DEFERRED.format(
@@ -258,7 +260,7 @@ class WalkView(ABC):
 
     @property
     def totals(self) -> Totals | None:
-        """The respondent's standing in the community; None for those who are not members."""
+        """The respondent's totals in the community; None for respondents who are not members."""
         return self.context.totals
 
     def present(
@@ -271,8 +273,8 @@ class WalkView(ABC):
     ) -> Block:
         """A block as the respondent sees it at any point of this walk.
 
-        `given` is the XP given up to that point; None means until now. `known` are the values at that point,
-        for callers that have them.
+        `given` is the XP given up to that point; None means up to now. `known` are the values of names at
+        that point, if the caller has them.
         """
         values = tokens.values(self.context, block, [block.prompt], given=given)
         return presentation.present(
@@ -280,11 +282,11 @@ class WalkView(ABC):
         )
 
     def pictures(self, *addresses: str | None) -> Mapping[str | None, Copy]:
-        """Our copies of pictures, by the addresses that authors wrote. Pages show no others (rule 7.15)."""
+        """Our copies of pictures, by the addresses that authors wrote. Pages show only copies (rule 7.15)."""
         return copies.in_community(self.project.community_id, addresses)
 
     def texts_ahead(self) -> Iterator[Block]:
-        """The texts from the present step to the next question: after a vote they are shown at once."""
+        """The texts from the current step to the next question. After a vote they are shown together."""
         state, block = self.state, runner.current_block(self.script, self.state)
         while block is not None and not block.asks:
             yield self.present(state, block)
@@ -293,11 +295,11 @@ class WalkView(ABC):
 
     @property
     def past_count(self) -> int:
-        """How many past steps there are. A question is past while there is a further one about its answer."""
+        """The number of past steps. A question counts as past while a further question about it is shown."""
         return len(self.state.path) + (self.state.further is not None)
 
     def history(self, first: int = 0, end: int | None = None) -> list[Exchange]:
-        """The past steps, oldest first: all, or those from the `first` to before the `end`, from 0."""
+        """The past steps, oldest first: all, or the steps from `first` to before `end`, counted from 0."""
         return [self.exchange(step) for step in range(self.past_count)[first:end]]
 
     def latest(self) -> Exchange | None:
@@ -305,7 +307,7 @@ class WalkView(ABC):
         return self.exchange(len(self.state.path) - 1) if self.state.path else None
 
     def last_feedback(self) -> str | None:
-        """The feedback to the latest answer, also when the page is loaded again later."""
+        """The feedback to the latest answer, for pages that are loaded again later."""
         if self.feedback or not self.state.path or self.state.further is not None:
             return self.feedback
         block = self._block(self.state.path[-1])
@@ -317,7 +319,7 @@ class WalkView(ABC):
         return self.script.blocks[self.script.index_by_id[block_id]]
 
     def exchange(self, step: int) -> Exchange:
-        """The `step`-th past step, from 0. Several are found fastest in their order."""
+        """The past step with this number, from 0. Reading several steps is fastest in their order."""
         if step == len(self.state.path):
             block, then, known = self.script.blocks[self.state.at], self.state, self._known
         else:
@@ -349,7 +351,7 @@ class WalkView(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationView(WalkView):
-    """A conversation as it stands after a move. `resumed` says that it had begun earlier."""
+    """A conversation after a move. `resumed` says that the conversation had begun earlier."""
 
     loaded: LoadedConversation
     resumed: bool = False
@@ -385,7 +387,7 @@ class ConversationView(WalkView):
 
 @dataclass(frozen=True, kw_only=True)
 class VisitorView(WalkView):
-    """The first step as a visitor sees it who has not begun. Nothing of it is stored."""
+    """The first step for a visitor who has not begun. Nothing about the visit is stored."""
 
     respondent: Respondent
 
@@ -403,7 +405,7 @@ class VisitorView(WalkView):
 
     @property
     def can_go_back(self) -> bool:
-        """Whether questions were answered ahead, at which the visitor may look."""
+        """Whether there are questions answered ahead, to which the visitor may go back."""
         return not self.project.is_poll and runner.can_go_back(self.state)
 
     @property
@@ -411,14 +413,14 @@ class VisitorView(WalkView):
         return None
 
     def has_fired(self, block: Block) -> bool:
-        """Whether the block will give them something once they have begun."""
+        """Whether the block will give the visitor something after they begin."""
         return self.respondent.is_member
 
 
 def of_conversation(
     loaded: LoadedConversation, at: datetime, *, feedback: str | None = None, resumed: bool = False
 ) -> ConversationView:
-    """The view of a conversation; `feedback` is that of the answer just given, its tokens not filled in."""
+    """The view of a conversation. `feedback` is that of the latest answer, with its tokens not filled in."""
     return ConversationView(
         project=loaded.project,
         script=loaded.script,
@@ -434,9 +436,9 @@ def of_conversation(
 def of_visitor(
     *, project: Project, respondent: Respondent, seed: int, at: datetime, ahead: Prefill = NOTHING
 ) -> VisitorView:
-    """The first step of a project for a visitor, after those that are answered `ahead`.
+    """The first step of a project for a visitor, after the questions that are answered `ahead`.
 
-    `seed` is the one with which their conversation begins.
+    Their conversation begins with the same `seed`.
     """
     script = scripts.load(project_id=project.pk, revision=project.revision)
     first = runner.begin(script, fields=metadata.allowed(project, respondent.metadata)).state

@@ -35,7 +35,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which responses to count: those that match every field. Times are times of completion.
+    """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
     responses without a value.

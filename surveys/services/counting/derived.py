@@ -199,7 +199,7 @@ def part(
 
 
 def _added(buckets: Sequence[str], length: int) -> tuple[str, list[str]]:
-    """SQL that adds the first `length` parts of the scores of several buckets, and the names that it uses."""
+    """SQL that adds up the first `length` score columns of several buckets, and the column names it needs."""
     if len(buckets) < 2:
         return "NULL::numeric[]", []
     sums = [" + ".join([f"coalesce((scores->%s->>{at})::numeric, 0)"] * len(buckets)) for at in range(length)]

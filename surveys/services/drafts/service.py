@@ -64,7 +64,7 @@ class UnsavedScript:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedDraft:
+class SavedScript:
     """A script that was saved: `blocks` as JSON, outro included, with the keys of the draft."""
 
     project: Project
@@ -158,7 +158,7 @@ def discard(*, actor: Actor, project_id: int, version: int | None) -> None:
 
 
 @in_transaction
-def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedDraft:
+def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedScript:
     """Write the actor's draft as the script of the project, as the API would, and delete the draft.
 
     Refuses what the API refuses, and pictures that are new on the basic tier. Raises OtherTab if the draft
@@ -177,7 +177,7 @@ def save(*, actor: Actor, project_id: int, version: int, at: datetime) -> SavedD
     written = script_writes.save_plan(actor=actor, project=project, plan=checked.plan, at=at)
     row.delete()
     blocks = script_json.all_blocks(project, written.script)
-    return SavedDraft(project, keys.with_keys(blocks, sent=draft.blocks, ordered=checked.plan.ordered))
+    return SavedScript(project, keys.with_keys(blocks, sent=draft.blocks, ordered=checked.plan.ordered))
 
 
 def _require_unchanged(project: Project, draft: UnsavedScript) -> None:

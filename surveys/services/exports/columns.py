@@ -415,7 +415,7 @@ def with_removed_options(block: Block, stored: StoredScript, *, own_values: bool
 
 
 def part_size(columns: int) -> int:
-    """How many bytes each part of a header may have in a table of so many columns (rule 6.66)."""
+    """The most bytes of each part of a header, in a table with this number of columns (rule 6.66)."""
     return max(MIN_PART, min(MAX_PART, MAX_PARTS // (4 * max(columns, 1))))
 
 

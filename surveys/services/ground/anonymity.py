@@ -162,7 +162,7 @@ def is_enough(count: int, *, least: int | None) -> bool:
 def may_replace(shown: Mapping[Any, int], now: Mapping[Any, int]) -> bool:
     """Whether counts may be shown instead of earlier counts: at least `LEAST_ANSWERS` responses differ.
 
-    So nobody learns from two views what one person answered. One response adds at most one to each count, so
+    So nobody can derive one person's answer from two views. One response adds at most one to each count, so
     the largest difference of one count is a lower bound for the responses that differ.
     """
     return any(abs(now.get(key, 0) - shown.get(key, 0)) >= LEAST_ANSWERS for key in {*shown, *now})
@@ -191,7 +191,7 @@ def withheld(block: Figures) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class RememberedRespondent:
-    """What a running anonymous conversation knows about its respondent, and when they were last active."""
+    """The respondent of a running anonymous conversation, and the time of their last activity."""
 
     respondent: str
     user_id: int | None
@@ -299,8 +299,9 @@ def settle(*, at: datetime) -> int:
     Returns the number of conversations. The feed returns them from then on. The position of a row in its
     table and the transaction that wrote it show the order of the answers. They also show which rows of limits
     and gifts belong to one answer. So this function writes the rows again: many in one transaction, in the
-    order of their random ids. Settled rows of the same projects are written with them, so that no new row is
-    alone in its transaction. Conversations that are being answered now are left for the next run.
+    order of their random ids. Settled rows of the same projects are written again in the same transaction, so
+    no new row is alone in its transaction. Conversations that are being answered now are left for the next
+    run.
     """
     hour, day = rounding.down(at, Rounding.HOUR), rounding.down(at, Rounding.DAY)
     settled = 0

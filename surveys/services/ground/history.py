@@ -1,4 +1,4 @@
-"""What the audit trail records of projects, scripts and responses.
+"""Entries of the audit trail about projects, scripts and responses.
 
     project_fields(project, …)          the fields of a project that entries compare
     script_differences(before, after)   the blocks that a write added, removed and changed

@@ -45,7 +45,7 @@ class SentResponse:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What an import does besides storing responses. A dry run stores no responses."""
+    """The options of an import. A dry run stores no responses."""
 
     is_dry_run: bool = False
     gives_xp: bool = False

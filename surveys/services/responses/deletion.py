@@ -15,16 +15,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-
-import structlog
-from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
+from functools import partial
 
 from communities.ground import rounding
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound
-from communities.ground.faults import log_fault
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
@@ -33,6 +29,7 @@ from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
 from surveys.services.ground import access, history
+from surveys.services.ground.batches import change_each
 from surveys.services.responses import quotes
 from surveys.services.responses import service as responses
 from surveys.services.responses.service import NO_RESPONSE
@@ -41,7 +38,6 @@ HOUR = timedelta(hours=1)
 MOST_AT_ONCE = 500
 MOST_LISTED = 20
 IS_DELETED = "This response is already deleted."
-log = structlog.get_logger("colloquy.responses")
 
 
 @in_transaction
@@ -91,17 +87,8 @@ def delete_due(*, at: datetime) -> int:
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
     due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
-    count = 0
-    for response_id in list(due.values_list("pk", flat=True)[:MOST_AT_ONCE]):
-        try:
-            count += _delete(response_id, at)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception as fault:
-            log_fault(log, "response_deletion.fault", fault)
-            if not connection.is_usable():
-                raise
-    return count
+    ids = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    return change_each(ids, lambda response_id: _delete(response_id, at), fault="response_deletion.fault")
 
 
 def delete_expired(*, at: datetime) -> int:
@@ -113,15 +100,8 @@ def delete_expired(*, at: datetime) -> int:
     count = 0
     for project_id, days in list(keeping.values_list("pk", "keep_responses_days")):
         before = at - timedelta(days=days)
-        for conversation_id in _expired(project_id, before):
-            try:
-                count += _expire(conversation_id, before, at)
-            except SoftTimeLimitExceeded:
-                raise
-            except Exception as fault:
-                log_fault(log, "response_expiry.fault", fault)
-                if not connection.is_usable():
-                    raise
+        expire = partial(_expire, before=before, at=at)
+        count += change_each(_expired(project_id, before), expire, fault="response_expiry.fault")
     return count
 
 
@@ -136,7 +116,7 @@ def _expired(project_id: int, before: datetime) -> list[uuid.UUID]:
 
 @again_after_deadlock
 @in_transaction
-def _expire(conversation_id: uuid.UUID, before: datetime, at: datetime) -> bool:
+def _expire(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bool:
     conversation = repository.lock(conversation_id=conversation_id)
     if conversation is None or (conversation.completed_at or conversation.updated_at) >= before:
         return False

@@ -123,7 +123,8 @@ def _step(
     """The state to show next, and those before it, latest first.
 
     The current state takes the place of the shown one if at least five responses differ between both, and
-    between the current one and each state before. One of these states may return: it tells nothing new.
+    between the current one and each state before. One of these states may return, because it reveals nothing
+    new.
     """
     if differ(shown, now) and all(differ(each, now) or each == now for each in earlier):
         return now, [*([] if shown is None else [shown]), *earlier][:EARLIER_STATES]

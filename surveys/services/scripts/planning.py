@@ -1,4 +1,4 @@
-"""What a write of a script would save, and all reasons to refuse it. Nothing here writes.
+"""Plans a write of a script: the rows that it would save, and all reasons to refuse it. Nothing here writes.
 
     plan = plan_script(project=…, body=…, at=…)      a whole script was sent
     plan = plan_patch(project=…, block_id=…, …)      fields of one block were sent
@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+
+from django.db import connection
 
 from communities.ground.errors import Conflict, InvalidRequest, NotFound, Refusal, ViolationJson, refuse_all
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
@@ -244,7 +246,7 @@ def _plan(
     broken = _broken_rules(project, before, script, ordered, parsed)
     excess = _excess_xp(before, script, ordered, parsed, limit=xp_limit)
     violations = _once([*unreadable, *broken, *excess])
-    frozen = _frozen_changes(before, script, ordered, parsed) if is_live else None
+    frozen = _frozen_changes(project, before, script, ordered, parsed) if is_live else None
     refusals: list[Refusal | None] = []
     if frozen and not unreadable:  # other effects of a structural change do not matter then
         refusals.append(frozen)
@@ -321,7 +323,7 @@ def _excess_xp(
     If an admin has written more, a creator may still change wording and pictures.
     """
     excess = _readable(xp.violations(script, ordered.block_paths, limit=limit), parsed)
-    if excess and revisions.frozen_changes(before, script, block_paths=ordered.block_paths):
+    if excess and not revisions.changes_wording_alone(before, script, block_paths=ordered.block_paths):
         return excess
     return []
 
@@ -352,17 +354,38 @@ def _formulas_left_out(before: Script, ordered: OrderedBlocks) -> set[str]:
 
 
 def _frozen_changes(
-    before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks
+    project: Project, before: Script, script: Script, ordered: OrderedBlocks, parsed: ParsedBlocks
 ) -> Conflict | None:
     """Refuse structural changes while the project is active. Unreadable fields have violations already."""
-    changes = revisions.frozen_changes(before, script, block_paths=ordered.block_paths)
+    changes = revisions.frozen_changes(
+        before,
+        script,
+        block_paths=(*ordered.block_paths, *outro_edits.paths_of(script, ordered)),
+        reached=partial(_seen_blocks, project, before),
+    )
     frozen = _once(each for each in changes if not is_invalid(each.field, parsed.invalid_fields))
     if not frozen:
         return None
     return Conflict(
-        "The structure of a script cannot change while the project is active: only wording and pictures.",
+        "While a project is active, its script can be reworded, and blocks and options can be added.",
         violations=frozen,
     )
+
+
+_SEEN = """
+    SELECT block.id FROM unnest(%s::bigint[], %s::integer[]) AS block (id, place) WHERE EXISTS (
+        SELECT FROM surveys_conversation c WHERE c.project_id = %s
+        AND (c.state->'path' @> to_jsonb(block.id)
+            OR c.completed_at IS NULL AND c.state->'at' = to_jsonb(block.place)))
+"""
+
+
+def _seen_blocks(project: Project, before: Script, ids: Collection[int]) -> frozenset[int]:
+    """Which of these blocks a respondent has passed, or is at now."""
+    places = [before.index_by_id[block_id] for block_id in ids]
+    with connection.cursor() as cursor:
+        cursor.execute(_SEEN, [list(ids), places, project.pk])
+        return frozenset(block_id for (block_id,) in cursor.fetchall())
 
 
 def _empty_before_opening(project: Project, script: Script, *, at: datetime) -> Conflict | None:

@@ -8,7 +8,7 @@
    Messages from the frame, all with the origin of the survey's site:
    { type: "colloquy:ready" }          its page has loaded
    { type: "colloquy:height", height } it needs so many pixels
-   { type: "colloquy:step", height }   the next step has come
+   { type: "colloquy:step", height }   the next step is shown
    { type: "colloquy:visit", token, until }  keep this token until then (seconds of the epoch); null: forget it
    and to the frame, in answer to `ready`:
    { type: "colloquy:host", token }    what is kept, or null */
@@ -28,9 +28,8 @@
   if (url.origin !== origin) return; // only surveys of the site that serves this script
   url.searchParams.set("embed", "1");
 
-  /* Where the browser keeps no cookie for the frame, its visitor is remembered here: by a sealed token, which names
-     the visit to the survey's site alone. It lasts as long as the cookie would. Without storage it lasts as long
-     as this page. */
+  /* If the browser stores no cookie for the frame, this script stores an encrypted token, which only the survey's
+     site can read. The token lasts as long as the cookie would; without storage, as long as this page. */
 
   const SITE = `${PREFIX}${origin}/`;
   const name = `${PREFIX}${origin}${url.pathname}`;
@@ -74,7 +73,7 @@
     }
     if (typeof token !== "string" || token.length > MAX_TOKEN || !Number.isFinite(until)) return;
     inMemory = { token, until: Math.min(until, now() + LONGEST) };
-    try { storage.setItem(name, JSON.stringify(inMemory)); } catch { forgetStored(); } // an old one would come before
+    try { storage.setItem(name, JSON.stringify(inMemory)); } catch { forgetStored(); } // an old one would be used first
   }
 
   const token = keptToken();

@@ -1,4 +1,4 @@
-/* Shows each time of a visitor's page in the visitor's own zone, which is named. Without this it is in UTC. */
+/* Shows each time of a respondent's page in their own time zone, with its name. Without this script, times are UTC. */
 const localTimes = (() => {
   "use strict";
   /* English, as the rest of the page, with the month's name and 24 hours, whatever the browser's language is: no

@@ -1,5 +1,5 @@
-// Says how far a long download has come. The page says beforehand how many rows it has; without this script the
-// browser's own list of downloads shows that it goes on.
+// Shows the progress of a long download. The page contains the number of rows. Without this script, the browser's
+// own list of downloads shows the progress.
 
 const EVERY = 1000; // milliseconds
 const PATIENCE = 30; // looks without news, after which the download has probably been stopped

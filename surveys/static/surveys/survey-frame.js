@@ -1,5 +1,5 @@
-/* The page in a frame of another site: tells the script around it (embed.js) its height and its steps, and hands it
-   what remembers the visitor where cookies are blocked. Without that script nothing answers, and all goes on. */
+/* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), and the
+   visitor's token if cookies are blocked. Without that script nothing answers, and the page works all the same. */
 (() => {
   "use strict";
   if (parent === window) return;
@@ -21,18 +21,18 @@
     tell({ type: "colloquy:step", height: height() });
   });
 
-  /* What remembers the visitor goes to the site that answers, and to no other that takes its place meanwhile */
+  /* The visitor's token is sent only to the site that answers, not to a site that replaces it meanwhile */
 
   const address = new URL(location.href);
   const wasHandedOver = address.searchParams.has(VISIT);
-  if (wasHandedOver) { // it need not stand in the address any longer
+  if (wasHandedOver) { // remove it from the address
     address.searchParams.delete(VISIT);
     history.replaceState(null, "", address);
   }
 
   const { knownBy } = byId("frame-visit").dataset;
   let host = ""; // the origin of the site around, once its script has answered
-  let visit = null; // for it to keep, not handed over yet
+  let visit = null; // a token for that site, not sent yet
   takeToken();
 
   function takeToken() {

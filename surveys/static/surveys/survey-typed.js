@@ -1,9 +1,9 @@
-/* Keeps what is being answered until the server has taken it: through a reload, a step back, a page that is left, a
-   crash of the tab, a lost connection.
+/* Stores typed answers until the server has saved them: through a reload, a step back, a closed page, a crash of the
+   tab, a lost connection.
 
-   In sessionStorage, because it is of one tab and ends with it: the next person at the same computer, in a window of
-   their own, finds nothing, and what somebody writes never lies on the disk of a browser for longer than they have
-   the page open. Where it is blocked, as for some frames of other sites, it lives as long as the page. */
+   They are in sessionStorage, which belongs to one tab and ends with it. So another person at the same computer finds
+   nothing in a new window, and answers are not on the disk for longer than the page is open. If sessionStorage is
+   blocked, as in some frames of other sites, answers are stored only as long as the page is loaded. */
 
 const typedText = (() => {
   "use strict";
@@ -14,8 +14,8 @@ const typedText = (() => {
 
   let step = null;
   let form = null;
-  let name = ""; // of what the current step keeps
-  let base = ""; // what the server knows of it
+  let name = ""; // the name of the current step's stored values
+  let base = ""; // the values that the server has
 
   function read(key) {
     try { return JSON.parse(memory.get(key) ?? tab?.getItem(key) ?? null); } catch { return null; }
@@ -72,7 +72,7 @@ const typedText = (() => {
     });
   }
 
-  /** Whether somebody answered before this script ran, or the browser has brought back what they did. */
+  /** Whether somebody answered before this script ran, or the browser has restored their input. */
   const isTouched = () => controls().some((each) => {
     if (isChoice(each)) return each.checked !== each.defaultChecked;
     if (each.tagName !== "SELECT") return each.value !== each.defaultValue;
@@ -86,16 +86,16 @@ const typedText = (() => {
     else write(name, now);
   }
 
-  /** Set up a step that has just come: its controls get back what was not sent. */
+  /** Set up a new step: restore unsent values in its controls. */
   function setUp(current) {
     step = current;
     form = step.querySelector("#answer");
-    if (!form) { // once it is over, whoever comes next at this screen finds nothing
+    if (!form) { // after the end, the next person at this screen finds nothing
       name = "";
       if (step.hasAttribute("data-is-over")) allNames().forEach(remove);
       return;
     }
-    form.autocomplete = "off"; // a browser would bring it back at another question
+    form.autocomplete = "off"; // a browser would restore it at another question
     if (!ownerOf(form)) { // a preview, which starts over with every change of the script
       name = "";
       return;
@@ -117,7 +117,7 @@ const typedText = (() => {
     form.addEventListener("change", save);
   }
 
-  /** After the step named `previous` was sent and the next is set up: forget what the server has taken. */
+  /** Delete the values of the step `previous`, which the server has saved. Called when the next step is set up. */
   function settle(previous, does) {
     if (!previous || previous === name || does === "back") return;
     const kept = read(previous);

@@ -38,6 +38,7 @@
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
+    step.querySelectorAll(".task").forEach(prove);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
@@ -54,11 +55,11 @@
     else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) {
       target.scrollIntoView({ block: "start" });
-      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays in sight
+      scrollBy(0, Math.max(0, step.getBoundingClientRect().top - innerHeight * 0.7)); // the end stays visible
     }
   }
 
-  // The first text after the last answer, such as the outcome of a quiz: it stays in sight above the end.
+  // The first text after the last answer, such as the outcome of a quiz, stays visible above the end.
   function closingText(history) {
     const steps = [...history.children];
     return steps[steps.findLastIndex((each) => each.querySelector(".from-respondent")) + 1];
@@ -68,7 +69,7 @@
     const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
     const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
-    if (isFirst && location.hash === "#history") return; // somebody reads other past steps
+    if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });
     if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
   }
@@ -96,6 +97,30 @@
     });
   }
 
+  /* A proof of work: finds the number whose hash is known, and sends the form again. Browsers hash on https alone;
+     elsewhere, and without scripts, the form asks a small question. */
+  async function prove(task) {
+    if (!window.crypto?.subtle) return;
+    const { nonce, target, most, do: pressed } = task.dataset;
+    const form = task.closest("form");
+    const buttons = [...form.querySelectorAll("button[name=do]")];
+    task.classList.add("is-solved-by-script");
+    buttons.forEach((button) => { button.disabled = true; });
+    form.setAttribute("aria-busy", "true");
+    const wanted = target.match(/../g).map((pair) => parseInt(pair, 16));
+    const encoder = new TextEncoder();
+    for (let number = 0; number < Number(most) && task.isConnected; number += 1) {
+      const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(nonce + number)));
+      if (wanted.every((byte, index) => byte === hash[index])) {
+        form.elements.found.value = number;
+        break;
+      }
+    }
+    buttons.forEach((button) => { button.disabled = false; });
+    form.removeAttribute("aria-busy");
+    if (task.isConnected) buttons.find((button) => button.value === pressed)?.click();
+  }
+
   /* Text fields grow with their text, and count the characters left when few remain */
 
   function setUpTextarea(area) {
@@ -116,9 +141,9 @@
     update();
   }
 
-  /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The order in which the
-     items arrive is no answer: they get numbers once somebody moves or chooses one, or keeps the order as it is.
-     Where only the best are ranked, each is chosen; else all are numbered at once. */
+  /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The initial order is not an
+     answer: items get numbers when the respondent moves or chooses one, or confirms the order. If only the best
+     items are ranked, the respondent chooses each; else all items are numbered at once. */
 
   const PATHS = { up: "M6 15l6-6 6 6", down: "M6 9l6 6 6-6", choose: "M12 5v14M5 12h14",
     remove: "M6 6l12 12M18 6L6 18" };
@@ -303,8 +328,8 @@
     timers.push(moveTimer);
   });
 
-  /* Sending: an answer that could not be sent stays in the form and is sent again by itself. Not once it is being
-     changed: half a sentence would be sent, and the next step would take the place of what is being typed. */
+  /* Sending: an answer that could not be sent stays in the form and is sent again automatically, unless the respondent
+     is changing it: half a sentence would be sent, and the next step would replace the text that they are typing. */
 
   const FIRST_DELAY = 2000; // milliseconds; doubled after each failed attempt
   const LONGEST_DELAY = 30000;
@@ -356,7 +381,7 @@
     retryButton.addEventListener("click", resend);
     addEventListener("online", () => { if (!isChanged) resend(); });
     document.addEventListener("input", (event) => { if (step.contains(event.target)) onChanged(); });
-    addEventListener("beforeunload", (event) => { // what waits to be sent ends with the tab
+    addEventListener("beforeunload", (event) => { // an unsent answer is deleted with the tab
       if (unsentButton && !isInside) event.preventDefault();
     });
     document.addEventListener("htmx:sendError", (event) => onSendFailed(event, true));
@@ -367,7 +392,7 @@
   let slowTimer = 0;
   document.addEventListener("htmx:beforeRequest", (/** @type {any} */ event) => {
     pressedButton = event.detail.requestConfig.triggeringEvent?.submitter || mainButton();
-    slowTimer = setTimeout(() => { // most answers are sent before a word about the sending could be read
+    slowTimer = setTimeout(() => { // most answers are sent before a message about it could be read
       pressedButton?.classList.add("busy");
       announce(sendError?.dataset.sending || "");
     }, 400);

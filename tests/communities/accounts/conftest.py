@@ -11,7 +11,7 @@ EMAIL, PASSWORD = "ada@example.org", "a calm purple teapot"
 
 @pytest.fixture(autouse=True)
 def _codes_last_for_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock of authenticator apps stands still: a code could end between its reading and its sending."""
+    """Stop the clock of authenticator apps: a code could expire between reading and sending."""
     from allauth.mfa.totp.internal import auth  # noqa: PLC0415 - once Django is set up
 
     moment = time.time()

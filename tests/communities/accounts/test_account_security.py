@@ -1,4 +1,4 @@
-"""What superusers see and take away of other people's ways to sign in."""
+"""Other people's ways to sign in, which superusers see and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody with bad intentions would try with accounts, and what comes of it."""
+"""Attacks on accounts, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for each address of the account area, whoever adds one."""
+"""Rules for each address of the account area, including later ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from communities.accounts import limits
 from tests.support.browsers import new_browser, page, person, prove, sign_in
-from tests.support.sources.server import Platforms, use
+from tests.support.identity_providers.server import Platforms, use
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 VALUES: dict[str, Any] = {"token": "x" * 43, "provider_id": "chat", "key": "x-y", "uidb36": "1"}

@@ -22,8 +22,8 @@ from communities.gate import throttling
 from communities.models import User
 from communities.services.people import identities
 from tests.support.browsers import EMAIL, OTHER, new_browser, person, sign_in
+from tests.support.identity_providers.server import Platforms, use
 from tests.support.moments import NOON
-from tests.support.sources.server import Platforms, use
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 SECRET = "JBSWY3DPEHPK3PXP"
@@ -38,7 +38,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 def _failed(log: list[Any]) -> list[tuple[object, ...]]:
-    """How each attempt was made, why it failed, and whether the person was signed in already."""
+    """The way of each attempt, the reason of its failure, and whether the person was signed in already."""
     return [(line["way"], line["reason"], line["again"]) for line in _lines(log)]
 
 

@@ -1,4 +1,4 @@
-"""Invitations in wrong hands, and at the wrong moment."""
+"""Invitations used by the wrong person, or at the wrong moment."""
 
 from __future__ import annotations
 

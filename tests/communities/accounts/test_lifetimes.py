@@ -47,7 +47,7 @@ def _stored(browser: Client) -> Session:
 
 
 def _let_pass(browser: Client, *, since_beginning: timedelta, since_seen: timedelta) -> None:
-    """As if the session had begun, and was last seen, so long ago."""
+    """Move the session's beginning and its last use into the past."""
     now, session = timezone.now(), browser.session
     session[lifetimes.BEGAN] = (now - since_beginning).isoformat()
     session[lifetimes.SEEN] = (now - since_seen).isoformat()

@@ -29,11 +29,6 @@ SECRET = "JBSWY3DPEHPK3PXP"
 CODE = r"\d{5}-\d{5}-\d{5}"
 
 
-@pytest.fixture(autouse=True)
-def quick_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashed, "__defaults__", (1_000,))
-
-
 @pytest.fixture
 def ada() -> User:
     user = person()
@@ -87,7 +82,7 @@ def test_codes_are_hashed_with_many_rounds_and_a_salt_of_their_owner(
 
 
 def test_a_code_of_an_app_is_not_taken_for_a_recovery_code(ada: User) -> None:
-    """Or guesses of it would be refused, and not counted, while others sign in."""
+    """Otherwise guesses would be refused without being counted while others sign in."""
     _made(_signed_in(ada))
 
     with sign_in_limits.hashing_slot():

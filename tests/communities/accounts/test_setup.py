@@ -1,4 +1,4 @@
-"""The set-up wizard: for admins, each step saved as one goes, and who completed it is known."""
+"""The set-up wizard: for admins, saved after each step, with a record of its completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People see our words and pages, and none of those that django-allauth brings."""
+"""People see our texts and pages, and none of django-allauth's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to the chat platform: what is sent, what failures mean, and how rate limits are kept."""
+"""Requests to the chat platform: their contents, failures and rate limits."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_without_an_application_nothing_is_sent(loopback: Loopback) -> None:
 
 
 def test_the_platforms_own_address_must_be_public(settings, loopback: Loopback) -> None:
-    """As anything else that is asked by name, unless the operator names another address."""
+    """This rule is the same for all host names, unless the operator sets another address."""
     from communities.ground import outgoing as connections  # noqa: PLC0415 - beside its use
 
     session = connections.session_of_bot("https://discord.com/api/v10")

@@ -1,4 +1,4 @@
-"""Whether the bot is in a community's server and has what it needs there."""
+"""The bot's presence in a community's server, and its permissions there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The platform's limits: what is at a limit passes, what is one beyond it does not."""
+"""The platform's limits: values at a limit pass, and values one beyond it do not."""
 
 from typing import Any
 

@@ -9,9 +9,9 @@ import pytest
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import ChatInstallation, Identity, Member
 from communities.services.people import memberships, platform_members
-from communities.sources.failures import SourceUnavailable, TokenRefused
 from tests.factories import IdentityFactory, MemberFactory, UserFactory
 from tests.support.chat.world import Person
 from tests.support.moments import NOON
@@ -123,7 +123,7 @@ def test_where_the_bot_is_not_the_persons_token_is_needed(chat: Any, identity: I
 def test_other_failures_are_an_outage(chat: Any, identity: Identity, answer: Any) -> None:
     chat.platform.scripted = [("GET .*/members/", answer)]
 
-    with pytest.raises(SourceUnavailable):
+    with pytest.raises(PlatformUnavailable):
         _refresh(chat, identity)
 
     assert not Member.objects.filter(user=identity.user).exists()

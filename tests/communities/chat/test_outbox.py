@@ -1,4 +1,4 @@
-"""What has to be done on the chat platform: asked for in a transaction, tried again, and given up."""
+"""Tasks for the chat platform: requested in a transaction, retried, and given up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _put(community: Community, subject: str = "1", *, at: datetime = NOON, **fie
 
 
 class Work:
-    """Carries out tasks: fails as it is told, else succeeds. `seen` are the subjects."""
+    """Carries out tasks. It fails as the test requests, else succeeds. `seen` are the subjects."""
 
     def __init__(self, *outcomes: Exception | Again | None) -> None:
         self.outcomes = list(outcomes)

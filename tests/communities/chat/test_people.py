@@ -1,4 +1,4 @@
-"""Who acts in chat, by what the platform signs of them."""
+"""The people who act in chat, from the platform's signed data."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from communities.ground.rounding import Rounding
+from communities.identity_providers.chat import GuildMember
 from communities.models import Identity, Member, User
 from communities.services.chat import people
-from communities.sources.chat import GuildMember
 from tests.factories import CommunityFactory, IdentityFactory, MemberFactory
 from tests.support.moments import LUNCHTIME, NOON
 

@@ -1,4 +1,4 @@
-"""Sealed references: each opens for its person alone, and no other text opens at all."""
+"""Sealed references: only their own person can use them, and any other text is refused."""
 
 import uuid
 

@@ -86,7 +86,7 @@ def test_transparent_parts_stay_transparent() -> None:
 
 
 def _photo(*, more_scans: int) -> bytes:
-    """A progressive JPEG, whose last scan comes again this often: each is small, and decodes all pixels."""
+    """A progressive JPEG whose last scan is repeated. Each scan is small, and decodes all pixels."""
     file = io.BytesIO()
     Image.new("RGB", (64, 64), "navy").save(file, "JPEG", progressive=True)
     photo = file.getvalue()

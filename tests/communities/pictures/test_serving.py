@@ -1,4 +1,4 @@
-"""Our copies under their own addresses, and the places that they are kept for."""
+"""Our copies of pictures at their own addresses, and the fields for which we keep copies."""
 
 import re
 from datetime import timedelta

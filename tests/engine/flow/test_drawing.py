@@ -1,4 +1,4 @@
-"""The drawing of a flow: sound XML, no styles or scripts, links to blocks, and a list that says the same."""
+"""The drawing of a flow: valid XML, no styles or scripts, links to blocks, and an equivalent list."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ texts = st.text(max_size=60)
 
 @given(st.lists(st.tuples(texts, texts), max_size=5), texts)
 def test_no_text_breaks_out_of_the_drawing(blocks: list[tuple[str, str]], key: str) -> None:
-    """Names and values are whatever a draft holds, faulty ones too."""
+    """Names and values are those of any draft, including faulty ones."""
     script = script_builder.script(
         *(
             {"type": "open_text", "name": name, "prompt": prompt, "precondition": f'q1 = "{prompt}"'}

@@ -1,4 +1,4 @@
-"""What the script editor offers for logic, formulas and texts."""
+"""The names that the script editor offers for logic, formulas and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader sees as one emoji, and as one character."""
+"""Sequences that readers see as one emoji, or as one character."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, it is read without an exception."""
+"""Any request body is read without an exception."""
 
 from __future__ import annotations
 

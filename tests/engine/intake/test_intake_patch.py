@@ -1,4 +1,4 @@
-"""One block is sent to be changed: its fields are laid over those that are stored."""
+"""A change of one block: the fields of the request replace the stored ones."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def meaning(tree: Tree, known: Mapping[str, Value]) -> Value:
 
 
 def parsed(value: Value) -> Fraction | str:
-    """A single value as it is compared: a fraction if it reads as a number, else text."""
+    """A single value in the form for comparisons: a fraction if it is a number, else a text."""
     plain = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return Fraction(plain) if re.fullmatch("-?[0-9]+([.][0-9]+)?", plain, re.ASCII) else plain
 

@@ -29,7 +29,7 @@ def _nothing_parsed() -> Iterator[None]:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that a grammar reads, in place of which it reads the number 1."""
+    """The texts that a grammar parses. Instead of each text, it parses the number 1."""
     read: list[str] = []
 
     def reading(grammar: ModuleType) -> Any:

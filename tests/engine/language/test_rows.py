@@ -1,4 +1,4 @@
-"""The text of a precondition reads as rows that mean the same, or says why it cannot."""
+"""The text of a precondition is converted to equivalent rows, or the error says why it cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is valid, and yet looks like a slip of somebody who edits a script."""
+"""Warnings about valid scripts that look like a mistake of their author."""
 
 from __future__ import annotations
 

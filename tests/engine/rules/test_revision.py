@@ -235,7 +235,7 @@ def test_refusals_name_blocks_by_number_and_words() -> None:
 
 @pytest.mark.parametrize("folder", ["surveys/engine/rules", "surveys/services/scripts"])
 def test_no_message_about_a_script_names_a_block_by_its_name_alone(folder: str) -> None:
-    """Names that nobody has chosen, such as q3, mean another block to those who read numbers."""
+    """Automatic names such as q3 mean another block to readers who count blocks."""
     files = [*(Path(settings.BASE_DIR) / folder).glob("*.py")]
 
     found = [

@@ -1,7 +1,8 @@
-"""What may change in a script while its project is active, and what may not (rules 2.10 to 2.12)."""
+"""Changes of a script while its project is active: permitted and refused ones (rules 2.10 to 2.12)."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -30,15 +31,18 @@ ACTION = Block(
     action_config=ActionConfig(xp_amount=1),
     position=1,
 )
-ACTIVE = Script(blocks=(KITCHEN, ACTION, replace(RATING, position=2)), scoring_enabled=True)
+ACTIVE = Script(
+    blocks=(KITCHEN, ACTION, replace(RATING, position=2, precondition=None)), scoring_enabled=True
+)
 
 
-def frozen(*blocks: Block, before: Script = ACTIVE) -> list[str]:
+def frozen(*blocks: Block, before: Script = ACTIVE, seen: Collection[int] | None = None) -> list[str]:
     script = replace(before, blocks=blocks)
     block_paths = tuple(
         BlockPath(f"blocks[{n}]", tuple(range(len(each.options)))) for n, each in enumerate(blocks)
     )
-    violations = revision.frozen_changes(before, script, block_paths=block_paths)
+    reached = frozenset if seen is None else frozenset(seen).intersection
+    violations = revision.frozen_changes(before, script, block_paths=block_paths, reached=reached)
     assert {each.code for each in violations} <= {"read_only"}
     return [each.field for each in violations]
 
@@ -55,6 +59,8 @@ WORDING: list[tuple[int, dict[str, Any]]] = [
     # Null, false and empty are the same.
     (0, {"randomize_options": False, "required": False, "correct_answer_ids": ()}),
     (0, {"options": (replace(KITCHEN.options[0], score_values={}), KITCHEN.options[1])}),
+    (0, {"options": (*KITCHEN.options, Option("c"))}),
+    (0, {"options": (Option("c", score_values={"score": Decimal(1)}), *KITCHEN.options[::-1])}),
 ]
 
 
@@ -89,8 +95,7 @@ STRUCTURE: list[tuple[int, dict[str, Any], str]] = [
         "blocks[0].options[1].score_values",
     ),
     (0, {"options": KITCHEN.options[:1]}, "blocks[0].options"),
-    (0, {"options": (*KITCHEN.options, Option("c"))}, "blocks[0].options"),
-    (0, {"options": KITCHEN.options[::-1]}, "blocks[0].options"),
+    (0, {"options": (KITCHEN.options[0], Option("b"))}, "blocks[0].options"),
     (1, {"action_config": ActionConfig(xp_amount=2)}, "blocks[1].action_config"),
     (2, {"scale": Scale("numbers")}, "blocks[2].scale.icon"),
 ]
@@ -104,13 +109,64 @@ def test_structure_waits_while_active(at: int, changes: dict[str, Any], field: s
     assert frozen(*blocks) == [field]
 
 
-def test_blocks_are_not_added_removed_or_reordered_while_active() -> None:
+def test_options_of_scales_are_not_added_while_active() -> None:
+    """Rule 2.10."""
+    before = Script(blocks=(replace(RATING, options=(Option("1", 11), Option("2", 12))),))
+    [rating] = before.blocks
+
+    assert frozen(replace(rating, options=(*rating.options, Option("3"))), before=before) == [
+        "blocks[0].options"
+    ]
+
+
+def test_a_question_may_become_optional_and_not_required_while_active() -> None:
+    """Rule 2.10."""
+    required, optional = replace(KITCHEN, required=True), replace(KITCHEN, required=False)
+
+    assert frozen(optional, before=Script(blocks=(required,))) == []
+    assert frozen(required, before=Script(blocks=(optional,))) == ["blocks[0].required"]
+
+
+def test_blocks_are_added_and_not_removed_while_active() -> None:
+    """Rule 2.10."""
     one, two, three = ACTIVE.blocks
+    new = Block("open_text", "New?")
 
     assert frozen(one, two, three) == []
     assert frozen(one, two) == ["blocks"]
-    assert frozen(one, two, three, Block("open_text", "New?")) == ["blocks[3]"]
-    assert frozen(two, one, three) == ["blocks"]
+    assert frozen(one, two, three, new) == []
+    assert frozen(new, one, new, two, three) == []
+    assert frozen(new, one, two) == ["blocks"]
+
+
+def test_blocks_that_nobody_has_seen_are_reordered_while_active() -> None:
+    """Rule 2.12."""
+    one, two, three = ACTIVE.blocks
+    new = Block("open_text", "New?")
+
+    assert frozen(one, three, two) == ["blocks"]
+    assert frozen(one, three, two, seen=()) == []
+    assert frozen(one, three, new, two, seen={5}) == []
+    assert frozen(one, three, two, seen={6}) == ["blocks"]
+    assert frozen(three, one, two, seen={6}) == ["blocks"]
+
+
+@pytest.mark.parametrize(
+    ("field", "text"), [("prompt", "You said [q1]."), ("precondition", "q1 = 1"), ("when_correct", "[q1]!")]
+)
+def test_nothing_moves_that_a_text_refers_to_by_position(field: str, text: str) -> None:
+    """Rule 2.12."""
+    one, two, three = ACTIVE.blocks
+    written: dict[str, Any] = {field: text}
+    other: dict[str, Any] = {field: "[more]"}
+    last = replace(three, **written)
+    before = replace(ACTIVE, blocks=(one, two, last))
+    new = Block("open_text", "New?")
+
+    assert frozen(one, new, two, last, before=before) == []
+    assert frozen(new, one, two, last, before=before) == [f"blocks[3].{field}"]
+    if field != "precondition":  # which is structure
+        assert frozen(new, one, two, replace(last, **other), before=before) == []
 
 
 def test_scores_that_are_passed_over_are_no_change() -> None:

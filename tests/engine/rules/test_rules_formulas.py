@@ -110,7 +110,7 @@ BLOCKS = (
         ),
         # In a formula a block may be meant that prompts cannot mean.
         ("[UserName] + [username]", "[who] + [who]"),
-        # A variable, a position, and what only begins alike.
+        # A variable, a position, and names that only begin like them.
         ("[score] + [Score]", "[score] + [Result]"),
         ("[q1] + [Fav Game-22] + [Fav Game]", "[q1] + [Fav Game-22] + [Fav Game]"),
     ],

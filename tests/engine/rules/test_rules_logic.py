@@ -1,4 +1,4 @@
-"""Hide expressions and conditions in their script: the language, and what they may refer to."""
+"""Hide expressions and conditions in their script: the language, and the permitted references."""
 
 from __future__ import annotations
 

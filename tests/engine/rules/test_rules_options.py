@@ -45,7 +45,7 @@ def test_labels_may_be_the_same() -> None:
 
 
 def many_options(count: int, value: int, label: int, sign: str = "x") -> list[Raw]:
-    """Options with values and labels of so many characters."""
+    """Options with values and labels of this length."""
     return [{"value": f"{n:03}{sign * (value - 3)}", "label": sign * label} for n in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""What holds for a script as a whole: names, ids, polls, order."""
+"""Rules for a script as a whole: names, ids, polls, order."""
 
 from __future__ import annotations
 

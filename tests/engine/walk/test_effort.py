@@ -37,7 +37,7 @@ ALL = {"option_ids": [10 + n for n in range(100)]}
 
 
 def many(item: str, join: str, *, head: str = "", tail: str = "") -> str:
-    """An item as often as a condition or a formula holds it."""
+    """An item, repeated up to the limit of a condition or a formula."""
     return head + join.join([item] * ((MAX_LENGTH - len(head + tail)) // len(item + join))) + tail
 
 
@@ -123,7 +123,7 @@ def test_a_move_reads_and_normalises_an_answer_once(monkeypatch, question, raw, 
 
 
 class Searched(str):
-    """A text that counts the characters which are compared at most when another is looked for in it."""
+    """A text that counts the characters compared in searches, at the worst case of each search."""
 
     __slots__ = ()
     compared = 0

@@ -1,4 +1,4 @@
-"""Limits hold for products: tokens × values, options × texts, copies of one answer (rule 4.32)."""
+"""Limits also apply to products: tokens × values, options × texts, copies of one answer (rule 4.32)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def options(draw, count: int) -> list[dict[str, Any]]:
 
 @st.composite
 def blocks(draw) -> list[dict[str, Any]]:
-    """The largest blocks that one may write, and copies of what was answered to them."""
+    """The largest blocks that an author may write, and copies of their answers."""
     before: list[str] = []
     written = []
     kinds = [

@@ -14,7 +14,7 @@ from communities.models import Community
 from tests.support.access.scene import FilledCommunity
 
 ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
-# Arguments that are called the same whatever they name, by the route's beginning.
+# The objects of arguments with general names, by the beginning of the route.
 NAMED = {
     "account/webhooks/<int:webhook_id>/restore/": {"webhook_id": "deleted_webhook_id"},
     "admin/webhooks/webhook/<int:object_id>/restore/": {"object_id": "deleted_webhook_id"},
@@ -66,7 +66,7 @@ def _walk(patterns: Sequence[URLPattern | URLResolver], before: str) -> Iterator
         if isinstance(each, URLResolver):
             yield from _walk(each.url_patterns, route)
         else:
-            # The list of apps follows from the other routes.
+            # The list of apps is built from the other routes.
             yield re.sub(r"\(\?P<app_label>.*\)", "(?P<app_label>APPS)", route), each
 
 
@@ -83,7 +83,7 @@ def _names(route: str) -> list[str]:
 def spelled(
     route: str, filled: FilledCommunity, *, others: Mapping[str, FilledCommunity] | None = None
 ) -> str:
-    """The path of an address for the objects of a community. `others`: whose a part is that is not its."""
+    """The path of an address for the objects of a community. `others` replace it for some parts."""
     values = {name: _value(route, name, (others or {}).get(name, filled)) for name in _names(route)}
     path = ARGUMENT.sub(lambda found: str(values[found[1] or found[2]]), route)
     query = ""

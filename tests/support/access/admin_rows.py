@@ -1,4 +1,4 @@
-"""What each role gets from every address of the admin, written by hand from rules 1.26 to 1.31.
+"""The responses that each role gets from every address of the admin, written by hand from rules 1.26 to 1.31.
 
 A row says the status of GET, and of POST with an empty body, for objects of the first community. The columns
 are those of `scene.ROLES`.
@@ -33,10 +33,10 @@ LEADS_SUPERUSERS_ON = "302 404 404 404 404 404 404 302"
 SUPERUSERS_DJANGO = "302 403 403 403 403 403 403 200"
 NOBODY = "302 404 404 404 404 404 404 404"
 NOBODY_DJANGO = "302 403 403 403 403 403 403 403"
-# Those who may edit a project; others who see it are told that they may not.
+# People who may edit a project. Others who may read it get a page that says that they may not edit it.
 EDITORS = "302 404 403 403 200 200 404 200"
 NO_SUCH_METHOD_FOR_EDITORS = "302 404 403 403 405 405 404 405"
-# A method that an address does not take, asked before or after the sign-in and the role.
+# A method that an address does not accept, checked before or after the sign-in and the role.
 NO_SUCH_METHOD_FOR_CREATORS = "401 404 404 405 405 405 404 405"
 NO_SUCH_METHOD_OF_EDITORS = "401 404 404 403 405 405 404 405"
 NO_SUCH_METHOD_FOR_STAFF = "302 405 405 405 405 405 405 405"
@@ -45,7 +45,7 @@ NO_SUCH_METHOD_FOR_MEMBERS = "302 404 405 405 405 405 404 405"
 
 
 def _pages(model: str, **rows: tuple[str, str]) -> dict[str, tuple[str, str]]:
-    """The rows of a model: those that every model has, absent unless given, and further ones."""
+    """The rows of a model: the pages that every model has, 404 unless given, and further pages."""
     fixed = {"add": NOBODY, "history": NOBODY, "delete": NOBODY, "change": NOBODY}
     found = {name: rows.pop(name, (status, SAME)) for name, status in fixed.items()}
     return {
@@ -263,7 +263,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "302 404 400 400 400 400 404 400",
     ),
     "surveys/project/<int:project_id>/results/ask/<int:job_id>/": (
-        "302 404 404 404 404 404 404 404",  # a question is there for the one who asked it alone
+        "302 404 404 404 404 404 404 404",  # a question exists only for the person who asked it
         NO_SUCH_METHOD_FOR_MEMBERS,
     ),
     "surveys/project/<int:project_id>/results/analysis/": (
@@ -307,7 +307,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "401 404 404 403 400 400 404 400",
     ),
     "surveys/project/<int:project_id>/script/generate/<int:job_id>/": (
-        "401 404 404 403 404 404 404 404",  # a job is there for its owner alone
+        "401 404 404 403 404 404 404 404",  # a job exists only for its owner
         NO_SUCH_METHOD_OF_EDITORS,
     ),
     "surveys/project/<int:project_id>/script/logic/": (
@@ -359,7 +359,7 @@ TABLE: dict[str, tuple[str, str]] = {
 }
 
 SCRIPT = "admin/surveys/project/<int:project_id>/script/"
-# What the script editor sends beyond empty bodies: method, address, body, and the status for each role.
+# Requests of the script editor with a body: method, address, body, and the status for each role.
 SENT: list[tuple[str, str, Any, str]] = [
     ("put", f"{SCRIPT}draft/", {"blocks": [TEXT], "revision": 1, "version": None}, JSON_OF_EDITORS),
     ("delete", f"{SCRIPT}draft/", None, "401 404 404 403 204 204 404 204"),

@@ -1,6 +1,6 @@
-"""What each role gets from every action under /v1, written by hand from rules 1.26 to 1.32.
+"""The responses that each role gets from every action under /v1, written by hand from rules 1.26 to 1.32.
 
-A row says who may, the status for them, the body that they send, and an object that stands for the usual one.
+A row has the permitted roles, their status, the request's body, and an object that replaces the usual one.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ TABLE: dict[str, Row] = {
     "export.retrieve": Row(EVERYBODY, 200),
 }
 
-# Who reads of projects in other states: the fields of the project, and who.
+# The readers of projects in other states: the fields of the project, and the roles.
 INACTIVE, PRIVATE, ANONYMOUS = (
     {"status": "inactive"},
     {"privacy_mode": "semi-private"},
@@ -141,7 +141,7 @@ OF_CLOSED_ONES = {
     "results.retrieve",
 }
 
-# Ids of objects that a body may name: the action, the field, and a body with `ID` where the id stands.
+# Ids of objects that a body may name: the action, the field, and a body with `ID` in place of the id.
 CHOICE = {"type": "single_punch", "prompt": "Which?", "options": [{"value": "a"}, {"value": "b"}]}
 
 
@@ -244,5 +244,5 @@ QUERIES: list[tuple[str, str, str]] = [
 ]
 # A project may be copied from another community by whoever knows its id, unless its settings say otherwise.
 COPYABLE = ("project.clone", "project_id")
-# Ids that bodies hold as text.
+# Ids that bodies contain as text.
 TEXTS = {"member_id", "verifiedsource_id"}

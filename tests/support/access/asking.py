@@ -1,4 +1,4 @@
-"""Requests of the sweep: each is taken back, and says what it answered and which rows it changed."""
+"""Requests of the sweep: each is rolled back, and returns its response and the rows that it changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask(
     with_key: bool = False,
     content_type: str = JSON,
 ) -> Answer:
-    """Ask in a role's browser, or with its API key. What the request changed is told, and taken back."""
+    """Send a request with a role's browser or API key. Returns its changes, and rolls them back."""
     browser = Client(REMOTE_ADDR=new_address()) if with_key else here.browsers[role]
     cookies = copy(browser.cookies)
     headers = {"X-API-Key": here.keys[role]} if with_key and role in here.keys else {}
@@ -81,5 +81,5 @@ class _Writes:
 
 
 def changed(before: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """The rows that are gone, or have come, since; a changed one is both."""
+    """The rows that were deleted or inserted since; a changed row counts as both."""
     return {table: before[table] ^ rows for table, rows in dump().items() if before[table] != rows}

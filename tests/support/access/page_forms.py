@@ -1,4 +1,4 @@
-"""The forms and links of a page, filled in as somebody would who also knows ids of another community."""
+"""The forms and links of a page, filled in as an attacker would who knows ids of another community."""
 
 from __future__ import annotations
 
@@ -84,5 +84,5 @@ def with_other_ids(page: str, address: str, ids: Mapping[str, str]) -> Iterator[
 
 
 def path_of(address: str) -> str:
-    """An address with ids replaced by a word, so that the same form for other rows is known again."""
+    """An address with its ids replaced by a word, so the same form for other rows is recognised."""
     return re.sub(r"[0-9a-f-]{36}|\d{6,}", "ID", address)

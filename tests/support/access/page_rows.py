@@ -1,4 +1,4 @@
-"""What each role gets from every address outside the admin and /v1, written by hand.
+"""The responses that each role gets from every address outside the admin and /v1, written by hand.
 
 A row says the status of GET, and of POST with an empty body, for objects of the first community. The columns
 are those of `scene.ROLES`. In the account area superusers are like everybody else: they see what is theirs.
@@ -128,7 +128,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "admin": (LEADS_ON, SAME),
 }
 
-# What they show is for everybody who holds their address, of whatever community.
+# Everybody who knows these addresses may read the pages, in whatever community.
 FOR_HOLDERS = {
     "pictures/<slug:name>",
     "s/<slug:slug>",

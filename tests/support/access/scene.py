@@ -1,4 +1,4 @@
-"""Two communities that hold a row of every model, each full of a word of its own, and callers of every role.
+"""Two communities with a row of every model, with a unique word in all texts, and callers of every role.
 
 The ids of the first community occur in no other row and in no text by chance, because its sequences start
 at numbers of their own. So an answer or a row that names one of its objects can be found by its id.
@@ -62,7 +62,7 @@ from tests.support.dumps import dump
 from tests.support.moments import NOON
 from xp.models import Achievement, RoleGrant
 
-# Who asks, in the order of the columns of the tables. All but the last two belong to the first community.
+# The roles in the order of the tables' columns. All but the last two belong to the first community.
 ROLES = (
     "visitor",  # no session, and no key
     "nobody",  # staff of no community
@@ -234,7 +234,7 @@ def _script(word: str) -> list[dict[str, Any]]:
 
 
 def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
-    """A project of the creator that is open to all, a draft, and one in which somebody is answering."""
+    """A project of the creator that is open to all, a draft, and a project with a running conversation."""
     web = {"delivery": {"audience": {"participation": "open_web"}}}
     make = filled.callers["creator"].make_open
     made = make(
@@ -270,7 +270,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
 
 
 def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
-    """A response of the person that is completed, and a conversation that goes on."""
+    """A completed response of the person, and a running conversation."""
     creator, ids = filled.callers["creator"], filled.ids
     body = {"member_id": str(person.pk)}
     response = creator.post(f"/projects/{ids['project_id']}/conversations", body).json()["id"]
@@ -285,7 +285,7 @@ def _responses(filled: FilledCommunity, person: Member, word: str) -> Ids:
     creator.post(f"/conversations/{running}/answers", answer)
     talk = creator.post(f"/projects/{ids['talk_id']}/conversations", {}).json()["id"]
     link = creator.post(f"/projects/{ids['project_id']}/links", body).json()["id"]
-    surveys.AnswerDraft.objects.create(conversation_id=running, block_id=ids["text_id"], text=word)
+    surveys.UnsentAnswer.objects.create(conversation_id=running, block_id=ids["text_id"], text=word)
     project = surveys.Project.objects.get(pk=ids["project_id"])
     analysis = surveys.Analysis.objects.create(
         project=project, revision=0, changes=0, created_at=NOON, status="failed", error=f"Error {word}"
@@ -409,7 +409,7 @@ def _records(filled: FilledCommunity, person: Member, word: str) -> Ids:
 class TwoCommunities:
     """A community and another one, with a browser and an API key for each role.
 
-    `rows` are those of the first community, by table, before anybody asked; `all_rows` those of both.
+    `rows` are the first community's rows by table, before any request; `all_rows` are those of both.
     """
 
     own: FilledCommunity
@@ -435,7 +435,7 @@ class TwoCommunities:
         return re.compile("|".join([self.own.word, *(rf"\b{re.escape(each)}\b" for each in sorted(ids))]))
 
     def hidden_from(self, role: str) -> tuple[str, ...]:
-        """The words that nobody of this role may meet."""
+        """The words that no response to this role may contain."""
         if role == "superuser":
             return ()
         if role == "foreign admin":
@@ -445,7 +445,7 @@ class TwoCommunities:
 
 @contextmanager
 def _sequences_of_their_own() -> Iterator[None]:
-    """The next rows of each table have ids that are those of no other table."""
+    """Give the next rows of each table ids that no other table uses."""
     with connection.cursor() as cursor:
         names = [
             each["name"]
@@ -465,7 +465,7 @@ def _sequences_of_their_own() -> Iterator[None]:
 
 @contextmanager
 def two_communities() -> Iterator[TwoCommunities]:
-    """Both communities, and everybody who may ask. Sequences go on afterwards where they were."""
+    """Both communities with callers of all roles. Afterwards the sequences continue where they were."""
     with _sequences_of_their_own():
         own = filled_community("quokkavale", number=731_000_000_000_001)
         rows = dump()

@@ -1,4 +1,4 @@
-"""What the schemas of requests to a model are, and which rules a script breaks that a model has drafted."""
+"""The schemas of requests to a model, and the rules that a script by a model breaks."""
 
 from __future__ import annotations
 

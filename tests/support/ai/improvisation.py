@@ -39,7 +39,7 @@ def improvise(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def schema_in(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a request: that of the response's format, or the one in the words of the system."""
+    """The schema of a request: from the response's format, or else from the text of the system prompt."""
     if "output_config" in body:
         return body["output_config"]["format"]["schema"]
     format = body.get("response_format", {})

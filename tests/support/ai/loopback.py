@@ -267,8 +267,8 @@ class Loopback:
 class ChatLoopback(Loopback):
     """A server of chat completions, as OpenAI's or one that is compatible with it.
 
-    `formats` are those of `response_format` that it knows: of others it says so, or takes no notice if it
-    `ignores_formats`. `limit` is the only name that it knows for the limit of tokens.
+    `formats` are the values of `response_format` that it supports. It refuses others, or ignores them if it
+    `ignores_formats`. `limit` is the only name that it accepts for the limit of tokens.
     """
 
     path = "/v1/chat/completions"
@@ -300,7 +300,7 @@ class ChatLoopback(Loopback):
         return [text]
 
     def _message(self, body: Body, content: list[Any], **changes: Any) -> bytes:
-        """A completion. Besides `refusal` and `usage`, `changes` are of its choice."""
+        """A completion. `changes` other than `refusal` and `usage` change its choice."""
         refusal, usage = changes.pop("refusal", None), changes.pop("usage", {})
         text = "".join(content) if content else None
         choice = {

@@ -52,7 +52,7 @@ QUESTIONS: list[dict[str, Any]] = [
     },
     {"type": "open_text", "prompt": "What should we do differently?"},
 ]
-# For each question what one after the other says, over and over.
+# The answers to each question, repeated in this order.
 SAID: list[list[Any]] = [
     [],
     [0, 0, 1, 0, 2, 1, 0],
@@ -67,7 +67,7 @@ SAID: list[list[Any]] = [
 
 
 def answered(people: int = 40, *, stopping: int = 6, **fields: Any) -> Project:
-    """A survey of every kind of question with so many responses; the last each stop at a question."""
+    """A survey of every kind of question with `people` responses; the last `stopping` are partial."""
     made = scenario.project(*QUESTIONS, **{"name": "How do you like our chess club?", **fields})
     fill(made, SAID, people, stopping=stopping)
     return made

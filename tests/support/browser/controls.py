@@ -32,10 +32,10 @@ def choose(page: Page, name: str) -> None:
 
 
 def intercept(page: Page, handler: Callable[[Route], object]) -> None:
-    """Let a handler decide about the requests to survey pages of a page that is already open.
+    """Let a handler decide about the requests to survey pages from a page that is already open.
 
-    Chromium replaces the loaders of an open page after Playwright has gone on: an answer that is sent at once
-    can still pass by the handler. A probe shows when the loaders are replaced.
+    Chromium replaces the loaders of an open page a moment later, so a request sent at once may bypass the
+    handler. A probe shows when the loaders are replaced.
     """
     arrived: list[Route] = []
 

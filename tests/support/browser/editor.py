@@ -1,4 +1,4 @@
-"""The script editor in a browser, used as its staff use it: by keyboard, or with a pointer."""
+"""The script editor in a browser, used like staff use it: by keyboard, or with a pointer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STILL = """element => new Promise((resolve) => {
 
 
 def new_project(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
-    """Create a project over the interface; answers its id."""
+    """Create a project over the interface, and return its id."""
     script = {"script": {"blocks": list(blocks)}} if blocks else {}
     body = {"name": "Your year at the club", "type": "convo", **script, **fields}
     created = caller.post("/projects", body)
@@ -91,7 +91,7 @@ def block(page: Page, n: int) -> dict[str, Any]:
 
 
 def expect_kept(page: Page) -> None:
-    """Wait until the draft has been kept and checked."""
+    """Wait until the draft has been stored and checked."""
     expect(page.locator('[data-state="waiting"], [data-state="sending"]')).to_have_count(0)
     expect(page.locator('[data-state="kept"]')).to_be_attached()
 
@@ -194,5 +194,5 @@ def swipe(page: Page, box: Any, *, by: float) -> None:
 
 
 def wait_until_still(element: Locator) -> None:
-    """Wait until an element has stood still for ten frames: a swipe goes on after the finger has left."""
+    """Wait until an element has not moved for ten frames, because a swipe continues after the finger left."""
     element.evaluate(STILL)

@@ -1,4 +1,4 @@
-"""A site of others that shows a survey in a frame: another host name, so another site to a browser."""
+"""Another site that shows a survey in a frame. It has another host name, so browsers treat it as foreign."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from playwright.sync_api import Frame, Page
 if TYPE_CHECKING:  # Django has no settings yet when the tests' conftest is read
     from surveys.models import Project
 
-# What a browser does that blocks the storage of all sites.
+# The behaviour of a browser that blocks the storage of all sites.
 NO_STORAGE = """
 for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
@@ -27,7 +27,7 @@ SCRIPT = '<script src="{site}/static/surveys/embed.js" data-survey="{slug}"></sc
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Test output has no room for it."""
+        """Print nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,6 @@ def frame_of(page: Page) -> Frame:
 
 
 def kept_visits(page: Page) -> list[str]:
-    """The names under which the site around keeps visits."""
+    """The names under which the site around the frame stores visits."""
     names: list[str] = page.evaluate("Object.keys(localStorage)")
     return names

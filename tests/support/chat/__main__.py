@@ -1,7 +1,7 @@
 """python -m tests.support.chat [PORT] --interactions-url URL: the chat platform, with a page to try it.
 
-Prints the variables with which Colloquy uses it, as one line of JSON, and tells Colloquy that the bot was
-added once it answers.
+Prints the environment variables for Colloquy as one line of JSON. Once Colloquy answers, it sends the event
+that the bot was added.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _world(guild_id: str, name: str) -> World:
 
 
 def _tell_of_bot(platform: DemoPlatform, address: str) -> None:
-    """As the platform does when somebody adds the bot to their server."""
+    """Send the event that the platform sends when somebody adds the bot to their server."""
     guild = {"id": platform.world.guild_id, "name": platform.world.guild_name}
     event = {
         "type": "APPLICATION_AUTHORIZED",

@@ -1,8 +1,8 @@
-"""Somebody who uses the platform's client: signed interactions out, messages and windows back.
+"""A person with the platform's client, which sends signed interactions and receives messages and windows.
 
-Keeps the rules of both ends: what exists can be clicked, replies come within three seconds and in the right
-kind, a window is no answer to a window, tokens die after fifteen minutes, and a reload loses what only one
-person sees.
+It checks the rules of both sides: only existing components can be clicked, replies arrive within three
+seconds and are of an allowed kind, a window is never the reply to a window, tokens expire after fifteen
+minutes, and a reload loses private messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Send = Callable[[bytes, dict[str, str]], tuple[int, bytes]]  # body, headers →
 
 
 class InteractionFailed(AssertionError):
-    """What the client shows as “This interaction failed”."""
+    """The client shows “This interaction failed”."""
 
 
 def over_http(address: str) -> Send:
@@ -128,7 +128,7 @@ class Agent:
         return self._use(WINDOW, data, source=self._source)
 
     def reload(self) -> None:
-        """Load the client anew: what only this person saw is gone."""
+        """Load the client again, which loses private messages."""
         if self.screen is not None:
             self.screen["is_lost"] = True
         self.screen = self.window = None
@@ -270,7 +270,7 @@ def labels_of(message: dict[str, Any]) -> list[str]:
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """All that a message says."""
+    """All text of a message."""
     texts = [message.get("content") or ""]
     for embed in message.get("embeds") or []:
         texts += [(embed.get("author") or {}).get("name", ""), embed.get("title", "")]

@@ -1,4 +1,4 @@
-"""A community whose server is on the loopback platform, with the worker's part done by hand."""
+"""A community whose server is on the loopback platform. Tests run the worker's tasks themselves."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ChatCommunity:
         self.work()
 
     def reopen(self, project: Project) -> None:
-        """Open a project that was made before, and post it: as views do, who look at the server first."""
+        """Open an existing project, and post it. Like the views, this reads the server first."""
         server_rules.look_to_open(
             community_id=self.community.pk, project_id=project.pk, fields={}, at=timezone.now()
         )
@@ -84,7 +84,7 @@ class ChatCommunity:
         self.work()
 
     def work(self, *, at: Any = None) -> None:
-        """What the worker would do by now, in a few rounds."""
+        """Run the tasks that a worker would have run by now, in a few rounds."""
         for _ in range(ROUNDS):
             if not (due := self._due(at)):
                 public_messages.ask_for_outdated(at=timezone.now())

@@ -1,4 +1,4 @@
-"""A server on this machine that answers as it was told, for tests of single requests."""
+"""A server on this machine with prepared responses, for tests of single requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Request:
 
 
 class Loopback:
-    """`answers` are given one after the other; `requests` are those that came, over `connections`."""
+    """Sends `answers` in order. `requests` are the received requests, over `connections`."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -75,6 +75,6 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing."""
+            """Print nothing."""
 
     return Handler

@@ -1,6 +1,6 @@
-"""The platform's own description of its API, where it is there, as a check of what we send.
+"""Checks our requests against the platform's own description of its API, if the file exists.
 
-The file is not ours to publish: it is looked for beside the repository, or at CHAT_OPENAPI.
+We may not publish the file, so it is searched beside the repository or at CHAT_OPENAPI.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _URI = "platform:openapi"
 
 
 def path() -> Path | None:
-    """Where the description is; None if it is not there."""
+    """The path of the description; None if the file does not exist."""
     found = Path(os.environ.get("CHAT_OPENAPI") or _BESIDE)
     return found if found.is_file() else None
 
 
 def faults_of_request(method: str, route: str, raw: Any) -> list[str]:
-    """What the description says against a request. `route` is the path after the API's base address."""
+    """The faults of a request by the description. `route` is the path after the API's base address."""
     if path() is None:
         return []
     template = _template(method.lower(), re.sub(r"\?.*", "", route))
@@ -41,7 +41,7 @@ def faults_of_request(method: str, route: str, raw: Any) -> list[str]:
 
 
 def faults_of(schema: str, raw: Any) -> list[str]:
-    """What is wrong with a value by one of the description's schemas."""
+    """The faults of a value by one of the description's schemas."""
     return [] if path() is None else _faults(f"#/components/schemas/{schema}", raw)
 
 

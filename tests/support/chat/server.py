@@ -65,11 +65,11 @@ class Failure(Exception):
 class Platform:
     """The platform at an address of this machine.
 
-    `requests` are those that came: method, path, JSON. `violations` are messages that break its rules.
-    `scripted` are answers in place of the own ones: tried in order, each once, if its pattern matches.
-    `lost` are requests that are carried out, but whose answer gets lost: patterns, each once, with the answer
-    that is given instead (None: the connection is cut). `per_channel` is how many messages may be posted or
-    edited in a channel in five seconds.
+    `requests` are the received requests: method, path, JSON. `violations` are messages that break its rules.
+    `scripted` are answers that replace the platform's own: the first with a matching pattern is used, once.
+    `lost` are patterns of requests that are carried out, but whose answer is lost. Each is used once, with a
+    replacement for the answer (None: the connection is cut). `per_channel` is the number of messages that may
+    be posted or edited in a channel in five seconds.
     """
 
     def __init__(self, world: World | None = None, *, port: int = 0, per_channel: int = 5) -> None:
@@ -157,7 +157,7 @@ class Platform:
         return status, body, self._headers(method, path)
 
     def forget_nonces(self) -> None:
-        """Some minutes go by, after which the platform knows no nonce any more."""
+        """Some minutes pass, after which the platform remembers no nonce."""
         self._nonces.clear()
 
     def other(self, handler: Any, body: bytes) -> None:
@@ -293,7 +293,7 @@ class Platform:
         return 200, message
 
     def patch_channel(self, channel_id: str, *, raw: Any, **_: Any) -> tuple[int, Any]:
-        """Opens an archived thread, which needs no more than to write there unless it is locked."""
+        """Open an archived thread. Unless it is locked, the permission to write there is enough."""
         channel = self._channel(channel_id)
         allowed = self.world.permissions_of(self.world.bot, channel)
         if raw != {"archived": False} or not channel.is_thread or not allowed & THREADS:
@@ -319,7 +319,7 @@ class Platform:
         return attached
 
     def get_messages(self, channel_id: str, **_: Any) -> tuple[int, Any]:
-        """The messages after an id: the oldest of them, the newest first. None without a permission."""
+        """The oldest messages after an id, newest first. An empty list without a permission."""
         channel = self._channel(channel_id)
         if not self.world.permissions_of(self.world.bot, channel) & HISTORY:
             return 200, []
@@ -430,7 +430,7 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing."""
+            """Print nothing."""
 
     return Handler
 

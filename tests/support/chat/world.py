@@ -1,4 +1,4 @@
-"""What the platform knows: one server with roles, channels, people and messages, and our application."""
+"""The platform's data: one server with roles, channels, people and messages, and our application."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Token:
 
 
 class World:
-    """The platform's state. `clock` gives seconds, so that tests can let time pass."""
+    """The platform's state. `clock` returns seconds; tests can let time pass."""
 
     def __init__(self, *, guild_id: str = GUILD_ID, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
@@ -200,7 +200,7 @@ class World:
         return max((self.roles[each].position for each in person.roles if each in self.roles), default=0)
 
     def stored(self, raw: dict[str, Any], *, channel_id: str, flags: int = 0) -> dict[str, Any]:
-        """A message as the platform keeps it, with the ids that it gives to components."""
+        """A message as the platform stores it, with the ids that it assigns to components."""
         message: dict[str, Any] = {
             "id": self.new_id(),
             "channel_id": channel_id,

@@ -1,4 +1,4 @@
-"""One script in which every field says something."""
+"""One script in which every field has a value."""
 
 from __future__ import annotations
 

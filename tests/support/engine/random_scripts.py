@@ -1,4 +1,4 @@
-"""Scripts of any shape and answers to their blocks, for tests with made-up data."""
+"""Scripts of any shape and answers to their blocks, for tests with generated data."""
 
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ KINDS = ["single_punch", "multi_punch", "open_text", "open_numeric", "content_bl
 
 @st.composite
 def conditions(draw, before: list[str]):
-    """An expression over the questions that stand before."""
+    """An expression over the earlier questions."""
     if not before:
         return None
     leaf = st.one_of(
@@ -46,7 +46,7 @@ def conditions(draw, before: list[str]):
 
 @st.composite
 def formulas(draw, before: list[str]) -> str:
-    """A formula over scores, and over the blocks that stand before."""
+    """A formula over scores and earlier blocks."""
     names = st.sampled_from([*before, *SCORES]).map("[{}]".format)
     return draw(
         st.one_of(

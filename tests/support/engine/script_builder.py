@@ -26,5 +26,5 @@ def block(n: int, raw: Mapping[str, Any]) -> Block:
 
 
 def script(*blocks: Mapping[str, Any], **fields: Any) -> Any:
-    """A Script; typed as anything, because ids and options are there in tests."""
+    """A Script. Its type is Any, because in tests ids and options are never None."""
     return Script(blocks=tuple(block(n, raw) for n, raw in enumerate(blocks)), **fields)

@@ -1,4 +1,4 @@
-"""A script as it is sent → its violations, by the way the services go."""
+"""The violations of a script as it is sent, found in the same way as by the services."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def violations(
     bucket_keys: Collection[str] | None = None,
     poll: bool = False,
 ) -> list[Violation]:
-    """What is wrong with a whole script, shape and rules together."""
+    """The violations of a whole script, shape and rules together."""
     parsed = reader.read_blocks(raw, path="blocks", scoring=scoring)
     arrangement = order_blocks(parsed)
     script = Script(
@@ -74,5 +74,5 @@ def faults(raw: object, **how: Any) -> list[tuple[str, str]]:
 
 
 def block_faults(raw: Raw, **how: Any) -> list[tuple[str, str]]:
-    """What is wrong with one block, alone in its script, the fields without the block's path."""
+    """The violations of one block, alone in its script. Their fields lack the block's path."""
     return [(field.removeprefix("blocks[0]").lstrip("."), code) for field, code in faults([raw], **how)]

@@ -20,7 +20,7 @@ PROJECT = {
     "script": {
         "blocks": [
             *(number(name, f"How much {name} load, 0 to 100?", 0, 100) for name in SUBSCALES),
-            # An answer of 0 is an answer: only a hidden calculation can tell it from none.
+            # An answer of 0 counts as an answer. Only a hidden calculation distinguishes 0 from no answer.
             *(computes(f"has {name}", "1", show_when=where(name, "gte", 0)) for name in SUBSCALES),
             computes("rated", " + ".join(f"[has {name}]" for name in SUBSCALES)),
             computes("load", f"({' + '.join(f'[{name}]' for name in SUBSCALES)}) / [rated]"),

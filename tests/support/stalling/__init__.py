@@ -1,1 +1,1 @@
-"""An app whose migrations take long, wait for locks and create an index, for the tests of `migrate`."""
+"""An app with migrations that take long, wait for locks and create an index, for the tests of `migrate`."""

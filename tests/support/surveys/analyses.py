@@ -1,6 +1,6 @@
-"""A provider that reads by plain marks, and projects whose answers carry them.
+"""A provider that reads marks in answers, and projects whose answers have such marks.
 
-In an answer `#slow` names the theme Slow, `+` and `-` its mood; all of it is the quote.
+In an answer, `#slow` is the theme Slow, and `+` and `-` are its mood. The whole answer is the quote.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from tests.support.surveys import scenario
 
 OPEN_WEB = {"delivery": {"audience": {"participation": "open_web"}}}
 DOWN = ProviderError("The provider is down.")
-LATER = NOON + jobs.LEASE + timedelta(seconds=1)  # once a lease that was taken at noon has run out
+LATER = NOON + jobs.LEASE + timedelta(seconds=1)  # after the expiry of a lease taken at noon
 
 
 class Killed(BaseException):
-    """As if the process were gone: nothing of ours catches it."""
+    """Stands for the end of the process: none of our code catches it."""
 
 
 def tags_of(answer: str) -> list[str]:
@@ -47,7 +47,7 @@ def tags_of(answer: str) -> list[str]:
 
 
 def by_marks(batch: TextBatch) -> list[TextReading | None]:
-    """What a careful provider reads in each answer, as indexes into the themes of the batch."""
+    """The readings of a careful provider for each answer, as indexes into the themes of the batch."""
     places = {theme.title.casefold(): place for place, theme in enumerate(batch.themes)}
     readings: list[TextReading | None] = []
     for answer in batch.answers:
@@ -69,9 +69,9 @@ Naming = Callable[[TextSample], Sequence[TextTheme]]
 
 
 class Reads:
-    """Reads by `read` and names by `name`, which may also raise. It keeps what it was asked.
+    """Reads with `read` and names themes with `name`; both may raise. It stores its requests.
 
-    Batches are kept in the order in which they were answered.
+    Batches are stored in the order of their answers.
     """
 
     name = "anthropic"
@@ -110,7 +110,7 @@ class Reads:
 
 
 class Failing(Reads):
-    """Its answers by number: what is to be raised, or None for a good one; the last for ever."""
+    """Fails by a list: each item is the exception to raise, or None for success; the last item repeats."""
 
     def __init__(self, *faults: BaseException | None, max_batch_size: int = 2) -> None:
         super().__init__(max_batch_size=max_batch_size)
@@ -125,7 +125,7 @@ class Failing(Reads):
 
 @pytest.fixture(name="connect")
 def connecting(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Any], Any]:
-    """Puts a provider in the place of the installation's, as one that is paid."""
+    """Replaces the installation's provider by another one, which counts as paid."""
 
     def connect(provider: Any) -> Any:
         settings.AI_PROVIDER = "anthropic"
@@ -137,13 +137,13 @@ def connecting(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Callable[[Any]
 
 
 def survey(caller: Caller, *blocks: Any, **fields: Any) -> Project:
-    """An open project; one open question where no blocks are named."""
+    """An open project; with one open question if there are no `blocks`."""
     made = caller.make_open(*(blocks or (TEXT,)), **{**OPEN_WEB, **fields})
     return Project.objects.get(pk=made["id"])
 
 
 def wrote(project: Project, *texts: str) -> None:
-    """As many people answered the project's first question."""
+    """Let one person per text answer the project's first question."""
     for text in texts:
         scenario.say(scenario.begin(project), text)
 
@@ -175,7 +175,7 @@ def read(caller: Caller, project: Project, query: str = "") -> Any:
 
 
 def analysed(caller: Caller, project: Project, query: str = "") -> dict[str, Any]:
-    """A new analysis, made to its end, as it is told then."""
+    """A new analysis after its completion, as the interface returns it."""
     asked = ask(caller, project, query)
     assert asked.status_code == 202, asked.content
     analysis.run(analysis_id=int(asked.json()["id"]))

@@ -1,4 +1,4 @@
-"""A reader of the feed of changes who keeps a copy, as a nightly job of a data team does."""
+"""A reader of the feed of changes that maintains a copy, like a nightly job of a data team."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_PAGES = 1_000
 
 
 class Copy:
-    """Responses by their id, brought up to date by reading on from the cursor of the last page."""
+    """Responses by their id, updated by reading from the cursor of the last page."""
 
     def __init__(self, caller: Caller, project: dict[str, Any] | None = None, *, per_page: int = 25) -> None:
         self.caller = caller
@@ -22,7 +22,7 @@ class Copy:
         self.responses: dict[str, dict[str, Any]] = {}
 
     def read_page(self) -> tuple[list[dict[str, Any]], bool]:
-        """One page, taken over into the copy: its elements, and whether there is more."""
+        """Read one page into the copy. Returns its elements, and whether there are more pages."""
         query = f"?per_page={self.per_page}" + (f"&cursor={self.cursor}" if self.cursor else "")
         answer = self.caller.get(self.path + query)
         assert answer.status_code == 200, answer.content
@@ -36,10 +36,10 @@ class Copy:
         return page["data"], page["has_more"]
 
     def read(self, *, waits: bool = True) -> list[dict[str, Any]]:
-        """All that is new, page after page.
+        """Read all new changes, page by page.
 
-        `waits` for every transaction that is open now, one of the server itself too, since nothing behind it
-        would be told.
+        `waits` for every transaction that is open now, including the server's own: the feed holds back later
+        changes until they end.
         """
         if waits:
             last = feed_order.now().next
@@ -54,7 +54,7 @@ class Copy:
 
 
 def source(caller: Caller, project: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The responses of a project as its listing tells them."""
+    """The responses of a project, as the listing returns them."""
     responses: dict[str, dict[str, Any]] = {}
     query = ""
     while True:

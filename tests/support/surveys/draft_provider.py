@@ -1,4 +1,4 @@
-"""A provider whose drafts are laid out beforehand, and a worker that works while a request waits for it."""
+"""A provider with prepared drafts, and a worker that works while a request waits for it."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _unchanged(request: RevisionRequest) -> ProposedScript:
 
 
 class Drafts:
-    """A provider that answers what it was given, in turn, the last for ever; it keeps what it was asked.
+    """A provider that returns prepared answers in order, and repeats the last. It stores its requests.
 
-    It leaves scripts as they are, unless `revise` is another function, and no data can tell it anything.
+    It does not change scripts, unless `revise` is another function, and it finds no answers in data.
     """
 
     name = "anthropic"
@@ -86,7 +86,7 @@ def down() -> ProviderError:
 
 
 def provide(monkeypatch: pytest.MonkeyPatch, settings: Any, *answers: Answer) -> Drafts:
-    """From now on a paid provider answers this."""
+    """Install a paid provider with these answers."""
     drafts = Drafts(*answers)
     settings.AI_PROVIDER = "anthropic"
     monkeypatch.setattr(ai, "get_provider", lambda: drafts)
@@ -94,7 +94,7 @@ def provide(monkeypatch: pytest.MonkeyPatch, settings: Any, *answers: Answer) ->
 
 
 def work_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker is there, and does what a request waits for."""
+    """Run a worker that does the work for which a request waits."""
     monkeypatch.setattr(
         generation, "wait", lambda *, generation_id: generation.run(generation_id=generation_id)
     )

@@ -1,4 +1,4 @@
-"""Webhooks that listen, and what was written for them, without anything being sent."""
+"""Webhooks that listen, and the events written for them. Nothing is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from webhooks.services import webhooks
 
 
 def listener(community_id: int, *events: str) -> Webhook:
-    """A webhook of a community that listens to these types of events, to all where none is named."""
+    """A webhook of a community that listens to these types of events, or to all if none is given."""
     webhook, _ = webhooks.register(
         actor=None,
         community_id=community_id,
@@ -30,7 +30,7 @@ def bodies(community_id: int) -> list[Any]:
     listened = Delivery.objects.filter(webhook__community_id=community_id).values("event_id")
     events = Event.objects.filter(pk__in=listened).order_by("created_at")
     read = [(event.created_at, json.loads(event.body or "")) for event in events]
-    # Those of one moment were written in the order of what they tell of.
+    # Events of one moment were written in the order of their objects.
     return [body for _, body in sorted(read, key=lambda each: (each[0], each[1]["timestamp"]))]
 
 
@@ -40,5 +40,5 @@ def heard(community_id: int) -> list[tuple[str, Any]]:
 
 
 def told(webhook: Webhook) -> list[str]:
-    """The types of what waits for one webhook or was delivered to it, sorted."""
+    """The sorted types of the deliveries to one webhook, pending and delivered."""
     return sorted(Delivery.objects.filter(webhook=webhook).values_list("event__type", flat=True))

@@ -25,7 +25,7 @@ def content(made: Project, format: str = "csv", **told: Any) -> bytes:
 
 
 def lines(written: bytes) -> list[list[str]]:
-    """The lines of a CSV, as its readers see them."""
+    """The lines of a CSV, in the form in which readers see them."""
     return list(csv.reader(io.StringIO(written.decode(), newline=""), strict=True))
 
 
@@ -47,7 +47,7 @@ def questions(made: Project, **told: Any) -> list[list[str]]:
 
 
 def in_sheet(made: Project, **told: Any) -> list[list[Any]]:
-    """The same of the workbook's only sheet."""
+    """The same for the workbook's only sheet."""
     (only,) = sheets(content(made, "xlsx", **told))
     assert only[0][: len(FIXED)] == FIXED
     return [line[len(FIXED) :] for line in only]
@@ -58,7 +58,7 @@ def answered(made: Project, *said: object, who: str | None = None) -> Any:
 
 
 def write_again(made: Project, *blocks: dict[str, Any]) -> None:
-    """Replace the script of a project that is closed for the moment."""
+    """Close a project, replace its script, and open it again."""
     Project.objects.filter(pk=made.pk).update(status="inactive")
     scripts.replace_script(
         actor=superuser_actor(community_id=made.community_id),
@@ -71,7 +71,7 @@ def write_again(made: Project, *blocks: dict[str, Any]) -> None:
 
 
 def fill(made: Project, count: int) -> None:
-    """So many completed responses with a choice (of the first block), a number (second), a text (third)."""
+    """Add `count` completed responses with a choice, a number and a text, to the first three blocks."""
     choice, number, text = scenario.script(made).blocks[:3]
     with connection.cursor() as cursor:
         cursor.execute(

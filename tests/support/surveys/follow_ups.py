@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from django.utils import timezone
 
-from surveys import ai
-from surveys.ai.claude import ClaudeProvider
 from surveys.models import Conversation
 from surveys.services.ai_work import follow_ups
-from tests.support.ai.api_key import KEY
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 
@@ -32,16 +29,15 @@ SECOND = "Which time would suit you?"
 
 
 @contextmanager
-def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    """A model is at work: the real client, and a server with queued answers. Nothing comes too late."""
-    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
-    with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
-        monkeypatch.setattr(ai, "get_provider", lambda: provider)
+def model(settings: Any) -> Iterator[Loopback]:
+    """A model: the real client, with a server of queued answers. No answer is too late."""
+    settings.FOLLOW_UP_SECONDS = 60
+    with claude_at_work(settings) as loopback:
         yield loopback
 
 
 def asks(question: str) -> dict[str, object]:
-    """What a model sends that asks a further question."""
+    """The answer of a model that asks a further question."""
     return {"is_clear": False, "question": question}
 
 
@@ -64,12 +60,18 @@ def survey(caller: Caller, *blocks: dict[str, Any], **fields: Any) -> str:
 
 
 def write(conversation_id: object, *, asked: int = 1, now: Callable[[], datetime] = timezone.now) -> None:
-    """Do what a worker does that was woken for the `asked`-th further question of a conversation."""
+    """Do the worker's task for the `asked`-th further question of a conversation."""
     follow_ups.ask(conversation_id=UUID(str(conversation_id)), asked=asked, now=now)
 
 
 def run_out(conversation_id: object) -> None:
-    """Let the time be over in which a further question could be written."""
+    """Let the time for writing a further question expire."""
     conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
     conversation.state["further"]["until"] = 1
     conversation.save(update_fields=["state"])
+
+
+def leave(conversation_id: object, *, minutes: int = 30) -> None:
+    """Let so many minutes pass since the latest move of a conversation."""
+    at = timezone.now() - timedelta(minutes=minutes)
+    Conversation.objects.filter(pk=UUID(str(conversation_id))).update(updated_at=at)

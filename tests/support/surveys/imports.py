@@ -1,4 +1,4 @@
-"""Responses that are sent to be imported, and sending them."""
+"""Responses to import, and requests that import them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = "application/x-ndjson"
 
 
 def past(*answers: Any, **fields: Any) -> dict[str, Any]:
-    """A completed response of another time. An answer is a block's name with a value, or the whole object."""
+    """A completed response of the past. An answer is a block's name with a value, or the whole object."""
     return {
         "started_at": STARTED,
         "submitted_at": SUBMITTED,
@@ -49,7 +49,7 @@ def as_lines(*responses: Any) -> bytes:
 
 
 def imported(caller: Caller, project: Any, *responses: Any, query: str = "") -> list[Any]:
-    """Import the responses, and return all responses of the project, as the listing tells them."""
+    """Import the responses, and return all responses of the project from the listing."""
     answer = send(caller, project, *responses, query=query)
     assert answer.status_code == 201, answer.content
     assert answer.json() == {"imported": len(responses)}

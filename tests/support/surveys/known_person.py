@@ -1,4 +1,4 @@
-"""A person who took part everywhere in a community, and what could tell of them."""
+"""A person with data in every part of a community, and the values that could identify them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DIGESTS = ("d1" * 32, "d2" * 32)
 PASSWORD = "!a-password-that-nobody-knows"
 WRITTEN, NOTE, DRAFTED = "Because of the sea.", "For help at the harbour", "Whence do the gulls come?"
 ASKED = "Find out who feeds the gulls"
-# What is left of them: the event that reports the erasure.
+# The only remaining data of the person: the event that reports the erasure.
 ERASED = {"webhooks_event": {str(MEMBER_ID)}}
 GIVES_XP: dict[str, Any] = {
     "type": "action_block",
@@ -54,9 +54,9 @@ REWARDS = {"rewards": {"use_xp": True, "achievement_enabled": True, "discord_rol
 
 @dataclass
 class Person:
-    """`told` is what the interface tells of them, `kept` what it does not; `running` waits for answers.
+    """`told` are values that the interface shows, `kept` others; `running` is an open conversation.
 
-    `private` is how they sign in, which no community reads (rule 7.29).
+    `private` are the data of their sign-in, which no community reads (rule 7.29).
     """
 
     member: Member
@@ -72,14 +72,14 @@ class Person:
 
     @property
     def kept(self) -> list[str]:
-        """Digests, and every hash of them that an erasure finds: none of those in anonymous projects."""
+        """Digests, and every hash of the person that an erasure finds: not those of anonymous projects."""
         own = Project.objects.filter(community=self.member.community_id).values_list("pk", flat=True)
         names = [f"user:{USER_ID}", f"external:{EXTERNAL_ID}"]
         hashes = [anonymity.respondent_hash(project_id=pk, who=name) for pk in own for name in names]
         return [*DIGESTS, PASSWORD, *self.private, *hashes]
 
     def traces(self, rows: dict[str, set[str]]) -> dict[str, set[str]]:
-        """Which tables of a dump tell of them, and by what."""
+        """The tables of a dump that contain values of the person, with these values."""
         words = [*self.told, *self.kept]
         found = {table: {word for word in words if word in "\n".join(of)} for table, of in rows.items()}
         return {table: words for table, words in found.items() if words}
@@ -120,7 +120,7 @@ def everywhere(caller: Caller) -> Person:
             *(GIVES_XP, CHOICE, GIVES_XP | ROLE, TEXT), privacy_mode=privacy_mode, **AUDIENCE, **REWARDS
         )
         _said(survey, 1, WRITTEN)
-        gifts.settle(at=AT + timedelta(hours=2))  # what comes after this waits
+        gifts.settle(at=AT + timedelta(hours=2))  # later gifts wait
         made.running.append(_said(survey, 2))
         _begin(survey)
         made.projects.append(survey)
@@ -165,7 +165,7 @@ def award(member: Member, amount: int = 5, **fields: Any) -> XpEntry:
 
 
 def elsewhere() -> tuple[Caller, dict[str, Any]]:
-    """The same person in another community: their place, an answer, XP, a key, a name."""
+    """The same person in another community: a membership, an answer, XP, a key, a name."""
     other = Caller()
     user = User.objects.get(pk=USER_ID)
     there = MemberFactory.create(community=other.community, user=user, nick="Stranger")

@@ -1,4 +1,4 @@
-"""Members who answer and what they have earned, over the interface."""
+"""Members who answer over the interface, and their earnings."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def a_member(caller: Caller, name: str = "Ann") -> str:
 
 
 def once_the_hour_is_over() -> None:
-    """Have given what anonymous moves gave so far, on the strictest projects too."""
+    """Give all gifts that anonymous moves have stored so far, also those that wait for a day."""
     gifts.settle(at=timezone.now() + timedelta(days=1))
 
 
 class Talk:
-    """One participant's conversation over the interface; `told` is its latest answer."""
+    """One participant's conversation over the interface. `told` is the latest response."""
 
     def __init__(self, caller: Caller, project: dict[str, Any], **who: Any) -> None:
         self.caller, self.project = caller, project
@@ -77,7 +77,7 @@ class Talk:
         return self._moved(self.caller.post(f"{self.path}/back"))
 
     def through(self, value: object = "red") -> Any:
-        """To the end, every question answered alike."""
+        """Answer every question with the same value, to the end."""
         while self.told["step"] is not None:
             if self.block["type"] in ("content_block", "action_block"):
                 self.go_on()

@@ -1,4 +1,4 @@
-"""Projects for members alone, and links that admit one of them."""
+"""Projects only for members, and links that admit one member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.surveys.visitor import Visitor
 
 
 def private(*blocks: Any, **fields: Any) -> Project:
-    """An open project that admits members alone."""
+    """An open project that admits only members."""
     return scenario.project(*(blocks or (scenario.TEXT,)), participation="private", **fields)
 
 
@@ -40,14 +40,14 @@ def path_of(link: PersonalLink, *, is_framed: bool = False) -> str:
 
 
 def arrive(link: PersonalLink, **options: Any) -> Visitor:
-    """A browser that opens a link and keeps cookies, led to where it ends."""
+    """A browser with cookies that has opened a link and followed its redirects."""
     visitor = Visitor(link.project, **options)
     visitor.response = visitor.client.get(path_of(link), follow=True)
     return visitor.look()
 
 
 def arrive_without_cookies(link: PersonalLink) -> Visitor:
-    """A browser that opens a link and keeps no cookie, led to where it ends."""
+    """A browser without cookies that has opened a link and followed its redirects."""
     visitor = Visitor(link.project)
     response = visitor.client.get(path_of(link))
     visitor.client.cookies.clear()

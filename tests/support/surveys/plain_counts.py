@@ -1,4 +1,4 @@
-"""Figures counted from the answer rows one by one, to compare with what the application counts."""
+"""Figures counted from the answer rows one by one, to compare with the application's figures."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PACKED_ROWS = r"""(
 
 
 def pack_answer_rows() -> None:
-    """Pack the answers of all conversations, after a test has written their rows by itself."""
+    """Pack the answers of all conversations, after a test has written their rows directly."""
     with connection.cursor() as cursor:
         cursor.execute(f"UPDATE surveys_conversation conversation SET packed = {_PACKED_ROWS}")
 
 
 def unequal_packs() -> list[str]:
-    """Conversations whose packed answers are not those of their answer rows."""
+    """Conversations whose packed answers differ from their answer rows."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT id, packed, {_PACKED_ROWS} FROM surveys_conversation conversation")
         rows = cursor.fetchall()
@@ -94,7 +94,7 @@ def _questions(
 
 
 def _groups(block: Block, rows: Iterable[Answer]) -> list[AnswerGroup]:
-    """A group of its own for each row: statistics do not depend on how rows are grouped."""
+    """One group for each row, because statistics do not depend on the grouping of rows."""
     groups = []
     for row in rows:
         if row.block_id != block.id:

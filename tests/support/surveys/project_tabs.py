@@ -53,7 +53,7 @@ def draft(**fields: Any) -> Project:
 
 
 def tab(project_id, name="results", *args):
-    """The address of a tab of a project, or of what belongs to it."""
+    """The address of a tab of a project, or of a page below the tab."""
     return reverse(f"admin:surveys_project_{name}", args=[project_id, *args])
 
 
@@ -65,7 +65,7 @@ def look(client, made, query="", *, page="results", status=200):
 
 
 def editor_state(client, project_id):
-    """What the page of a project's script editor embeds."""
+    """The state that the page of a project's script editor embeds."""
     page = client.get(tab(project_id, "script"))
     assert page.status_code == 200, page.content
     found = EDITOR_STATE.search(page.content.decode())
@@ -74,7 +74,7 @@ def editor_state(client, project_id):
 
 
 def form_of(page):
-    """What a browser would send of a page's form, unchanged: `response.context["form"]`."""
+    """The values that a browser would send for a page's unchanged form, `response.context["form"]`."""
     sent = {}
     for field in page.context["form"]:
         value = field.value()

@@ -1,4 +1,4 @@
-"""A survey whose open answers were read, against the themes Price and Speed."""
+"""A survey with readings of its open answers, for the themes Price and Speed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = {
 
 
 def read_survey(**fields: Any) -> Project:
-    """A survey with one open question, three answers to it, and what was read in them."""
+    """A survey with one open question, three answers to it, and their readings."""
     made = scenario.project({**TEXT, "prompt": "Why?"}, **fields)
     for text in READ:
         scenario.say(scenario.begin(made), text)

@@ -1,4 +1,4 @@
-"""Projects answered through the interface, and what their results tell."""
+"""Projects answered over the interface, and their results."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NOTHING = {"distribution": None, "stats": None, "ranking": None, "nps": None, "o
 
 
 def converse(caller: Caller, project: dict[str, Any], answers: list[Any], **who: str) -> dict[str, Any]:
-    """A conversation from its first step on: one answer for each step, as far as there are any.
+    """A conversation from its first step on, with one answer for each question while there are answers.
 
-    None skips; a number names a point, a text what it says, a list values of options; where a step only
-    states something it is gone past without an answer.
+    None skips. A number is a point, a text is a value or a text, a list has the values of options. Statements
+    are passed without an answer.
     """
     told = caller.post(f"/projects/{project['id']}/conversations", who)
     assert told.status_code == 201, told.content
@@ -50,5 +50,5 @@ def results(caller: Caller, project: dict[str, Any], query: str = "") -> dict[st
 
 
 def counts(block: dict[str, Any]) -> dict[str, int]:
-    """Value of an option or point → how many gave it."""
+    """The number of answers, by the value of the option or point."""
     return {each["value"]: each["count"] for each in block["distribution"]}

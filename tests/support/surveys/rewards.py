@@ -1,4 +1,4 @@
-"""Projects that give something, made as the interface makes them (with a true outro), and who earns it."""
+"""Projects with rewards, created like the interface creates them (with a real outro), and their earners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def giving(kind: str = "give_xp", *, prompt: str = "Here you are.", **config: An
 
 
 def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **fields: Any) -> Project:
-    """An open project, for members alone unless told otherwise."""
+    """An open project; only for members unless `audience` is given."""
     author = superuser_actor(community_id=scenario.community().pk)
     made = projects.create_project(
         actor=author,
@@ -50,7 +50,7 @@ def project(*blocks: dict[str, Any], audience: dict[str, str] = PRIVATE, **field
 
 
 def signed_in(made: Project, member: Member | None = None, **how: Any) -> Visitor:
-    """A member at the project's page, nothing answered yet."""
+    """A member at the project's page who has not answered yet."""
     visitor = Visitor(made, **how)
     visitor.client.force_login((member or scenario.member()).user)
     return visitor.look()

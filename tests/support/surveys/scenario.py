@@ -1,6 +1,6 @@
-"""Projects to talk with, written briefly, and the moves of a conversation.
+"""Projects for conversations, in a short notation, and the moves of a conversation.
 
-What may be none, such as the step at the end, is typed as anything here: a test knows where it stands.
+Values that may be None, such as the step at the end, have the type Any here: a test knows its own step.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def raw(told: ConversationView, said: object) -> dict[str, Any]:
 
 
 def say(told: ConversationView, *said: object, at: datetime = LUNCHTIME) -> Any:
-    """Answer the current block and the ones that follow; statements are gone past."""
+    """Answer the current block and the blocks after it; statements are passed."""
     for each in said:
         told = conversations.answer(conversation_id=told.conversation.pk, raw=raw(told, each), at=at)
     return told
@@ -127,7 +127,7 @@ def counts(made: Project) -> dict[str, int]:
 
 
 def recounted(made: Project) -> dict[str, int]:
-    """The same, counted from the rows themselves."""
+    """The same numbers, counted from the rows themselves."""
     rows = Answer.objects.filter(conversation__project=made)
     return {
         "answered": rows.values("conversation", "block").distinct().count(),
@@ -144,7 +144,7 @@ def stored(told: ConversationView) -> list[tuple[str, int, str]]:
 
 @contextmanager
 def at_most(count: int) -> Iterator[None]:
-    """Asserts how many statements are sent; what begins and ends transactions is not counted."""
+    """Asserts the largest number of statements. Statements that begin or end transactions do not count."""
     with CaptureQueriesContext(connection) as captured:
         yield
     bounds = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")

@@ -1,4 +1,4 @@
-"""Scored projects, written briefly, and what somebody is told who walks through them."""
+"""Scored projects, in a short notation, and the texts for somebody who answers them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def script(*blocks, **fields):
 
 
 def walked(caller, blocks, answers, **fields):
-    """What somebody new was told, by block, who gave these answers."""
+    """The texts, by block, that a new respondent read who gave these answers."""
     return sit(caller, build(caller, script(*blocks, **fields)), answers).said
 
 
@@ -27,7 +27,7 @@ def many(name, *options, **more):
 
 
 def points(name, *weights, **more):
-    """A choice among `a`, `b`, … that count so many points in the bucket Score."""
+    """A choice of `a`, `b`, … with these points in the bucket Score."""
     more = {"required": False, **more}
     return choice(
         name, "Which?", [option("abcdefgh"[n], {"score": w}) for n, w in enumerate(weights)], **more

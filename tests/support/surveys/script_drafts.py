@@ -7,7 +7,7 @@ from typing import Any
 from communities.ground.actors import Actor
 from surveys.models import Project
 from surveys.services.drafts import service as drafts
-from surveys.services.drafts.service import SavedDraft, UnsavedScript
+from surveys.services.drafts.service import SavedScript, UnsavedScript
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.surveys.script_paths import path_of
@@ -27,7 +27,7 @@ def keep(
     version: int | None = None,
     **by: Any,
 ) -> UnsavedScript:
-    """Keep blocks as the caller's draft, or as that of another `actor`."""
+    """Store blocks as the caller's draft, or as the draft of another `actor`."""
     return drafts.keep(
         **{"actor": caller.actor, "at": NOON, **by},
         project_id=int(made["id"]),
@@ -37,7 +37,7 @@ def keep(
     )
 
 
-def save(caller: Caller, made: dict[str, Any], version: int) -> SavedDraft:
+def save(caller: Caller, made: dict[str, Any], version: int) -> SavedScript:
     """Save a version of the caller's draft."""
     return drafts.save(actor=caller.actor, project_id=int(made["id"]), version=version, at=NOON)
 

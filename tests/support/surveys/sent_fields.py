@@ -1,4 +1,4 @@
-"""A project whose responses had fields sent along, answered through the interface."""
+"""A project whose responses have fields, answered over the interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLOUR = {
 }
 STARS = {"type": "rating", "prompt": "How was it?"}
 HEIGHT = {"type": "open_numeric", "prompt": "How tall?", "required": False}
-# What was sent along, the colour, the stars, the height.
+# The fields, the colour, the stars, the height.
 PEOPLE = [
     ({"customer": "acme", "plan": "pro"}, "red", 3, 1.5),
     ({"customer": "acme"}, "green", 1, 2.5),

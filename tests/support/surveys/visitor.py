@@ -1,7 +1,8 @@
-"""A browser without JavaScript, as far as forms and cookies go."""
+"""A browser without JavaScript: forms and cookies only."""
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
 from typing import Any, Self
@@ -14,7 +15,7 @@ from surveys.pages.respondent import browsers
 
 
 class Visitor:
-    """Holds cookies and the last page's form.
+    """Stores cookies and the last page's form.
 
     `page` is the last page's text, with entities resolved and without the language and direction of texts.
     """
@@ -31,11 +32,24 @@ class Visitor:
         return self._take(self.client.get(self.address + more))
 
     def send(self, do: str = "answer", **fields: object) -> Self:
-        """Send the form; a redirect is followed."""
+        """Send the form, and follow a redirect."""
         response = self.client.post(self.address, {**self.hidden, "do": do, **fields}, headers=self.headers)
         if response.status_code == 303:
             response = self.client.get(response["Location"])
         return self._take(response)
+
+    def prove(self, do: str = "answer", **fields: object) -> Self:
+        """Do the proof of work that the page asks for, as its script does, and send the form again."""
+        task = dict(re.findall(r'data-(nonce|target|most)="([^"]*)"', self.page))
+        numbers = range(int(task["most"]))
+        found = next(number for number in numbers if _hash(task["nonce"], number) == task["target"])
+        return self.send(do, found=found, **fields)
+
+    def reckon(self, do: str = "answer", *, error: int = 0, **fields: object) -> Self:
+        """Answer the small question of the page, as a person without scripts does."""
+        numbers = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+        [words] = re.findall(r"How much is (\w+) plus (\w+)\?", self.page)
+        return self.send(do, sum=sum(numbers.index(word) + 2 for word in words) + error, **fields)
 
     @property
     def status(self) -> int:
@@ -51,6 +65,10 @@ class Visitor:
         self.hidden = {name: html.unescape(value) for name, value in found}
         self.page = html.unescape(re.sub(r'(<(?!html)[^>]*?)(?: lang="[^"]*")? dir="auto"', r"\1", source))
         return self
+
+
+def _hash(nonce: str, number: int) -> str:
+    return hashlib.sha256(f"{nonce}{number}".encode()).hexdigest()
 
 
 def conversation_cookie(visitor: Visitor) -> str:

@@ -18,7 +18,7 @@ def _name(text: str) -> x509.Name:
 
 
 class CertificateAuthority:
-    """Signs certificates. `file` holds its own certificate, for clients that trust it."""
+    """Signs certificates. `file` contains its own certificate, for clients that trust it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -37,14 +37,14 @@ def emit_many(webhook: Webhook, count: int, *, partition: int | None = None) -> 
 
 
 def drain_all(webhook: Webhook, *, at: datetime | None = None) -> None:
-    """Send what is due in every partition. The clock stands still if `at` is given."""
+    """Send the due deliveries of every partition. With `at`, the clock stands still."""
     now = timezone.now if at is None else lambda: at
     for partition in range(Delivery.PARTITIONS):
         dispatch.drain(webhook_id=webhook.pk, partition=partition, now=now)
 
 
 def delivered_after_drain(webhook: Webhook) -> int:
-    """Send what is due. Returns how many deliveries have succeeded by then."""
+    """Send the due deliveries. Returns the number of deliveries that have succeeded so far."""
     drain_all(webhook)
     return Delivery.objects.filter(webhook=webhook, status="delivered").count()
 
@@ -62,7 +62,7 @@ def drain_until_over(delivery: Delivery, *, at: datetime) -> list[timedelta]:
 
 
 def before_each_post(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Have the dispatcher call something before it posts."""
+    """Let the dispatcher call `act` before each post."""
     post = dispatch._Run._post
 
     def act_and_post(*args: Any) -> Any:

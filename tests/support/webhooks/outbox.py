@@ -55,7 +55,7 @@ def emit_event(
 
 
 def write_outcome(delivery: Delivery, response: EndpointResponse, *, at: datetime) -> bool:
-    """Write an outcome as a worker does that read the delivery in the state given here."""
+    """Write an outcome like a worker that has read the delivery in this state."""
     event = delivery.event
     pending = PendingDelivery(
         id=delivery.pk,
@@ -73,7 +73,7 @@ def write_outcome(delivery: Delivery, response: EndpointResponse, *, at: datetim
 
 
 def record_attempt(event: Event, **fields: Any) -> Delivery:
-    """The event's only delivery, changed as one attempt would."""
+    """The event's only delivery, changed like after one attempt."""
     is_over = fields.get("status") in ("delivered", "abandoned")
     event.deliveries.update(attempt_count=1, **({"due_at": None} if is_over else {}), **fields)
     return event.deliveries.get()

@@ -21,7 +21,7 @@ def post_to(endpoint: RawEndpoint, *, timeout: float = 10.0) -> EndpointResponse
 
 
 def delivery_error(endpoint: RawEndpoint, *, timeout: float = 10.0) -> str:
-    """The message of the error that a post ends with."""
+    """The message of the error of a post."""
     with pytest.raises(DeliveryError) as caught:
         post_to(endpoint, timeout=timeout)
     return str(caught.value)

@@ -54,7 +54,7 @@ class ReceivedRequest:
 
 
 class Receiver:
-    """The server. Each path follows its script and repeats the last response; without one it answers 200."""
+    """The server. Each path sends its scripted responses and repeats the last. The default is 200."""
 
     def __init__(self, *, port: int = 0, log: Path | None = None) -> None:
         self._changed = threading.Condition()
@@ -97,7 +97,7 @@ class Receiver:
         return self.url(path)
 
     def release(self) -> None:
-        """EndpointResponse every request that hangs, now and later."""
+        """Respond to every request that hangs, now and later."""
         self._released.set()
 
     def requests(self, path: str | None = None) -> list[ReceivedRequest]:

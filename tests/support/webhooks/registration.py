@@ -18,7 +18,7 @@ URL = "https://example.com/colloquy"
 
 
 def register_webhook(caller: Caller, **fields: object) -> dict[str, Any]:
-    """A new webhook, as the API answers its registration."""
+    """A new webhook, as the API returns it."""
     response = caller.post("/webhooks", {"url": URL, "events": ["*"], **fields})
     assert response.status_code == 201, response.content
     return response.json()

@@ -1,4 +1,4 @@
-"""Members with XP, written straight into the tables, and what a list of members says about them."""
+"""Members with XP, written directly into the tables, and values from lists of members."""
 
 from __future__ import annotations
 

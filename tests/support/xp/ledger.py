@@ -1,4 +1,4 @@
-"""Awards of XP at noon, and what a member's ledger and standing hold."""
+"""Awards of XP at noon, and the contents of a member's ledger and standing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on which staff see what an address can fill in, and try one."""
+"""The page on which staff read and try the values that an address can fill in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tab of results: what it tells of an analysis, to whom, and how one is asked for."""
+"""Analyses on the tab of results: their contents, their readers, and the request for one."""
 
 import json
 import re

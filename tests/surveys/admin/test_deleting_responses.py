@@ -1,4 +1,4 @@
-"""Deleting a response in the admin: what is asked, what follows, and how it is undone."""
+"""Deleting a response in the admin: the confirmation, the consequences, and the undo."""
 
 from datetime import UTC, datetime, timedelta
 

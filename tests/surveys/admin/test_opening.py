@@ -1,4 +1,4 @@
-"""Opening a project: what is said before, now or at a time, and what hinders it."""
+"""Opening a project, now or at a time: the page before it, and the obstacles."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -126,7 +126,7 @@ def test_who_sees_the_votes_is_written_as_a_poll_opens(staff: Staff, mode: str) 
 
 
 def test_the_channel_of_the_chat_is_asked_for_only_where_it_is_used(staff: Staff) -> None:
-    """What was typed before “On the web” was chosen is not written: its field is hidden then."""
+    """A channel typed before the choice of “On the web” is not saved, because its field is hidden then."""
     project, posted = draft(), draft()
     send(staff, posted, "delivery", post_channel_id="77")
 

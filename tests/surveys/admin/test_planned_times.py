@@ -1,4 +1,4 @@
-"""A new time zone of a community: what is planned stays at its moment, and the admin is told."""
+"""A new time zone of a community: planned times stay at the same moment, and the page says so."""
 
 from __future__ import annotations
 

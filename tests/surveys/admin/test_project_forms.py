@@ -1,4 +1,4 @@
-"""The forms of a project's tabs: each field is written by its path, refusals stand at their fields."""
+"""The forms of a project's tabs: each field is saved by its path, and refusals are shown at their fields."""
 
 import re
 from datetime import UTC, datetime

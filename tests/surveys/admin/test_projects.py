@@ -1,4 +1,4 @@
-"""The list of projects in the admin, and what is done to selected ones."""
+"""The list of projects in the admin, and actions on selected projects."""
 
 import re
 from datetime import UTC, datetime, timedelta

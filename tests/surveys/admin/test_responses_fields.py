@@ -1,4 +1,4 @@
-"""What the page of one response tells of the fields that were sent along."""
+"""The fields on the page of one response."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The scores in the list of responses: what they say, and who is told."""
+"""The scores in the list of responses, and their readers."""
 
 import re
 

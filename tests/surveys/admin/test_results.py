@@ -1,4 +1,4 @@
-"""The tab of results in the admin: who sees what, what it counts, and what is taken along."""
+"""The tab of results in the admin: its readers, its counts, and its links."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The results tab: how many responses came from where, by declared fields."""
+"""The results tab: the number of responses by the values of declared fields."""
 
 from __future__ import annotations
 

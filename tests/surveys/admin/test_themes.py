@@ -59,7 +59,7 @@ def themes_of(made: Project, text: str) -> list[str]:
 
 
 def form_of(client: Any, made: Project, **changes: Any) -> dict[str, Any]:
-    """What the form of the themes sends, with changes; `fate_Price` is that of the theme Price."""
+    """The values of the form of themes, with changes; `fate_Price` is the choice for the theme Price."""
     page = client.get(themes_page(made))
     form = {name: hidden(page, name) for name in ("ticket", "version")}
     for each in codebook.live(block_id=question(made)):

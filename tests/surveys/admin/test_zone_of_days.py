@@ -1,4 +1,4 @@
-"""The days by which responses are chosen are those of the zone in which all other times of the page are."""
+"""Days in filters of responses are in the time zone of all other times on the page."""
 
 import re
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_reversed_range_of_days_is_said_at_its_last_day():
 
 
 def test_no_other_form_has_a_range_of_days():
-    """Else it belongs to the test above."""
+    """A form with such a range has to be added to the test above."""
     templates = (Path(settings.BASE_DIR) / "templates").rglob("*.html")
 
     found = {path.name for path in templates if 'type="date"' in path.read_text()}

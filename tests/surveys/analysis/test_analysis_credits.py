@@ -45,7 +45,7 @@ CALLERS = 20
 
 
 def wrote_many(project: Project, count: int) -> None:
-    """As many completed answers to the first question, put there at once."""
+    """Write this number of completed answers to the first question, directly into the tables."""
     block = Block.objects.filter(project=project, type="open_text").order_by("position")[0]
     conversations = [
         Conversation(

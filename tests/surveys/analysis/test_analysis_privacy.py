@@ -1,4 +1,4 @@
-"""An analysis of an anonymous project tells nothing of a single person (rules 7.13 and 10.13 to 10.15)."""
+"""Analyses of anonymous projects reveal nothing about single people (rules 7.13 and 10.13 to 10.15)."""
 
 from __future__ import annotations
 

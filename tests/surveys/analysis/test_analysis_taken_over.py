@@ -1,4 +1,4 @@
-"""Analyses whose workers die, or come back too late, and projects that go meanwhile."""
+"""Analyses whose workers die or return too late, and projects that are deleted meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open texts: what a provider says is held against the answers, and we count everything (rule 10.13)."""
+"""Open texts: a provider's readings are checked against the answers, and we count everything (rule 10.13)."""
 
 from __future__ import annotations
 
@@ -397,7 +397,7 @@ def test_a_question_has_no_more_themes_than_its_codebook_holds(said: Any) -> Non
 
 
 def obedient(batch: TextBatch) -> list[TextReading | None]:
-    """A model that does what an answer tells it to, as far as its schema allows."""
+    """A model that follows the instructions in an answer, as far as its schema allows."""
     readings = by_marks(batch)
     if not any("Ignore all previous" in answer for answer in batch.answers):
         return readings

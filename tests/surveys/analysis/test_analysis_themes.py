@@ -39,7 +39,7 @@ pytestmark = pytest.mark.django_db
 
 
 def recounted(project: Project) -> dict[str, int]:
-    """How many answers mention each theme, by hand."""
+    """The number of answers that mention each theme, counted separately."""
     answers = Answer.objects.filter(block__project=project, block__type="open_text")
     tags = [tag for text in answers.values_list("value", flat=True) for tag in set(tags_of(text))]
     return {tag.capitalize(): tags.count(tag) for tag in tags}

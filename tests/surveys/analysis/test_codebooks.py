@@ -56,7 +56,7 @@ def titles(caller: Caller, path: str) -> list[str]:
 
 
 def told(caller: Caller, project: Project) -> list[tuple[str, list[str] | None, str | None]]:
-    """What each response tells of its text: the answer, its themes and its sentiment."""
+    """The text of each response: the answer, its themes and its sentiment."""
     rows = caller.get(f"/projects/{project.pk}/responses").json()["data"]
     texts = [answer for row in rows for answer in row["answers"] if answer["option_id"] is None]
     return [(text["value"], text.get("themes"), text.get("sentiment")) for text in texts]

@@ -1,4 +1,4 @@
-"""What stands out is beyond chance, large enough to matter, and told with its test (rule 10.28)."""
+"""A reported difference is beyond chance, large enough to matter, and shown with its test (rule 10.28)."""
 
 from __future__ import annotations
 

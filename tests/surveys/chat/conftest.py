@@ -33,6 +33,5 @@ def chat(db, platform, monkeypatch) -> Any:
 
 @pytest.fixture
 def in_no_hurry(settings) -> None:
-    """Pages take an answer as soon as it comes."""
+    """Pages accept an answer at once, without the time that a person needs."""
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1_000_000

@@ -1,4 +1,4 @@
-"""What met a refusal while the bot was away or had no access is done once it has access again."""
+"""Tasks that were refused while the bot was absent or had no access are done once it has access again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _come_back(chat: Any) -> None:
 
 
 def _tell(chat: Any) -> None:
-    """The platform tells that the bot was added, and the worker does what is due within a minute."""
+    """The platform reports that the bot was added, and the worker runs the due tasks."""
     body = {
         "type": 1,
         "event": {"type": "APPLICATION_AUTHORIZED", "data": {"guild": {"id": str(chat.community.pk)}}},

@@ -81,7 +81,7 @@ def use_everything(chat, send):
 
 
 def fresh(chat, body):
-    """The same interaction, as if it came for the first time."""
+    """The same interaction with a new id."""
     raw = json.loads(body)
     raw["id"] = chat.platform.world.new_id()
     return json.dumps(raw).encode()

@@ -40,7 +40,7 @@ BLOCKS: list[dict[str, Any]] = [
 
 
 def read(raw: dict[str, Any]) -> discord.Message:
-    """The message as discord.py sees it, which refuses what it does not understand."""
+    """The message as discord.py reads it. The library refuses content that it does not understand."""
     state = MagicMock(spec=ConnectionState)
     state._messages, state.application_id, state.member_cache_flags = None, 1, SimpleNamespace(joined=False)
     state.store_user = lambda data, cache=True: discord.User(state=state, data=data)

@@ -1,4 +1,4 @@
-"""What many servers and many closed polls cost: little is compared, drawn and sent in vain."""
+"""The work for many servers and many closed polls: little is compared, drawn and sent in vain."""
 
 from __future__ import annotations
 

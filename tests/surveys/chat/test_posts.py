@@ -30,7 +30,7 @@ POST = "POST /channels/"
 
 
 def lose(chat, monkeypatch, loss):
-    """The next message is posted, but we do not hear of it."""
+    """The next message is posted, but its response is lost."""
     if loss == "cut":
         chat.platform.lost.append((POST, None))
     elif loss == "502":

@@ -1,4 +1,4 @@
-"""What an anonymous answer in chat writes, at each step (rules 7.10 and 7.11)."""
+"""The rows that an anonymous answer in chat writes, at each step (rules 7.10 and 7.11)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What members earn in chat, and the commands that tell of it."""
+"""Rewards of members in chat, and the commands that show them."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Who may do what with which button, and what happens to what comes late, twice or from somebody else."""
+"""The permissions of buttons, and interactions that are late, repeated or from another person."""
 
 import json
 from datetime import timedelta
@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from communities.models import Member
-from surveys.models import Answer, AnswerDraft, Conversation
+from surveys.models import Answer, Conversation, UnsentAnswer
 from surveys.services.people import service as people
 from surveys.services.projects import opening
 from tests.support.chat.agent import signed
@@ -240,8 +240,8 @@ def test_what_was_not_sent_goes_with_an_erased_person(chat):
     marit = chat.agent()
     marit.press("Answer", message=chat.message())
     marit.press("x")
-    assert AnswerDraft.objects.count() == 1
+    assert UnsentAnswer.objects.count() == 1
 
     member = Member.objects.exclude(pk=chat.admin.pk).get()
     people.erase(actor=chat.actor, member_id=member.pk, at=timezone.now())
-    assert AnswerDraft.objects.count() == 0
+    assert UnsentAnswer.objects.count() == 0

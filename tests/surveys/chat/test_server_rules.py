@@ -1,4 +1,4 @@
-"""What a project may name of its community's server, also when the platform cannot be asked."""
+"""The channels and roles that a project may name, also if the platform cannot be asked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUESTION = {"name": "a", "type": "single_punch", "prompt": "First?", "options": 
 
 
 def _look_to_open(chat: Any, project: Any) -> None:
-    """As views do before their transaction."""
+    """Read the server, like views do before their transaction."""
     server_rules.look_to_open(
         community_id=chat.community.pk, project_id=project.pk, fields={}, at=timezone.now()
     )

@@ -1,4 +1,4 @@
-"""Posts in threads and forum posts, and what is asked about ids that the server did not list."""
+"""Posts in threads and forum posts, and requests about ids that the server did not list."""
 
 from __future__ import annotations
 

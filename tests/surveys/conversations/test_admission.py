@@ -1,4 +1,4 @@
-"""Who is admitted: by membership, roles and verified sources, as they are known or asked for anew.
+"""Admission by membership, roles and verified sources, as stored or as the platforms answer now.
 
 Rules 6.1 and 6.2.
 """
@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from communities.gate import throttling
 from communities.ground.rounding import Rounding
+from communities.identity_providers.failures import PlatformUnavailable
 from communities.models import Identity, Member, SourceCheck
 from communities.services.people import platform_members, sign_ins
 from communities.services.tenants.verified_sources import Asked
-from communities.sources.failures import SourceUnavailable
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
@@ -79,7 +79,7 @@ def _missing(project: Project, respondent: Respondent, *, at: datetime = LUNCHTI
 
 
 def _source_of(person: Member, *, passes: bool = True) -> int:
-    """A source of the community, and what the platform said about this person at lunchtime."""
+    """A verified source of the community, with the platform's answer about this person at lunchtime."""
     scenario.community()
     source = VerifiedSourceFactory.create(community_id=1)
     account = IdentityFactory.create(
@@ -214,7 +214,7 @@ def test_an_anonymous_response_tells_the_source_that_all_have_met(others: int, t
 
 
 class Chat:
-    """Answers for the chat platform: the roles that it tells next; None while it cannot be asked."""
+    """Answers in place of the chat platform, with the next roles; None while it cannot be asked."""
 
     def __init__(self, *roles: str) -> None:
         self.roles: list[str] | None = list(roles)
@@ -225,7 +225,7 @@ class Chat:
         self.questions += 1
         self.rounded_to = rounded_to
         if self.roles is None:
-            raise SourceUnavailable("down")
+            raise PlatformUnavailable("down")
         Member.objects.filter(user_id=user_id).update(role_ids=self.roles, roles_told_at=at)
 
 

@@ -1,4 +1,4 @@
-"""A walk with steps back, through the service: the rows that stay are those of the straight walk."""
+"""A walk with steps back, through the service, leaves the same rows as a straight walk."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""A step holds all that is needed to draw it, with every default filled in (rule 6.18)."""
+"""A step contains everything needed to draw it, with every default filled in (rule 6.18)."""
 
 from __future__ import annotations
 

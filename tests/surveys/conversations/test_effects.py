@@ -1,4 +1,4 @@
-"""What conversations set off: XP, achievements, roles, participation (chapter 8)."""
+"""The effects of conversations: XP, achievements, roles, participation (chapter 8)."""
 
 from __future__ import annotations
 

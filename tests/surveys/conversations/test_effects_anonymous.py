@@ -1,4 +1,4 @@
-"""What anonymous conversations give, without a trace beside the answers (rules 7.5 and 7.10)."""
+"""The gifts of anonymous conversations, which no row joins to the answers (rules 7.5 and 7.10)."""
 
 from __future__ import annotations
 

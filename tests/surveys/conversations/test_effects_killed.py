@@ -20,7 +20,7 @@ from xp.services import achievements, ledger, roles
 
 pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
-# Where it dies: before the step, or after it.
+# The moment at which the process dies: before the step, or after it.
 COMMON: dict[str, tuple[Any, str]] = {
     "the XP": (ledger, "award"),
     "the commit": (BaseDatabaseWrapper, "commit"),

@@ -1,4 +1,4 @@
-"""What votes set off, and what it means to take them back (rules 6.32 and 8.15 to 8.17)."""
+"""The effects of votes, and of taking them back (rules 6.32 and 8.15 to 8.17)."""
 
 from __future__ import annotations
 

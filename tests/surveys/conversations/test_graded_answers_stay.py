@@ -69,7 +69,7 @@ def caller() -> Caller:
 
 @pytest.fixture
 def walk(caller: Caller) -> Walk:
-    """Answered wrongly, and gone back."""
+    """A conversation after a wrong answer and a step back."""
     walk = Walk(caller, quiz(caller))
     assert walk.step["is_locked"] is False
     walk.answer(value="Bergen")

@@ -1,4 +1,4 @@
-"""Limits and locks, with as many threads as it takes: what is counted here is counted in the database.
+"""Limits and locks, with several threads. The tests count the rows of the database.
 
 Rule 6.9.
 """
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def at_once(*moves):
-    """Run the moves in threads of their own that begin together; what they gave, or how they were refused."""
+    """Run the moves in threads that begin together. Returns their results, or their refusals."""
     barrier = Barrier(len(moves))
 
     def run(move):

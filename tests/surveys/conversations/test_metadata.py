@@ -1,4 +1,4 @@
-"""Metadata: texts sent along with a conversation, told with its response (rules 4.21, 6.10 and 6.14)."""
+"""Metadata: texts sent with a conversation and shown with its response (rules 4.21, 6.10 and 6.14)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def begin(caller: Caller, project: dict[str, Any], **body: Any) -> Any:
 
 
 def sit(caller: Caller, project: dict[str, Any], **body: Any) -> dict[str, Any]:
-    """Somebody with this beginning walks to the end; the response as it is listed."""
+    """Answer a survey that begins with this request, and return the response from the listing."""
     Sitting(caller, project, **body).walk({"Colour": "red", "Vip": "east"})
     return dict(caller.get(f"/projects/{project['id']}/responses").json()["data"][-1])
 

@@ -1,4 +1,4 @@
-"""A check tells what a save would do, and does nothing."""
+"""A check reports the effects of a save, and saves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tabs and editors at the same moment: one of them wins, and the other is told."""
+"""Tabs and editors at the same moment: one of them wins, and the other gets a collision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surveys.models import Generation, ScriptDraft
 from surveys.services.ai_work import draft_generation
 from surveys.services.drafts import service as drafts
 from surveys.services.drafts.collisions import Collision
-from surveys.services.drafts.service import OtherTab, SavedDraft, UnsavedScript
+from surveys.services.drafts.service import OtherTab, SavedScript, UnsavedScript
 from surveys.services.ground import lookup
 from surveys.services.scripts import editing
 from surveys.services.scripts.editing import Written
@@ -68,7 +68,7 @@ def test_a_draft_is_saved_once_by_two_tabs(caller):
 
     saved = run_together(save, save)
 
-    assert classes(saved) == {SavedDraft, OtherTab}
+    assert classes(saved) == {SavedScript, OtherTab}
     assert caller.get(path_of(made)).json()["revision"] == 2
 
 
@@ -81,7 +81,7 @@ def test_what_is_typed_while_another_tab_saves_is_not_lost(caller):
         partial(keep, caller, made, [TEXT, CHOICE, SAYING], version=version),
     )
 
-    assert {type(saved), type(kept)} in ({SavedDraft, OtherTab}, {OtherTab, UnsavedScript})
+    assert {type(saved), type(kept)} in ({SavedScript, OtherTab}, {OtherTab, UnsavedScript})
     assert ScriptDraft.objects.exists() == isinstance(kept, UnsavedScript)
 
 
@@ -109,7 +109,7 @@ def test_of_a_write_of_the_api_and_a_draft_the_later_is_told(caller):
         assert stored["blocks"][0]["prompt"] == "Theirs?"
         assert ScriptDraft.objects.get().version == version
     else:
-        assert isinstance(saved, SavedDraft)
+        assert isinstance(saved, SavedScript)
         assert stored["blocks"][0]["prompt"] == "Mine?"
     assert stored["revision"] == 2
 

@@ -1,4 +1,4 @@
-"""Scoring that is turned on or off beside a draft changes no script: nobody is told of a collision."""
+"""Turning scoring on or off beside a draft changes no script and causes no collision."""
 
 from __future__ import annotations
 

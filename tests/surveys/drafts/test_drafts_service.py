@@ -1,4 +1,4 @@
-"""Drafts are kept whatever faults they have, are saved through the write of the API, and lose nothing."""
+"""Drafts are stored even with faults, are saved by the service that the API uses, and lose nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the script editor's addresses refuse, and what those see who may only read."""
+"""Refusals of the script editor's addresses, and its pages for people who may only read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.surveys.project_tabs import editor_state
 
 pytestmark = pytest.mark.django_db
 
-# Address below the project: method and body. Who may is in the tables of `tests.support.access`.
+# Address below the project: method and body. The permitted roles are in the tables of `tests.support.access`.
 ACTIONS: dict[str, tuple[str, str, Any]] = {
     "keep": ("put", "script/draft/", {"blocks": [TEXT], "revision": 1, "version": None}),
     "save": ("post", "script/save/", {"version": 1}),

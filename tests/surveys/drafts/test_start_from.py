@@ -1,4 +1,4 @@
-"""What a draft can start from: a sentence, a template, a file, another project."""
+"""The ways to start a draft: a sentence, a template, a file, another project."""
 
 from __future__ import annotations
 

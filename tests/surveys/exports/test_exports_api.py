@@ -1,4 +1,4 @@
-"""The export over HTTP: who may take it, what it is called, and how it ends when it cannot go on."""
+"""The export over HTTP: its permissions, its file name, and its end after a failure."""
 
 import json
 import re
@@ -220,7 +220,7 @@ def test_a_byte_order_mark_is_there_where_it_is_asked_for(admin, made, three):
     assert export(admin, made, "?bom=0").getvalue().startswith(b"id,")
 
 
-# Who may: rules 1.29 and 6.33.
+# Permissions: rules 1.29 and 6.33.
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -271,7 +271,7 @@ def test_an_anonymous_project_names_nobody(admin):
     assert (row[2], row[5], row[6]) == ("", "", "")
 
 
-# What the file is called.
+# The name of the file.
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_a_fault_in_mid_stream_breaks_off_and_is_logged_without_its_words(
 
 @pytest.fixture
 def begun(admin, made, three, monkeypatch):
-    """A response that has begun, as a web server holds it, without the test client's care."""
+    """A response that has begun, read as by a web server and not by the test client."""
     monkeypatch.setattr(exports, "CHUNK_BYTES", 1)
     closed = []
     make = exports.export

@@ -1,4 +1,4 @@
-"""What stands in a cell is what was said: never a formula, a link, markup, or a part of it."""
+"""A cell has exactly the answer: never a formula, a link, markup, or only a part."""
 
 import re
 

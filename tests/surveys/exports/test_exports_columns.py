@@ -1,4 +1,4 @@
-"""Which columns a table of responses has, what they are called, and what stands in them."""
+"""The columns of a table of responses, their names, and their contents."""
 
 import json
 
@@ -108,7 +108,7 @@ def test_the_first_columns_tell_who_and_when_as_the_listing_does():
 def test_an_anonymous_project_tells_no_ids_of_people():
     made = scenario.project(TEXT, privacy_mode="anonymous")
     answered(made, "a", who="customer-42")
-    # What should never be there is not told either.
+    # Answers that should never exist are not exported either.
     made.conversations.update(session_number=3, platform_id="customer-42")
 
     told = lines(content(made))[1]

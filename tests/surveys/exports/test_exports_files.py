@@ -1,4 +1,4 @@
-"""Exports as files: read a part at a time, gone when they are done with, whole or not at all."""
+"""Exports as files: read in parts, deleted after use, and always complete."""
 
 import os
 import tempfile
@@ -242,7 +242,7 @@ def test_a_file_is_named_for_its_project(name, file_name):
 
 
 def test_columns_are_told_by_id_never_by_words():
-    """Two blocks with all their words the same keep their answers apart, wherever they stand."""
+    """Two blocks with the same words keep their answers apart, in every position."""
     same = scenario._block(0, {**TEXT, "prompt": "Why?", "name": "same"})
     columns = [export_columns.ExportColumn(replace(same, id=number)) for number in (7, 8)]
 

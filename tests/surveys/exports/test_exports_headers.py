@@ -30,7 +30,7 @@ def longest(sign: str, n: int, size: int) -> str:
 
 
 def largest(sign: str, *, alike: bool, blocks: int = MAX_BLOCKS) -> list[Block]:
-    """The largest script: its texts are equal if `alike`, except what must differ, at the very end."""
+    """The largest script. If `alike`, its texts differ only at the very end, where they must differ."""
     return [
         Block(
             id=n + 1,

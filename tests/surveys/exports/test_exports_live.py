@@ -64,7 +64,7 @@ def asked(here: Installation, method: str, path: str) -> Iterator[http.client.HT
 
 
 def statements(here: Installation, condition: str) -> int:
-    """How many connections of the site the database has for which this holds."""
+    """The number of the site's connections to the database that match this condition."""
     with psycopg.connect(here.environment["DATABASE_URL"], autocommit=True) as connection:
         row = connection.execute(
             f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'colloquy' AND {condition}"
@@ -124,7 +124,7 @@ def test_an_export_is_whole_or_its_connection_breaks(place: tuple[Installation, 
 
 @contextmanager
 def _begun(here: Installation, path: str) -> Iterator[http.client.HTTPResponse]:
-    """A download, asked for until the file before it is produced."""
+    """A download, requested again until the previous file has been written."""
     for _ in range(20):
         with asked(here, "GET", path) as answer:
             if answer.status == 200:

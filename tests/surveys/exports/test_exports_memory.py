@@ -1,4 +1,4 @@
-"""An export takes the memory of a part of it, however many responses there are and however long they are."""
+"""An export needs memory for one part only, however many responses there are and however long they are."""
 
 import tracemalloc
 
@@ -16,7 +16,7 @@ MEGABYTE = 1_000_000
 
 
 def highest(made, format):
-    """Bytes of memory over what was there before, and the export's size."""
+    """The additional bytes of memory, and the export's size."""
     made.refresh_from_db()
     content(made, format)  # what the first loads stays
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Marks that tell skipped questions from those that were not shown (rule 6.64)."""
+"""Different marks for skipped questions and for questions that were not shown (rule 6.64)."""
 
 from __future__ import annotations
 

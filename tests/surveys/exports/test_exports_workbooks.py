@@ -42,7 +42,7 @@ def test_times_are_cells_of_date_and_time_in_utc(is_long: bool) -> None:
 
 
 def test_columns_of_times_are_as_wide_as_a_time() -> None:
-    """Else spreadsheets show ##### in place of it."""
+    """Otherwise spreadsheets show ##### instead of the time."""
     made = scenario.project(TEXT)
     answered(made, "a")
 

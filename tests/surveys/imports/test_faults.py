@@ -1,4 +1,4 @@
-"""What is refused in an import, with the line it stands in; and that nothing is stored then."""
+"""Refused imports name the line of each fault, and store nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an import gives and tells: nothing, unless it is asked for."""
+"""An import gives no rewards and sends no events, unless the request asks for them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def participation(caller: Caller, member: Member) -> int:
 
 
 def live(caller: Caller, project: Any, member: Member) -> list[tuple[str, int]]:
-    """What a live conversation gives the same member on another project alike."""
+    """The gifts of a live conversation to the same member in a similar project."""
     Talk(caller, project, member_id=str(member.pk)).through()
     return deltas(caller, str(member.pk))
 

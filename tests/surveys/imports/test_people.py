@@ -1,4 +1,4 @@
-"""Whose imported responses are: members, people by the caller's own names, nobody; and how often they may."""
+"""The people of imported responses (members, people by the caller's own names, nobody), and their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is exported from a project is imported into a copy of it, and exported alike (rule 6.67)."""
+"""An export of a project, imported into a copy of the project, gives the same export (rule 6.67)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from imported responses is right: counts, figures, feed, order, rows; and who has to wait."""
+"""The consequences of imported responses: counts, figures, feed, order, rows, and waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mailing personal links: to whom, what, how often, and what a mail says to its reader's program (rule 7.31).
+"""Mailing personal links: recipients, contents, frequency, and headers for mail programs (rule 7.31).
 
 Rule 7.31.
 """

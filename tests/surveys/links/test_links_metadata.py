@@ -1,4 +1,4 @@
-"""What a personal link carries along, from its creation to the response (rules 6.10 and 6.37)."""
+"""The metadata of a personal link, from its creation to the response (rules 6.10 and 6.37)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the address of a page sends along, from the first page to the stored response (rule 6.10)."""
+"""The fields in the address of a page, from the first page to the stored response (rule 6.10)."""
 
 from __future__ import annotations
 

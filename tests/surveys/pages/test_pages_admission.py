@@ -1,4 +1,4 @@
-"""What a page says to people whom its project does not admit, and how they come back."""
+"""The page for people whom its project does not admit, and their return."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from django.utils import timezone
 
 from communities.gate import throttling
+from communities.identity_providers import ProviderCredentials, rules
+from communities.identity_providers.failures import PlatformUnavailable, TokenRefused
 from communities.models import CommunitySettings, Member
 from communities.services.people import platform_members
-from communities.sources import SignInSource, rules
-from communities.sources.failures import SourceUnavailable, TokenRefused
 from surveys.models import Conversation, Project
 from surveys.pages.respondent import kept_forms
 from surveys.services.conversations import admission
@@ -51,7 +51,7 @@ def _links(visitor: Visitor) -> dict[str, str]:
 
 @pytest.fixture
 def tells(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let the chat platform tell these roles when it is asked."""
+    """Let the chat platform answer with these roles."""
 
     def tell(*roles: str) -> None:
         def refresh(*, user_id: int, at: Any, **_more: object) -> None:
@@ -165,9 +165,9 @@ def test_looking_again_in_vain_says_so_again(tells: Any) -> None:
 
 
 def test_wanted_sources_are_listed_with_a_way_to_connect_an_account(settings: Any) -> None:
-    settings.SIGN_IN_SOURCES = {
-        **settings.SIGN_IN_SOURCES,
-        "video": SignInSource("video", "id", "secret", "http://127.0.0.1:1"),
+    settings.SIGN_IN_PROVIDERS = {
+        **settings.SIGN_IN_PROVIDERS,
+        "video": ProviderCredentials("video", "id", "secret", "http://127.0.0.1:1"),
     }
     member = scenario.member("Ann")
     wanted = [
@@ -191,7 +191,7 @@ def test_wanted_sources_are_listed_with_a_way_to_connect_an_account(settings: An
 
 def test_a_platform_that_cannot_be_asked_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_question: object) -> bool:
-        raise SourceUnavailable("down")
+        raise PlatformUnavailable("down")
 
     monkeypatch.setattr(rules, "answer", fail)
     member = scenario.member("Ann")
@@ -210,8 +210,8 @@ def test_a_permission_that_was_withdrawn_is_given_again(
         raise TokenRefused("withdrawn")
 
     monkeypatch.setattr(rules, "answer", refuse)
-    source = SignInSource("video", "id", "secret", "http://127.0.0.1:1")
-    settings.SIGN_IN_SOURCES = {**settings.SIGN_IN_SOURCES, "video": source}
+    source = ProviderCredentials("video", "id", "secret", "http://127.0.0.1:1")
+    settings.SIGN_IN_PROVIDERS = {**settings.SIGN_IN_PROVIDERS, "video": source}
     member = scenario.member("Ann")
     IdentityFactory.create(user=member.user, provider="video", platform_id="v1", proven_at=timezone.now())
     wanted = VerifiedSourceFactory.create(community_id=1)

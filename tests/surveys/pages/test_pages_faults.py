@@ -1,4 +1,4 @@
-"""What a respondent sees when something goes wrong on our side."""
+"""The page that a respondent sees after a fault on our side."""
 
 import pytest
 from django.db import OperationalError

@@ -136,7 +136,7 @@ class TestTheToken:
         assert (handed(back), known_by(back)) == (None, "token")
 
     def test_a_visitor_who_comes_back_counts_once_against_the_limit_of_their_address(self, settings):
-        settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1
+        settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1
         made = scenario.project(TEXT, SECOND)
         first = Visitor(made, is_framed=True).look()
         first.send(value="one")
@@ -204,7 +204,7 @@ class TestTheToken:
 
 
 class TestATokenThatCountsForNothing:
-    """Whoever brings one is somebody new, and gets a token of their own."""
+    """A visitor with such a token counts as new, and gets another token."""
 
     @pytest.mark.parametrize(
         "spoil",
@@ -368,7 +368,7 @@ class TestThePartitionedCookie:
         assert "Second." in back_with(handed(visitor), made).page
 
     def test_what_was_handed_over_never_becomes_a_cookie(self):
-        """A site could hand over a visit of its own, to read later what somebody answers elsewhere."""
+        """A site could send a visit of its own, to read somebody's answers on another site later."""
         made = scenario.project(TEXT, SECOND)
 
         visitor = back_with(token_for(made), made)

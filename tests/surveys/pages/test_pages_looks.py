@@ -1,4 +1,4 @@
-"""What can be checked of the looks without a browser: contrast, themes, interviewers, direction."""
+"""Properties of the design that need no browser: contrast, themes, interviewers, direction."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ PAIRS = [
 
 
 def themes(scheme: str) -> dict[int, dict[str, str]]:
-    """Theme number → its colours. What a theme leaves out is as on the root, which is theme 1."""
+    """Theme number → its colours. Values that a theme leaves out are those of the root, which is theme 1."""
     light, _, rest = STYLE.partition(DARK)
     text = light if scheme == "light" else rest.partition("\n}")[0]
     root = dict(re.findall(r"--([\w-]+): (#\w{6});", re.findall(r":root \{(.*?)\}", text, re.S)[0]))

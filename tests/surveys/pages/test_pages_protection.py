@@ -1,6 +1,7 @@
 """Protection of open pages (rules 6.34 and 6.41)."""
 
 import re
+import time
 
 import pytest
 from django.conf import settings
@@ -13,23 +14,24 @@ from tests.support.surveys import scenario
 from tests.support.surveys.scenario import SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
 
+BURST = settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE  # as installed; tests have no such limit
+
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis")]
 
 
-def test_an_answer_within_a_second_is_asked_for_once_more_and_kept(settings):
+def test_an_answer_within_a_second_needs_a_proof_and_is_kept(settings):
     """Rule 6.35."""
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
     made = scenario.project(TEXT)
     visitor = Visitor(made).look()
 
-    visitor.send(value="typed by a script")
+    visitor.send(value="typed in haste")
 
     assert visitor.status == 200
-    assert "Please send this once more." in visitor.page
-    assert "typed by a script" in visitor.page
+    assert "you are a person and not a program" in visitor.page
+    assert "typed in haste" in visitor.page
     assert made.conversations.count() == 0
-    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    visitor.send(value="typed by a script")
+    visitor.prove(value="typed in haste")
     assert made.conversations.count() == 1
 
 
@@ -43,18 +45,19 @@ def test_going_past_a_greeting_may_be_as_quick_as_one_likes(settings):
 @pytest.mark.usefixtures("in_no_hurry")
 @pytest.mark.parametrize("htmx", [True, False])
 @pytest.mark.parametrize("is_framed", [True, False])
-def test_a_filled_honeypot_saves_nothing_says_why_and_is_not_met_twice(htmx, is_framed):
+def test_a_filled_honeypot_needs_a_proof_and_is_not_met_twice(htmx, is_framed):
+    """Rule 6.35."""
     made = scenario.project(TEXT)
     visitor = Visitor(made, htmx=htmx, is_framed=is_framed).look()
     assert visitor.has_control(r'<input type="text" name="leave_empty"')
 
     visitor.send(value="my words", leave_empty="https://club.example")
 
-    assert "A hidden field was filled in, perhaps by your browser" in visitor.page
+    assert "you are a person and not a program" in visitor.page
     assert "my words" in visitor.page
     assert made.conversations.count() == 0
     assert "leave_empty" not in visitor.page  # a browser cannot fill it in again
-    visitor.send(value="my words")
+    visitor.prove(value="my words")
     assert made.conversations.count() == 1
 
 
@@ -70,7 +73,8 @@ def test_nothing_about_the_honeypot_is_what_browsers_fill_in():
 
 @pytest.mark.usefixtures("in_no_hurry")
 @pytest.mark.parametrize("seal", ["", "forged", "-.-.1.1:forged"])
-def test_a_forged_seal_is_asked_for_once_more_and_kept(seal):
+def test_a_form_with_a_forged_seal_needs_a_proof_and_is_kept(seal):
+    """Rule 6.35."""
     made = scenario.project(TEXT)
     visitor = Visitor(made).look()
     visitor.hidden["seal"] = seal
@@ -79,6 +83,8 @@ def test_a_forged_seal_is_asked_for_once_more_and_kept(seal):
 
     assert "kept words" in visitor.page
     assert made.conversations.count() == 0
+    visitor.prove(value="kept words")
+    assert made.conversations.count() == 1
 
 
 @pytest.mark.usefixtures("in_no_hurry")
@@ -121,19 +127,117 @@ def test_a_turn_goes_on_with_the_csrf_token_it_was_sent_with():
     assert made.conversations.get().completed_at
 
 
-@pytest.mark.usefixtures("in_no_hurry")
-def test_too_many_from_one_address_are_asked_to_wait_with_their_answer_kept(settings):
+@pytest.fixture
+def small_bursts(settings):
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 2
+    settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE = 4
+
+
+@pytest.mark.usefixtures("in_no_hurry", "small_bursts")
+def test_a_hall_behind_one_address_proves_itself_and_nobody_is_refused():
     """Rule 6.35."""
-    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 2
+    made, asked = scenario.project(TEXT), 0
+
+    for number in range(6):
+        visitor = Visitor(made).look().send(value=f"guest {number}")
+        if "you are a person and not a program" in visitor.page:
+            asked += 1
+            assert f"guest {number}" in visitor.page
+            visitor.prove(value=f"guest {number}")
+
+    assert asked == 4
+    assert made.conversations.count() == 6
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("in_no_hurry")
+def test_three_hundred_people_of_a_hall_answer_and_a_thousand_sessions_of_a_program_do_not(settings):
+    """Rule 6.35, with the limits as they are by default."""
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = BURST
+    settings.PROOF_OF_WORK_HASHES = 20
+    settings.MOVES_PER_ADDRESS_AND_MINUTE = 10_000
     made = scenario.project(TEXT)
-    for _ in range(2):
-        Visitor(made).look().send(value="one")
 
-    visitor = Visitor(made).look().send(value="the third")
+    for number in range(300):
+        visitor = Visitor(made).look().send(value=f"guest {number}")
+        if "data-nonce" in visitor.page:
+            visitor.prove(value=f"guest {number}")
+    assert made.conversations.count() == 300
 
-    assert "Please try again later" in visitor.page
-    assert "the third" in visitor.page
-    assert made.conversations.count() == 2
+    get_redis_connection().flushdb()  # a minute has passed
+    for _ in range(1_000):
+        Visitor(made).look().send(value="spam")
+    assert made.conversations.count() == 300 + BURST
+
+
+@pytest.mark.usefixtures("in_no_hurry", "small_bursts")
+def test_a_project_with_very_many_beginnings_asks_all_addresses():
+    """Rule 6.35."""
+    made = scenario.project(TEXT)
+
+    def begun_from(address):
+        visitor = Visitor(made)
+        visitor.client.defaults["REMOTE_ADDR"] = address
+        return "not a program" not in visitor.look().send(value="one").page
+
+    assert [begun_from(f"10.200.0.{number}") for number in range(1, 7)] == [True] * 4 + [False] * 2
+
+
+@pytest.fixture
+def asked(settings):
+    """Somebody whose first answer needs a proof."""
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 1.0
+    return Visitor(scenario.project(TEXT, TEXT)).look().send(value="mine")
+
+
+def test_a_person_without_scripts_answers_a_small_question(asked):
+    """Rule 6.35."""
+    assert "To show that you are not a program: How much is" in asked.page
+
+    asked.reckon(value="mine", error=1)
+
+    assert "Please try this one" in asked.page
+    assert "mine" in asked.page
+    assert Project.objects.get().conversations.count() == 0
+    asked.reckon(value="mine")
+    assert Project.objects.get().conversations.count() == 1
+
+
+def with_the_task_of(asked, made):
+    """Another visitor, with the page that asks somebody else for a proof."""
+    other = Visitor(made).look()
+    other.page, other.hidden["task"] = asked.page, asked.hidden["task"]
+    return other
+
+
+def test_a_proof_counts_once(asked):
+    """Rule 6.35."""
+    made = Project.objects.get()
+    other = with_the_task_of(asked, made)
+
+    asked.prove(value="mine")
+    other.prove(value="a copy")
+
+    assert "Please try this one" in other.page
+    assert made.conversations.count() == 1
+
+
+def test_a_proof_is_of_one_project(asked):
+    """Rule 6.35."""
+    other = with_the_task_of(asked, scenario.project(TEXT)).prove(value="elsewhere")
+
+    assert "Please try this one" in other.page
+
+
+def test_a_proof_is_too_late_after_an_hour(asked, monkeypatch):
+    """Rule 6.35."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3601)
+    asked.hidden["seal"] = ""  # the time since the first page does not help
+
+    asked.prove(value="mine")
+
+    assert "Please try this one" in asked.page
 
 
 @pytest.fixture
@@ -272,7 +376,7 @@ def test_pages_have_no_inline_script_or_style():
 
 
 class TestFirstStep:
-    """The first question is shown only to those who may answer it, whatever a form asks for."""
+    """The first question is shown only to people who may answer it, whatever the form requests."""
 
     @pytest.mark.parametrize("do", ["back", "again", "answer", "retract", "nonsense"])
     @pytest.mark.parametrize("is_framed", [False, True])
@@ -299,7 +403,7 @@ class TestFirstStep:
 
 @pytest.mark.usefixtures("in_no_hurry")
 def test_invalid_first_answers_do_not_use_up_the_limit_of_an_address(settings):
-    settings.CONVERSATIONS_PER_ADDRESS_AND_HOUR = 1
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1
     made = scenario.project({**TEXT, "required": True})
     visitor = Visitor(made).look()
 

@@ -1,4 +1,4 @@
-"""What a respondent sees of what they earn."""
+"""The rewards that a respondent sees."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answered(made: Any, who: Any = None, **how: Any) -> Visitor:
 
 
 def heading(visitor: Visitor) -> str:
-    """What is read out where the focus goes, on one line."""
+    """The text that a screen reader reads at the new focus, in one line."""
     return in_words(re.search(r'<h2 id="question".*?</h2>', visitor.page, re.S))
 
 

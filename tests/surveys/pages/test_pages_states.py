@@ -1,4 +1,4 @@
-"""What a page says before a project opens, once closed or answered, and to people who are not let in."""
+"""The page before a project opens, after it closes, after the answer, and for people who are not admitted."""
 
 import re
 import uuid
@@ -94,7 +94,10 @@ def test_a_survey_that_opens_later_tells_the_moment():
 
 @pytest.mark.parametrize("fields", [{}, {"type": "poll", "poll_results_mode": "hidden"}])
 def test_the_first_page_says_until_when_the_project_is_open(fields):
-    """The script of the page shows the time in the visitor's zone. The next question says it no more."""
+    """The script of the page shows the time in the visitor's zone.
+
+    The next question does not show the time.
+    """
     closes_at = timezone.now() + timedelta(days=2)
     made = scenario.project(CHOICE, TEXT, closes_at=closes_at, **fields)
     other = scenario.project(CHOICE, TEXT, **fields)

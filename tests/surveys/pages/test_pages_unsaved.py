@@ -206,7 +206,7 @@ def test_a_poll_keeps_the_vote_that_was_given():
 
 
 class TestTheOwnerOfWhatTheBrowserKeeps:
-    """It names a person and a conversation, so that nothing comes back to another."""
+    """The name identifies a person and a conversation, so no other person gets the stored answers."""
 
     def owner(self, visitor):
         return visitor.page.split('data-owner="')[1].split('"')[0]

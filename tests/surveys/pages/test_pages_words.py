@@ -116,7 +116,7 @@ SPOKEN: list[dict[str, Any]] = [
 
 
 class _Directions(HTMLParser):
-    """Collects the texts in Hebrew letters that no element with this language and a direction holds."""
+    """Collects the Hebrew texts outside of elements with this language and a direction."""
 
     def __init__(self, source, lang):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What the address of a page fills in ahead, and how far `&skip=1` goes (rules 6.37 and 6.38)."""
+"""Answers that the address of a page fills in, and the extent of `&skip=1` (rules 6.37 and 6.38)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def survey(*blocks: Any, **fields: Any) -> Project:
 
 
 def field_text(visiting: Visitor) -> str:
-    """What stands in the text field."""
+    """The value of the text field."""
     return visiting.page.partition("<textarea")[2].partition(">")[2].partition("</textarea>")[0]
 
 

@@ -1,4 +1,4 @@
-"""What a chart draws, from the figures of a question."""
+"""Charts, drawn from the figures of a question."""
 
 import pytest
 

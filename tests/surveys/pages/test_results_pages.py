@@ -1,4 +1,4 @@
-"""The shared results: who sees them, when, and what is never in them (rule 6.58)."""
+"""The shared results: their readers, their times, and data that they never contain (rule 6.58)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the cards of scores and calculated results draw, from their figures."""
+"""Cards of scores and calculated results, drawn from their figures."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ PRIZE = re.compile(r'<section class="earned".*?</section>|data-announce="Finishe
 
 
 def plain(page: Visitor) -> str:
-    """What a page shows, without signatures, addresses, and the visitor's own XP."""
+    """The text of a page, without signatures, addresses, and the visitor's own XP."""
     text = page.response.content.decode()
     for pattern in (SIGNED, HEAD, ADDRESS, HONEYPOT, NOTE, PRIZE):
         text = pattern.sub("", text)

@@ -1,4 +1,4 @@
-"""What another community's copy has of a quiz that is open (rule 2.17)."""
+"""Another community's copy of an open quiz (rule 2.17)."""
 
 import pytest
 

@@ -330,7 +330,7 @@ def test_times_in_the_past_do_not_stop_a_live_project_from_closing():
 
 
 def at_once(move, times=2):
-    """What each of several threads came to that made the same move together."""
+    """The result of each of several threads that make the same move together."""
     ready = threading.Barrier(times)
     results = []
 

@@ -9,7 +9,7 @@ from tests.support.surveys.project_fields import EVERYTHING
 
 
 def keys_of(shape):
-    """The keys a shape promises, with those of the groups in it."""
+    """The keys of a schema, including the keys of its groups."""
     return {
         name: keys_of(field) if isinstance(field, serializers.Serializer) else None
         for name, field in shape.fields.items()
@@ -17,7 +17,7 @@ def keys_of(shape):
 
 
 def keys_in(told, promised):
-    """The keys of what is told, as deep as the promise goes."""
+    """The keys of a returned object, as deep as the interface documents them."""
     return {
         key: keys_in(value, promised.get(key))
         if promised.get(key) and value is not None

@@ -202,7 +202,7 @@ def test_other_communities_clone_what_is_cloneable():
 
 
 def test_other_communities_reach_no_draft_and_nothing_private():
-    """Whatever the flag says: only what has been open to the web can be cloned (rule 2.16)."""
+    """Whatever the flag is, only projects that have been open to the web can be cloned (rule 2.16)."""
     owner, other = Caller(), Caller()
     draft = owner.make(TEXT, delivery=ON_WEB)
     pending = owner.make(TEXT, delivery={**ON_WEB, **FAR})

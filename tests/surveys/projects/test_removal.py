@@ -1,4 +1,4 @@
-"""Deleting for now: hidden at every door at once, restorable for ten minutes, then gone with its events."""
+"""Deletion with undo: hidden everywhere at once, restorable for ten minutes, then deleted with its events."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The feed of changes: each response once for each state, and what is gone (rules 6.51 to 6.53)."""
+"""The feed of changes: each response once for each state, and deletions (rules 6.51 to 6.53)."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ def test_whose_respondent_is_forgotten_has_not_changed(admin: Caller) -> None:
 
 
 def test_what_commits_late_is_not_skipped(admin: Caller, survey: dict[str, Any]) -> None:
-    """A transaction that began first and ends last holds the feed back, however many end meanwhile."""
+    """A transaction that began first and ends last delays the feed, whatever else ends meanwhile."""
     late, quick = answered(admin, survey, "ann"), answered(admin, survey, "bob")
     copy = Copy(admin, survey)
     copy.read()

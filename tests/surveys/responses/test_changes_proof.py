@@ -31,7 +31,7 @@ REFUSED = {
 
 
 class Writer:
-    """Begins, answers, goes back, deletes and erases at random, in what all writers share."""
+    """Begins, answers, goes back, deletes and erases at random, in projects that all writers share."""
 
     def __init__(self, caller: Caller, projects: list[dict[str, Any]], seed: int, begun: list[str]) -> None:
         self.caller, self.projects, self.begun = caller.in_another_thread(), projects, begun
@@ -90,7 +90,7 @@ class Writer:
 
 
 class Reader:
-    """Reads page after page while others write. Stops anywhere, and begins again from what it had stored."""
+    """Reads page after page while others write. Stops anywhere, and continues from its stored cursor."""
 
     def __init__(self, copy: Copy, seed: int) -> None:
         self.copy, self.random = copy, random.Random(seed)

@@ -1,4 +1,4 @@
-"""Filters by time of change and by provider: what they find, what they read, and how deep pages go."""
+"""Filters by time of change and by provider: their results, the rows they read, and deep pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILL = """
 
 
 def _project(count: int) -> Project:
-    """A project with so many responses, changed a minute apart in another order than they were begun.
+    """A project with `count` responses, changed a minute apart in another order than they were begun.
 
     A third is completed, and a hundredth came from chat.
     """

@@ -1,7 +1,7 @@
-"""Golden files: a script, what people answered through the interface, and each block as it is told then.
+"""Golden files: a script, answers over the interface, and the resulting figures of each block.
 
-In the files an id is what it belongs to: a block's name, an option's value. `removes` are options and blocks
-that are taken out of the script after the answers.
+In the files each id is replaced by the name of its block or the value of its option. `removes` are options
+and blocks that are taken out of the script after the answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))
 
 
 def walked(golden: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """The blocks as they are told after the talks, and what each id belongs to."""
+    """The blocks of the results after the conversations, and the name of each id."""
     caller = Caller()
     project = caller.make_open(*golden["blocks"], delivery=OPEN_WEB)
     for answers in golden["talks"]:
@@ -41,7 +41,7 @@ def walked(golden: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[int, str]
 
 
 def with_names(told: Any, names: dict[int, str]) -> Any:
-    """The same without ids: those of options as their values, a block's left out beside its name."""
+    """The same without ids: values replace the ids of options, and a block's name replaces its id."""
     if isinstance(told, list):
         return [with_names(each, names) for each in told]
     if isinstance(told, dict):

@@ -1,4 +1,4 @@
-"""Figures of everything come from indexes, those of a selection from joins: both are the same figures."""
+"""Figures of all responses are counted from indexes, figures of a selection by joins. Both are equal."""
 
 from random import Random
 from typing import Any

@@ -56,7 +56,7 @@ def vote(made, times=1):
 
 @contextmanager
 def in_a_thread(work):
-    """Runs it beside the block, with a connection of its own."""
+    """Run a function in a thread beside the block, with a connection of its own."""
 
     def run():
         try:

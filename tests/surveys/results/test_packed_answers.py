@@ -1,4 +1,4 @@
-"""Packed answers are the answer rows, whatever happens, and filtered figures are those of the rows."""
+"""Packed answers always equal the answer rows, and filtered figures equal the figures of the rows."""
 
 from datetime import timedelta
 from random import Random

@@ -1,4 +1,4 @@
-"""Results filtered and divided by what was sent along: `field.<name>` (rules 6.10 to 6.12 and 6.14)."""
+"""Results filtered and divided by fields: `field.<name>` (rules 6.10 to 6.12 and 6.14)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def entry(value: object, count: int, percentage: float) -> dict[str, object]:
 
 
 def rewrite(project: dict[str, Any], part: str, values: list[Any]) -> None:
-    """Completed conversations that hold these in a part of their state, as many as there are values."""
+    """Write these values into a part of the state of completed conversations, one value for each."""
     like = Conversation.objects.filter(project_id=int(project["id"]))[0]
     made = [
         Conversation(

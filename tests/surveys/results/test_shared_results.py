@@ -1,4 +1,4 @@
-"""How seldom shared results are counted, however many look at them."""
+"""Shared results are counted rarely, however many people read them."""
 
 import tracemalloc
 from datetime import timedelta

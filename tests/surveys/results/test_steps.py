@@ -39,7 +39,7 @@ def _fresh(monkeypatch):
 
 
 def forget(monkeypatch):
-    """What a process does that begins anew, or another process."""
+    """Forget everything in memory, like a new process or another process."""
     monkeypatch.setattr(cache, "_cached", LRUCache(cache.MAX_BYTES, getsizeof=cache._size))
 
 
@@ -57,7 +57,7 @@ def look(made):
 
 
 def seen(made):
-    """What anybody sees: how many responses, and how often each option was chosen."""
+    """The figures that everybody sees: the number of responses, and the count of each option."""
     shown = look(made)
     return shown.conversation_count, [
         None if block["distribution"] is None else counts(block) for block in shown.blocks

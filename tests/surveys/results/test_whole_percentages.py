@@ -16,7 +16,7 @@ from surveys.services.results.figures import Figures
 from surveys.services.results.poll import PollResults
 from tests.support import our_code
 
-# Percentages that stand alone, or of which one person may be in several.
+# Percentages that are not parts of a whole, or that overlap because a person may count in several.
 ALONE = {
     ("surveys/admin/header.py", "completion_rate"),  # of those who began
     ("surveys/admin/jobs.py", "_state"),  # how far a job has come

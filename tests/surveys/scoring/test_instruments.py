@@ -1,4 +1,4 @@
-"""Published questionnaires, built by the interface alone, tell their published scores."""
+"""Published questionnaires, built only over the interface, give their published scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calculated results that are larger than the whole numbers of JSON are told wherever results are."""
+"""Calculated results beyond the whole numbers of JSON are returned everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quizzes, built by the interface alone: right answers, grades, rewards, and what somebody is most like."""
+"""Quizzes, built only over the interface: right answers, grades, rewards, and personality results."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class TestScripts:
 
 
 class TestWandering:
-    """Steps back leave no trace in scores, formulas and what they decide (rules 6.30 and 6.31)."""
+    """Steps back do not affect scores, formulas and their consequences (rules 6.30 and 6.31)."""
 
     BLOCKS = (
         points("a", 1, 2, 3, correct_answer_index=1),
@@ -185,7 +185,7 @@ class TestXpFromAScore:
 
     @staticmethod
     def given(caller, member_id):
-        """What each entry of a member's ledger changed, the newest first."""
+        """The change in each entry of a member's ledger, newest first."""
         return [entry["delta"] for entry in caller.get(f"/members/{member_id}/xp").json()["data"]]
 
     @pytest.mark.parametrize(

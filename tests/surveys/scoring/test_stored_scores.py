@@ -1,4 +1,4 @@
-"""Scores, calculated results and their place in what a response tells (rules 5.12, 5.13 and 6.62)."""
+"""Scores and calculated results, and their place in a response (rules 5.12, 5.13 and 6.62)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI shapes of a script say what the engine's table says."""
+"""The OpenAPI schemas of a script agree with the engine's table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of pictures: which may be written, which are fetched, what respondents get (rule 7.15)."""
+"""Addresses of pictures: permitted ones, fetched ones, and the pictures for respondents (rule 7.15)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a script will not do is told wherever the Script is told."""
+"""Warnings about a script are returned wherever the script is returned."""
 
 import pytest
 

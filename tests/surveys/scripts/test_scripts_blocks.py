@@ -219,7 +219,6 @@ def test_an_outro_that_pauses_says_for_how_long(by):
         ({"required": True}, False),
         ({"name": "other"}, False),
         ({"precondition": "true"}, False),
-        ({"position": 1}, False),
         ({"type": "open_numeric"}, False),
     ],
 )
@@ -235,18 +234,70 @@ def test_while_active_wording_may_change_and_structure_may_not(change, is_wordin
         assert answer.json()["violations"]
 
 
-def test_while_active_blocks_neither_come_nor_go():
+def on_the_web(*blocks):
+    """A caller, and an open project of theirs."""
     caller = Caller()
-    made = caller.make_open(TEXT, TEXT)
-    blocks = made["script"]["blocks"]
+    made = caller.make(*blocks)
+    caller.post(f"/projects/{made['id']}/open", {"delivery": {"audience": {"participation": "open_web"}}})
+    return caller, made
 
-    for sent in ([*blocks, TEXT], blocks[:1], blocks[::-1]):
-        sent = [block | {"position": None} for block in sent]
+
+def test_while_active_blocks_and_options_come_and_do_not_go():
+    """Rule 2.10."""
+    caller = Caller()
+    made = caller.make_open(TEXT, CHOICE | {"required": True})
+    text, choice = made["script"]["blocks"]
+    turned = [{"id": option["id"], "value": option["value"]} for option in choice["options"][::-1]]
+    more = choice | {"options": [{"value": "violet"}, *turned], "required": False}
+
+    for sent in ([text], [text, choice | {"options": choice["options"][:1]}]):
         assert refusal(caller.put(path_of(made), {"blocks": sent})) == (409, "conflict")
-    assert caller.get(path_of(made)).json()["blocks"] == blocks
+    assert caller.get(path_of(made)).json()["blocks"] == [text, choice]
+    assert caller.put(path_of(made), {"blocks": [text, TEXT, more]}).status_code == 200
+    _, new, stored = caller.get(path_of(made)).json()["blocks"]
+    values = [option["value"] for option in more["options"]]
+    assert ([option["value"] for option in stored["options"]], stored["required"]) == (values, False)
+    assert caller.put(path_of(made), {"blocks": [text, stored]}).status_code == 409
+    assert refusal(caller.patch(block_path(made, 1), {"required": True})) == (409, "conflict")
+    assert new["id"] not in (text["id"], choice["id"])
 
 
-@pytest.mark.parametrize("change", [{"name": "shade"}, {"position": 1}])
+def test_while_active_blocks_move_until_a_respondent_has_seen_them():
+    """Rule 2.12."""
+    caller, made = on_the_web(TEXT, TEXT, TEXT, TEXT)
+
+    def moved(order):
+        blocks = caller.get(path_of(made)).json()["blocks"]
+        sent = [blocks[n] | {"position": None} for n in order]
+        return caller.put(path_of(made), {"blocks": sent}).status_code
+
+    assert moved([0, 2, 1, 3]) == 200
+    begun = caller.post(f"/projects/{made['id']}/conversations", {}).json()
+    caller.post(
+        f"/conversations/{begun['id']}/answers", {"block_id": begun["step"]["block"]["id"], "value": "a"}
+    )
+    assert moved([1, 0, 2, 3]) == 409  # passed
+    assert moved([0, 2, 1, 3]) == 409  # the respondent is at the second one
+    assert moved([0, 1, 3, 2]) == 200
+
+
+def test_a_conversation_that_has_begun_goes_on_with_the_new_script():
+    """Rule 2.20."""
+    caller, made = on_the_web(TEXT, CHOICE)
+    begun = caller.post(f"/projects/{made['id']}/conversations", {}).json()
+    answers = f"/conversations/{begun['id']}/answers"
+    at_choice = caller.post(answers, {"block_id": begun["step"]["block"]["id"], "value": "a"}).json()
+    text, choice = made["script"]["blocks"]
+    more = choice | {"options": [*choice["options"], {"value": "violet", "display_order": 9}]}
+    caller.put(path_of(made), {"blocks": [TEXT, text, more, TEXT | {"prompt": "And?"}]})
+    _, _, stored, _ = caller.get(path_of(made)).json()["blocks"]
+    vote = {"block_id": choice["id"], "option_ids": [stored["options"][-1]["id"]]}
+
+    assert at_choice["step"]["block"]["id"] == choice["id"]
+    assert caller.post(answers, vote).json()["step"]["block"]["prompt"] == "And?"
+
+
+@pytest.mark.parametrize("change", [{"name": "shade"}, {"type": "multi_punch"}])
 def test_while_active_a_change_of_structure_is_a_conflict_even_where_it_breaks_a_reference(change):
     caller = Caller()
     made = caller.make_open(CHOICE | {"name": "colour"}, TEXT | {"precondition": 'colour = "red"'})

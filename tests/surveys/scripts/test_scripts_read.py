@@ -242,7 +242,7 @@ def test_a_member_reads_no_more_than_a_respondent_could_know(query, gives_xp):
 
 
 def test_no_answer_to_a_member_tells_the_solutions():
-    """Whatever a member may read of a quiz that is open to them, and what webhooks are told about it."""
+    """Every response that a member may read about an open quiz, and its webhook events."""
     admin = Caller()
     admin.post("/webhooks", {"url": "https://hooks.example.org/", "events": ["*"]})
     made = admin.make_open(QUIZ, SUM, scoring_enabled=True, settings={"share_results": True})

@@ -1,5 +1,5 @@
-/* Requests to the editor's own addresses. An answer is `{status, data}`; what keeps one from coming is thrown as one of
-   `Disconnected` (no network, or trouble in the server) and `SignedOut`. */
+/* Requests to the editor's own addresses. An answer is `{status, data}`. Without an answer, a request throws
+   `Disconnected` (no network, or a fault of the server) or `SignedOut`. */
 
 export class Disconnected extends Error {}
 export class SignedOut extends Error {}
@@ -26,7 +26,7 @@ export function createRequest(pageUrl) {
 
   return async function request(method, url, body, options = {}) {
     let response = await send(method, url, body, options);
-    if (response.status === 403) { // after signing in again the token is another one
+    if (response.status === 403) { // the token changes with each sign-in
       token = await freshToken(pageUrl);
       response = await send(method, url, body, options);
     }
@@ -44,7 +44,7 @@ async function freshToken(pageUrl) {
   return tokenIn(await readPage(pageUrl));
 }
 
-/** The state that the page embeds now; null if it cannot be opened any more. Throws as a request does.
+/** The present state from the page; null if the page cannot be opened any more. Throws as a request does.
  *  @param {string} pageUrl @returns {Promise<PageState | null>} */
 export async function readState(pageUrl) {
   return JSON.parse((await readPage(pageUrl)).getElementById("editor-state")?.textContent ?? "null");
@@ -64,7 +64,7 @@ async function readPage(pageUrl) {
   return new DOMParser().parseFromString(source, "text/html");
 }
 
-/** Whether we were led to the page for signing in. */
+/** Whether the response is a redirect to the page for signing in. */
 function isSignIn(response) {
   return response.redirected && /login|sign-?in/.test(new URL(response.url).pathname);
 }

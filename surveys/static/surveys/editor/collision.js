@@ -1,10 +1,10 @@
-/* Two versions of the script and the result beside each other, by block: what somebody else has saved meanwhile, or
-   what AI has changed.
+/* Two versions of the script beside the result, by block. The other version is a script that somebody else has saved
+   meanwhile, or a change by AI.
 
      mountCollision(document.body, store, { collision, keeping, announce, save })
      mountReview(document.body, store, { base, theirs, announce, used })
 
-   Whoever closes it without saving has lost nothing: the draft is as it was, and the next save asks again. */
+   Closing it without saving changes nothing: the draft stays, and the next save asks again. */
 
 import { h, inWords, newId, plural, text } from "./dom.js";
 import { smallName, titleOf } from "./list.js";
@@ -54,7 +54,7 @@ export function mountCollision(element, store, { collision, keeping, announce, s
   }));
 }
 
-/** What AI has made of `base`, the draft as it was when it was asked.
+/** The change that AI made to `base`, the draft at the time of the request.
  *  @param {HTMLElement} element @param {Store} store @param {ReviewServices} services */
 export function mountReview(element, store, { base, theirs, announce, used }) {
   const yours = toWire(structuredClone(store.blocks), store.known);
@@ -65,7 +65,7 @@ export function mountReview(element, store, { base, theirs, announce, used }) {
       "nothing is saved until you save the script."],
     apply(blocks) {
       const own = new Set(view.all.filter((row) => row.choice === "yours").map((row) => row.yours?.key));
-      const kept = (block) => (own.has(block.key) ? store.block(block.key) : null); // as it is, not as it was sent
+      const kept = (block) => (own.has(block.key) ? store.block(block.key) : null); // as it is now
       const isChanged = store.change(() => blocks.map((block) => kept(block) ?? block), "Change by AI");
       used();
       announce(isChanged ? "The changes are in the draft. Control Z takes them back." : "The draft stays as it is.");
@@ -216,7 +216,7 @@ class Comparison {
     return { input, label: h("label", {}, input, " ", words) };
   }
 
-  /** The names of the parts that a row shows: those that differ, or what a block says if it is on one side only. */
+  /** The names of the parts that a row shows: the parts that differ, or the main parts of a block on one side only. */
   #shown(row) {
     return row.parts.length ? row.parts.map((part) => part.name) : ["prompt", "options", "logic"];
   }
@@ -229,7 +229,7 @@ class Comparison {
     this.#show();
   }
 
-  /** Who has changed a block, in words.
+  /** The side that has changed a block, in words.
    *  @param {MergeRow} row */
   #kindOf({ kind, choice, theirs, yours }) {
     const { kinds } = this.words;
@@ -271,7 +271,7 @@ class Comparison {
   }
 }
 
-/** Whether the blocks that both sides have stand in another order.
+/** Whether the blocks that both sides have are in different orders.
  *  @param {import("./merging.js").MergeOrder} order */
 function isMoved({ theirs, yours }) {
   const [one, other] = [theirs.filter((id) => yours.includes(id)), yours.filter((id) => theirs.includes(id))];
@@ -339,7 +339,7 @@ function conditionWords(store, condition) {
   return comparisonWords(store, condition);
 }
 
-/** One comparison in the words of its row. A block that only they have is told by its name.
+/** One comparison in the words of its row. A block that only the other side has is shown by its name.
  *  @param {Store} store */
 function comparisonWords(store, { block: name, variable, op, value }) {
   const block = name ? store.blocks.find((each) => title(each.name ?? "") === title(name)) : null;

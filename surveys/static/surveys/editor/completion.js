@@ -35,10 +35,10 @@ export function mountCompletion(control, store, options) {
   return new Completion(control, store, options);
 }
 
-/* What may come next */
+/* Suggestions */
 
 /** @typedef {{ insert: string, name: string, says: string, also?: string, isNoNumber?: boolean }} Offer */
-/** What may stand in place of a part of the text.
+/** Suggestions that replace a part of the text.
  *  @typedef {{ from: number, to: number, items: Offer[], isTakenByEnter?: boolean }} Offers */
 
 /** Offers for a condition at the caret.
@@ -121,13 +121,13 @@ function formulaValues(store, key, before, text, caret) {
  *  @param {Store} store */
 function inText(store, key, text, caret, field) {
   const bracket = OPEN_BRACKET.exec(text.slice(0, caret));
-  if (!bracket || bracket[1].includes("|")) return null; // after the bar stands a text
+  if (!bracket || bracket[1].includes("|")) return null; // the part after the bar is a text
   const items = tokens(store, key, { answered: AFTER.has(field) })
     .map((each) => nameOffer(each, `[${each.name}]`, each.name));
   return bracketOffers(items, bracket[1], caret, text);
 }
 
-/** A name to be written, shown as people call it. What is written is told beside it if that is something else.
+/** A name to insert, shown as people call it, with the inserted text beside it if that differs.
  *  @param {Subject | (Token & { isNamed?: boolean, isVariable?: boolean })} subject
  *  @param {string} insert @param {string} written @returns {Offer} */
 function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
@@ -136,10 +136,10 @@ function nameOffer({ called, isNamed, isVariable, says }, insert, written) {
     says: isOther ? `written ${insert} · ${says}` : says };
 }
 
-/** Offers for a bracket that is open at the caret. Once a letter stands in it, Enter takes the first of them. */
+/** Offers for a bracket that is open at the caret. After its first letter, Enter takes the first offer. */
 function bracketOffers(items, typed, caret, text) {
   const [name, end] = REST_OF_BRACKET.exec(text.slice(caret)) ?? [""];
-  const isOpen = end === "|"; // the bracket goes on with a text for empty answers, which stays
+  const isOpen = end === "|"; // the bracket continues with a text for empty answers, which stays
   const offered = matching(items, typed).map((item) => (isOpen ? { ...item, insert: item.insert.slice(0, -1) } : item));
   return {
     from: caret - typed.length - 1, to: caret + name.length - (isOpen ? 1 : 0), items: offered,
@@ -147,8 +147,8 @@ function bracketOffers(items, typed, caret, text) {
   };
 }
 
-/** The items that begin with what was typed, then those that have it elsewhere. In formulas the answers that are no
- *  numbers, which count as 0, come last, except one that is called just what was typed. */
+/** The items that begin with the typed text, then the items that contain it. In formulas, answers that are not numbers
+ *  count as 0; they are last, unless the typed text is their whole name. */
 function matching(items, typed) {
   const wanted = fold(typed);
   const isSame = (item) => item.insert === typed;
@@ -194,7 +194,7 @@ class Completion {
     this.close();
   }
 
-  /** The list goes behind the control, which the form may put into the page only later. */
+  /** The list is inserted after the control, which the form may add to the page only later. */
   #attach() {
     if (this.control.parentElement) this.control.after(this.anchor);
   }
@@ -297,7 +297,7 @@ class Completion {
   }
 }
 
-/** Put text in place of a part, as if it were typed: the form hears of it. */
+/** Replace a part of the text as if by typing, so the form gets an input event. */
 function insertText(control, text, from, to) {
   control.focus();
   control.setRangeText(text, from, to, "end");
@@ -306,7 +306,7 @@ function insertText(control, text, from, to) {
 
 /* The list of all tokens */
 
-/** Open a list of everything that this text may name; what is chosen goes in at the caret.
+/** Open a list of everything that this text may name. The choice is inserted at the caret.
  *  @param {HTMLInputElement | HTMLTextAreaElement} control @param {Store} store
  *  @param {{ key: string, field?: string }} options */
 export function openTokens(control, store, { key, field = "prompt" }) {
@@ -368,7 +368,7 @@ function tokenGroup(group, members, choose) {
       h("span", {}, token.called ? `${token.says} · written [${token.name}]` : token.says))))));
 }
 
-/** Arrow keys go from one entry to the next, and from the first one back to the search. */
+/** Arrow keys move from entry to entry, and from the first entry back to the search. */
 function stepAmong(event, list, search) {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   const buttons = [...list.querySelectorAll("button")];

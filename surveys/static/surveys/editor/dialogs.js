@@ -1,8 +1,8 @@
-/* Questions that are asked before something is done. */
+/* Questions before an action. */
 
 import { h } from "./dom.js";
 
-/** Ask; answers whether it was agreed to. `words` may be a promise: it appears when it is known.
+/** Ask, and return whether the person agreed. `words` may be a promise; the text appears when it resolves.
  *  @param {{ title: string, words: string | Promise<string>, action: string, isDangerous?: boolean }} question
  *  @returns {Promise<boolean>} */
 export function confirmAction({ title, words, action, isDangerous = true }) {

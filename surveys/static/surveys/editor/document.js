@@ -1,10 +1,10 @@
-/* Blocks as plain data: new ones, copies, moves, right answers, the points of scales, and what goes to the server.
-   Functions change the block or list that they are given; the store hands them copies. */
+/* Blocks as plain data: new blocks, copies, moves, right answers, the points of scales, and the data for the server.
+   Functions change the block or list that they receive; the store passes copies. */
 
 import { meansSomethingElse } from "./reach.js";
 import { PICTURES, QUESTIONS, RANGES, TYPES, WITH_ITEMS } from "./types.js";
 
-const MAX_WORDS = 40; // characters of a name that is made of words
+const MAX_WORDS = 40; // characters of a name that is made from a prompt
 const LEAST_ROWS = 2; // of options, as a new question has them
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
@@ -15,7 +15,7 @@ const EMPTY = {
   randomize_options: null, rank_top_n: null, follow_ups: null, calculated_formula: null, continue: null,
 };
 
-/** A key that no other block or option has, not even one made on another computer. */
+/** A unique key for a block or option, also across computers. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(9));
   return `n${[...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("")}`;
@@ -31,7 +31,7 @@ export function withKeys(blocks) {
   }));
 }
 
-/** The blocks of a draft, which was kept without the options that nobody had filled in: new lists have room for two.
+/** The blocks of a draft. It was stored without empty options, so short lists get empty options up to two.
  *  @param {StoredBlock[]} blocks @returns {Block[]} */
 export function withRoom(blocks) {
   return withKeys(blocks.map((block) => {
@@ -86,7 +86,7 @@ export function wordsOf(prompt) {
   return name && !meansSomethingElse(name) ? name : null;
 }
 
-/** Whether a name was made without regard to what the block says.
+/** Whether a name was generated, and not made from the block's prompt.
  *  @param {string | null | undefined} name */
 export function isAutomaticName(name) {
   return !name || /^(q|question_)\d+$/i.test(name);
@@ -137,7 +137,7 @@ export function placeAfter(blocks, key) {
   return { at: outro < 0 ? blocks.length : outro, section: "main" };
 }
 
-/** Move a block one step; past the end of its section it changes to the next one. Answers whether it moved.
+/** Move a block one step; at the end of its section it moves to the next section. Returns whether it moved.
  *  @param {Block[]} blocks @param {string} key @param {number} step */
 export function moveBy(blocks, key, step) {
   const at = blocks.findIndex((block) => block.key === key);

@@ -45,7 +45,7 @@ const EMOJI = NAMES.trim().split(/[|\n]/).map((line) => {
 let dialog = null;
 let search, grid, none, give;
 
-/** Ask for an emoji. `take(sign)` gets it, or null to have none; nothing is called if the dialog is left.
+/** Ask for an emoji. Calls `take(sign)`, with null for no emoji; calls nothing if the dialog is closed.
  *  @param {(sign: string | null) => void} take @param {{ current?: string | null }} [options] */
 export function pickEmoji(take, { current = null } = {}) {
   dialog ??= build();

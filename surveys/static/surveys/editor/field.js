@@ -9,7 +9,7 @@ import { attribute, h, icon, newId, text } from "./dom.js";
 import { mendsOf } from "./mends.js";
 import { TYPES, isOpenForChange } from "./types.js";
 
-/** What the contract's names are called on this page, for messages of the server that mention them. */
+/** This page's words for the interface's names, for messages of the server that mention them. */
 const PLAIN = {
   prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
   min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
@@ -30,7 +30,7 @@ const FOLDED = "details:not([open])";
 /** The controls that can take the focus. */
 export const ENABLED = ["input", "select", "textarea", "button"].map((tag) => `${tag}:not(:disabled)`).join(", ");
 
-/** Where a message speaks of what only the interface has. */
+/** Parts of messages about features that only the interface has. */
 const STAFF_WORDS = [
   [", except on a `calculated_block`", ""],
   ["is not in `settings.hidden_fields`", "is not among the names in Delivery › Values from the address"],
@@ -112,13 +112,13 @@ export function focusable(element) {
   };
 }
 
-/** Open what an element is folded in.
+/** Open the folded parts around an element.
  *  @param {Element} element */
 export function unfold(element) {
   for (let at = element.closest(FOLDED); at; at = element.closest(FOLDED)) at.setAttribute("open", "");
 }
 
-/** Where the findings about a field stand, described by its control.
+/** The place of the findings about a field, which describes the field's control.
  *  @param {FormContext} cx @param {string} path @param {HTMLElement | null} control
  *  @param {{ isExact?: boolean }} [options] */
 export function problemList(cx, path, control, { isExact = false } = {}) {
@@ -327,7 +327,7 @@ export function segmentField(cx, path, options) {
   return element;
 }
 
-/** Rare fields, folded. The summary says what in it is set.
+/** Rare fields, folded. The summary names the fields that have a value.
  *  @param {FormContext} cx @param {string} words @param {(block: Block) => string} summaryOf
  *  @param {any[]} children */
 export function folded(cx, words, summaryOf, ...children) {

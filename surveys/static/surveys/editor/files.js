@@ -1,4 +1,4 @@
-/* The script as a file, as it is shown. “Start from…” takes it in again.
+/* Downloads the script of the editor as a file, which “Start from…” imports.
 
      mountFiles(element, store, { keeping, announce }) */
 
@@ -10,7 +10,7 @@ export function mountFiles(element, store, { keeping, announce }) {
     title: "Export the script as a file" }, "Export");
   link.addEventListener("click", async (event) => {
     if (!keeping.isBehind) return;
-    event.preventDefault(); // the server exports the draft, so it has to have everything
+    event.preventDefault(); // the server exports the draft, so the draft has to be stored first
     if (await keeping.flush()) link.click();
     else announce("The last changes could not be sent to the server, so there is no file yet.");
   });

@@ -1,8 +1,9 @@
-/* The flow of the whole script: which block leads where, and what is never reached; as a drawing and as a list.
+/* The flow of the whole script, with the ways between blocks and the blocks that are never reached. It is shown as a
+   drawing and as a list.
 
      const flow = mountFlow(button, store, { request, announce });      flow.open(); flow.destroy()
 
-   The server draws the blocks as they stand in the editor, saved or not. A click or Enter on a block goes to it. */
+   The server draws the blocks of the editor, saved or not. A click or Enter on a block opens it. */
 
 import { attribute, h, icon, newId } from "./dom.js";
 

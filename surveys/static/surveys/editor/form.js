@@ -1,5 +1,5 @@
-/* The form of the selected block: what its type has and nothing else. Rare fields fold under "More". The form is built
-   when another block is selected, and after that only brought up to date. */
+/* The form of the selected block, with the fields of its type. Rare fields fold under "More". The form is built when
+   another block is selected; later changes only update it. */
 
 import { addPicker, addPicture } from "../../staff/fields.js";
 import { h, icon, text } from "./dom.js";
@@ -21,8 +21,8 @@ const STYLES = {
   ranking: [[null, "As the project says"], ["full_text", "Text"], ["emoji_only", "Emoji only"]],
   scale: [[null, "Buttons"], ["select_menu", "A menu to choose from"]],
 };
-const CLOSED = "Respondents are answering this project now, so only wording and pictures can change. "
-  + "To change more, close it, or ";
+const CLOSED = "Respondents are answering this project now. You can change words and pictures, and add blocks and "
+  + "options. To change more, close it, or ";
 const READ_ONLY = "You can read this script, but not change it: only its author and admins can.";
 const AUTOMATIC = "This block is automatic: the project's settings and rewards make it. "
   + "Its words, pictures and pause can be changed.";
@@ -80,7 +80,7 @@ class Form {
 
   #update() {
     const block = this.store.block(this.store.selected);
-    if (!block || !this.#cx || this.#cx.key !== block.key || this.#shape !== shapeOf(block)) {
+    if (!block || !this.#cx || this.#cx.key !== block.key || this.#shape !== shapeOf(block, this.store)) {
       const focused = document.activeElement;
       const path = this.element.contains(focused) ? focused?.getAttribute("data-path") : null;
       this.show();
@@ -99,7 +99,7 @@ class Form {
       this.element.replaceChildren(emptyForm(this.store, this.options));
       return;
     }
-    this.#shape = shapeOf(block);
+    this.#shape = shapeOf(block, this.store);
     this.#cx = context(this.store, block.key, this.options);
     this.element.replaceChildren(...this.#build(this.#cx, block));
     this.element.scrollTop = 0;
@@ -133,7 +133,7 @@ class Form {
     const note = (...words) => [h("p", { class: "ed-note", id: "why-closed" }, icon("lock"), h("span", {}, ...words))];
     if (block.section === "outro") return note(AUTOMATIC);
     if (!this.store.mayEdit) return note(READ_ONLY);
-    if (!this.store.isLive) return [];
+    if (!this.store.isLive || !block.id) return [];
     const duplicate = h("button", { type: "button", class: "ed-link", onclick: this.options.duplicateProject },
       "duplicate it as a new version");
     return note(CLOSED, duplicate, ".");
@@ -162,14 +162,15 @@ function focusWithin(element) {
 }
 
 /** A form is built anew when this changes.
- *  @param {Block} block */
-function shapeOf(block) {
-  return `${block.type} ${block.section === "outro"}`;
+ *  @param {Block} block @param {Store} store */
+function shapeOf(block, store) {
+  const saved = store.isLive ? [block, ...(block.options ?? [])].filter((each) => each.id).length : 0;
+  return `${block.type} ${block.section === "outro"} ${saved}`;
 }
 
 /** @param {Store} store */
 function emptyForm(store, options) {
-  const canAdd = store.mayEdit && !store.isLive;
+  const canAdd = store.mayEdit;
   return h("div", { class: "empty-form" },
     icon("type-content_block", "type-sign large"),
     h("h2", {}, "An empty script"),
@@ -182,7 +183,7 @@ function emptyForm(store, options) {
     canAdd && h("p", { class: "help" }, "Or press A in the list of blocks."));
 }
 
-/* What a block has, by its type */
+/* The fields of a block, by its type */
 
 /** @param {FormContext} cx @param {Block} block @returns {Node[]} */
 function mainFields(cx, block) {
@@ -210,7 +211,7 @@ function promptField(cx, block) {
   return element;
 }
 
-/** Names in reach can be put into a text by a button, if the part that completes them is there.
+/** A button inserts names into a text, if completion is available.
  *  @param {FormContext} cx @param {string} path */
 function insertButton(cx, path) {
   const { openTokens } = cx.options;
@@ -266,7 +267,7 @@ function answering(cx, type) {
   return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
 }
 
-/** Points, the right answer and the words after it; where scoring is off, the way to turn it on.
+/** Points, the right answer and the feedback; a button that turns scoring on if it is off.
  *  @param {FormContext} cx @param {Block} block */
 function scoringPart(cx, block) {
   const isUsed = (now) => Boolean(now.when_correct || now.when_incorrect
@@ -306,7 +307,7 @@ function more(cx, block) {
   const parts = [
     type === "calculated_block" ? description(cx) : nameField(cx, "Name in logic and texts",
       "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
-    typesLike(type).length > 1 && !cx.store.isLive ? typeField(cx, type) : null,
+    typesLike(type).length > 1 && cx.isOpen("type") ? typeField(cx, type) : null,
     style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
     WITH_ITEMS.has(type) && checkField(cx, "randomize_options",
       { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),

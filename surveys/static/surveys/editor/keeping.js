@@ -1,12 +1,12 @@
-/* Keeps the draft: on the server half a second after the last change, on this computer while the server cannot be
-   reached, and says which. `keeping.status` is one of
+/* Stores the draft: on the server half a second after the last change, on this computer while the server cannot be
+   reached. `keeping.status` says which:
 
-     clean        nothing to keep: the script is as it was saved
+     clean        nothing to store: the script is unchanged
      waiting      changed, not sent yet          sending      on its way
      kept         the server has everything      disconnected kept on this computer; tries again by itself
-     signed_out   the session has ended          newer        another tab or computer has kept a later version, or has
+     signed_out   the session has ended          newer        another tab or computer has stored a later version, or has
                                                               saved or discarded the draft (`keeping.elsewhere`)
-     refused      the server does not take it (`keeping.message`)
+     refused      the server refuses it (`keeping.message`)
      saving       the script is being saved      saved        it has just been saved */
 
 import { Disconnected, readState, SignedOut } from "./api.js";
@@ -26,8 +26,8 @@ class Keeping {
   #store; #request; #storage; #name;
   /** @type {Block[] | null} */ #kept; // the blocks that the server has, as they are shown
   /** @type {string | null} */
-  #unanswered = null; // what was sent last without an answer: the server may have it all the same
-  // a save or a discard without an answer: it may have happened all the same
+  #unanswered = null; // the last request without an answer; the server may have processed it
+  // a save or a discard without an answer; the server may have processed it
   /** @type {{ isSave: boolean, blocks: Block[], wire: Block[] } | null} */
   #unsettled = null;
   #failures = 0;
@@ -65,7 +65,7 @@ class Keeping {
     return this.#kept !== this.#store.blocks;
   }
 
-  /** Remember the script from which the draft begins: its revision, and its fingerprint if it is known. */
+  /** Remember the script on which the draft is based: its revision, and its fingerprint if it is known. */
   #beginFrom(revision, fingerprint = revision === this.#store.revision ? this.#store.fingerprint : null) {
     this.base = revision;
     this.fingerprint = fingerprint;
@@ -85,7 +85,7 @@ class Keeping {
     this.#later();
   }
 
-  /** Send what has changed now. Answers whether the server has everything. */
+  /** Send the changes now. Returns whether the server has everything. */
   async flush() {
     this.#later.cancel();
     clearTimeout(this.#retry);
@@ -175,7 +175,7 @@ class Keeping {
     return false;
   }
 
-  /** What another tab has done, by the draft and the script that the server has now. */
+  /** The action of another tab, derived from the draft and the script that the server has now. */
   #happened({ draft, revision = 0 }) {
     if (draft) return draft.revision > this.base ? "saved_and_kept" : "kept";
     return revision > this.base ? "saved" : "discarded";
@@ -194,7 +194,7 @@ class Keeping {
   async settle(takeTheirs) {
     let other;
     try {
-      other = await this.#current(); // it may have been kept again since this page learnt of it
+      other = await this.#current(); // the other tab may have stored it again since
     } catch (error) {
       this.#failed(error);
       return;
@@ -203,7 +203,7 @@ class Keeping {
     this.version = other.version ?? null;
     if (takeTheirs) {
       this.#take(other);
-    } else { // ours goes on from the script that it began from
+    } else { // our draft keeps the script on which it is based
       this.status = "waiting";
       this.#kept = null;
       await this.flush();
@@ -232,7 +232,7 @@ class Keeping {
     return state && (state.draft ?? { blocks: state.script.blocks, version: null, revision: state.revision });
   }
 
-  /** Write the script, unless that is under way. Answers `{status, data}` of the refusal, or null after a success. */
+  /** Save the script, unless a save is running. Returns `{status, data}` of a refusal, or null after a success. */
   async save() {
     if (this.#isSaving) return { status: 0, data: null }; // the second would find the draft gone
     this.#isSaving = true;
@@ -271,12 +271,12 @@ class Keeping {
   }
 
   #becomeSaved(data, sent, wire) {
-    const isAll = this.#store.blocks === sent; // what was typed meanwhile is the next draft
+    const isAll = this.#store.blocks === sent; // text typed meanwhile is the next draft
     this.#store.adopt(data, sent, wire);
     this.#becomeClean("saved", isAll);
   }
 
-  /** Find out whether a save or a discard without an answer has happened. Answers whether one may go on. */
+  /** Find out whether the server has processed a save or discard without an answer. False after a failure. */
   async #learn() {
     let state;
     try {
@@ -298,7 +298,7 @@ class Keeping {
     }
     if (!draft && !isSave) {
       if (isAll) this.#becomeDiscarded();
-      else this.version = null; // what was typed since is the next draft
+      else this.version = null; // text typed since is the next draft
       return true;
     }
     const stored = draft ? null : this.#storedAs(wire, state, isAll);
@@ -313,13 +313,13 @@ class Keeping {
     return revision === before + 1 || (isAll && revision > before) ? storedAs(wire, script.blocks) : null;
   }
 
-  /** The draft goes on from a later revision of the script, which the next flush tells the server. */
+  /** Base the draft on a later revision of the script; the next flush sends the revision. */
   rebase(revision) {
     this.#beginFrom(revision, null);
     this.#kept = null;
   }
 
-  /** Scoring was turned on, which the draft need not hear of unless there is more to keep. */
+  /** Scoring was turned on. The draft changes only if there is more to store. */
   takeScoring(data) {
     const { isBehind } = this;
     this.#store.takeScoring(data);
@@ -330,19 +330,19 @@ class Keeping {
     else this.#set(this.version === null ? "clean" : "kept");
   }
 
-  /** The server has refused something for a reason that concerns no field. */
+  /** The server has refused a request for a reason that is not about a field. */
   refuse(message) {
     this.#set("refused", message);
   }
 
-  /** Give the draft up; the script is again as it was saved. It can be undone. */
+  /** Discard the draft, and show the saved script again. This can be undone. */
   async discard() {
     this.#later.cancel();
     while (this.#running) await this.#running;
     return this.#run(async () => {
       if (this.#unsettled) {
         if (!(await this.#learn())) return false;
-        if (this.version === null && !this.isBehind) return true; // nothing is left to give up
+        if (this.version === null && !this.isBehind) return true; // there is no draft to discard
       }
       return this.#delete();
     });
@@ -369,7 +369,7 @@ class Keeping {
 
   #becomeDiscarded() {
     this.#unsettled = null;
-    this.status = "saving"; // what is shown now need not be kept
+    this.status = "saving"; // the blocks shown now are saved already
     this.#store.replace(this.#store.baseline, "Discard changes");
     this.#becomeClean("clean");
   }
@@ -386,7 +386,7 @@ class Keeping {
 
   /* The copy on this computer */
 
-  /** Take the copy that an earlier visit left here, or drop it. */
+  /** Use the copy that an earlier visit stored on this computer, or delete it. */
   useLocal(isWanted) {
     const { local } = this;
     this.local = null;
@@ -422,7 +422,7 @@ class Keeping {
   }
 
   #clearLocal() {
-    if (this.local) return; // not decided upon yet
+    if (this.local) return; // the person has not decided yet
     try {
       this.#storage?.removeItem(this.#name);
     } catch { /* there is none */ }
@@ -432,7 +432,7 @@ class Keeping {
     if (this.isBehind && !["newer"].includes(this.status)) this.#writeLocal();
   }
 
-  /** Whether something would be lost if the page closed: neither the server nor this computer has it. */
+  /** Whether changes would be lost if the page closed, because neither server nor computer has stored them. */
   #isAtRisk() {
     return this.isBehind && !this.#writeLocal();
   }

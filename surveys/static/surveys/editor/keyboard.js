@@ -1,4 +1,4 @@
-/* Keys for the whole editor, and the sheet that tells all of them. */
+/* Keys for the whole editor, and the list of all keys. */
 
 import { h, icon } from "./dom.js";
 

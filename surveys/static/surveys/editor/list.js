@@ -7,8 +7,6 @@ import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_BLOCKS, QUESTIONS, typeName } from "./types.js";
 
 const SECTIONS = [["intro", "Intro"], ["main", "Main"], ["outro", "Outro"]];
-const IS_LIVE = "Respondents are answering this project now, so only wording and pictures can change. "
-  + "To add a block, close it first.";
 const MARKS = { logic: "Shown only under a condition", score: "Has points", right: "Has a right answer",
   action: "Gives something", unreachable: "Never reached" };
 
@@ -47,7 +45,7 @@ class List {
     this.groups = new Map(SECTIONS.map(([section, name]) => [section, this.#group(section, name)]));
     this.box.append(...[...this.groups.values()].map((group) => group.element));
     this.add = h("button", { type: "button", class: "quiet add-block", onclick: () => options.openPalette(),
-      onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit || store.isLive }, icon("plus"),
+      onkeydown: (event) => this.#addKey(event), disabled: !store.mayEdit }, icon("plus"),
       "Add a block", h("kbd", { "aria-hidden": "true" }, "A"));
     this.count = h("span", { class: "quiet-count" });
     this.why = h("p", { class: "ed-note why-no-more", role: "status" });
@@ -63,7 +61,7 @@ class List {
         ["flow", "start", "files", "archived"].map((part) => h("div", { "data-part": part }))));
     store.subscribe((what) => this.#notice(what));
     this.draw();
-    if (store.mayEdit && !store.isLive) this.#makeSortable();
+    if (store.mayEdit) this.#makeSortable();
   }
 
   #group(section, name) {
@@ -107,11 +105,10 @@ class List {
     this.#showSelection();
   }
 
-  /** Why no block can be added now, in words; null if one can. */
+  /** The reason why no block can be added now, in words; null if a block can be added. */
   whyNoMore() {
     const { store } = this;
     if (!store.mayEdit) return "You can read this script, but not change it: only its author and admins can.";
-    if (store.isLive) return IS_LIVE;
     const count = store.blocks.filter((block) => block.section !== "outro").length;
     return count < MAX_BLOCKS ? null : `A script has at most ${MAX_BLOCKS} blocks.`;
   }
@@ -252,7 +249,7 @@ function marksOf(store, block) {
   ].filter(Boolean);
 }
 
-/** What a card is called: the beginning of the prompt, or the name where there is none.
+/** The title of a card: the beginning of the prompt, or the name if the prompt is empty.
  *  @param {Block} block */
 export function titleOf(block) {
   const prompt = block.prompt.trim().replace(/\s+/g, " ");
@@ -260,7 +257,7 @@ export function titleOf(block) {
   return prompt.slice(0, 90) || "No words yet";
 }
 
-/** What stands below it: the type, and the name that somebody has given it.
+/** The text below the title: the type, and the name that somebody has chosen.
  *  @param {Block} block */
 export function smallName(block) {
   const isAutomatic = !isChosen(block) || block.type === "calculated_block" || block.section === "outro";

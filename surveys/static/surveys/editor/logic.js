@@ -37,7 +37,7 @@ export function splitPrecondition(text) {
   return { kind: "hide_when", condition: text, offset: 0 };
 }
 
-/** Whether the two parentheses after NOT are closed by the last two characters, and not before. */
+/** Whether the last two characters, and none before, close the two parentheses after NOT. */
 function closesAtEnd(text) {
   let depth = 0;
   let isQuoted = false;
@@ -117,7 +117,7 @@ class Logic {
     return state.length === this.#drawn.length && state.every((part, n) => part === this.#drawn[n]);
   }
 
-  /** Take over what the block says. */
+  /** Show the block's present logic. */
   #read() {
     const { precondition, show_when, hide_when } = this.block;
     this.#drawn = this.#state();
@@ -295,7 +295,7 @@ class Logic {
     this.body.querySelector("select")?.focus();
   }
 
-  /** Say why the text cannot become rows, with the place marked. */
+  /** Show the reason why the text cannot become rows, with the place marked. */
   #refuse(data) {
     const fault = data.violations?.[0];
     const { condition, offset } = splitPrecondition(this.block.precondition ?? "");
@@ -318,7 +318,7 @@ class Logic {
     return data;
   }
 
-  /** Find faults of syntax sooner than the check of the whole draft does. */
+  /** Find faults of syntax before the check of the whole draft finds them. */
   async #verify() {
     const text = this.block?.precondition;
     if (!this.isText || !text) return;
@@ -329,7 +329,7 @@ class Logic {
       if (asked !== this.#asked || this.block?.precondition !== text) return;
       this.syntax = data.violations ?? [];
       this.#showIssues();
-    } catch { /* the check of the draft says what is to be said when the server is back */ }
+    } catch { /* the check of the draft reports the faults when the server is back */ }
   }
 
   /* Findings */

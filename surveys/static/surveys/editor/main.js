@@ -22,7 +22,7 @@ import { carryName, carryValue, usersOf } from "./renaming.js";
 import { mountStart } from "./start.js";
 import { ago, mountStatus } from "./status.js";
 import { createStore } from "./store.js";
-import { typeName } from "./types.js";
+import { mayArchive, typeName } from "./types.js";
 
 const MOST_USERS = 5; // blocks that are named as those that use another one
 const SHOWN_FOR = 5_000; // milliseconds
@@ -83,14 +83,14 @@ function askAsAsked(store, actions) {
   if (store.mayEdit && store.blocks.every((block) => block.section === "outro")) actions.add("single_punch");
 }
 
-/** Where one pane shows at a time, a chosen block takes the reader to its form. */
+/** If only one pane is visible at a time, choosing a block shows its form. */
 function showForm(panes) {
   if (!panes.isNarrow) return;
   panes.show("form");
   requestAnimationFrame(() => document.getElementById("form-title")?.focus({ preventScroll: true }));
 }
 
-/* What can be done with blocks, from the list, the form and the keyboard */
+/* Actions on blocks, from the list, the form and the keyboard */
 
 function blockActions(editor) {
   const { store, announce } = editor;
@@ -131,7 +131,7 @@ function blockActions(editor) {
 async function archive(editor, key) {
   const { store, announce } = editor;
   const block = store.block(key);
-  if (!block || block.section === "outro" || store.isLive || !store.mayEdit) return;
+  if (!mayArchive(store, block)) return;
   const isKnown = block.id && store.known.blocks.has(block.id);
   const number = store.indexOf(key) + 1;
   const used = usesInWords(store, block);
@@ -144,7 +144,7 @@ async function archive(editor, key) {
   editor.list.focus();
 }
 
-/** Where a block is used: most of this keeps the script from being saved without it. Empty if nowhere.
+/** The uses of a block, in words. Most of them prevent a save without the block. Empty if it is not used.
  *  @param {Store} store @param {Block} block */
 function usesInWords(store, block) {
   const name = nameOf(store, block);
@@ -159,7 +159,7 @@ function usesInWords(store, block) {
   return `Conditions, formulas or texts use it, and need a change too: in ${called.join("; in ")}${more}. `;
 }
 
-/** What becomes of a block's answers; their number is told by the server.
+/** A text about the future of a block's answers. The server knows their number.
  *  @param {Block} block */
 async function answersOf(editor, block) {
   const after = "It leaves the script when you save it. Undo brings it back.";
@@ -170,7 +170,7 @@ async function answersOf(editor, block) {
     + after;
 }
 
-/** Ask before an option goes that people may have chosen.
+/** Ask before the removal of an option that people may have chosen.
  *  @param {Block} block @param {BlockOption} option */
 function confirmOption(editor, block, option, noun) {
   const words = countAnswers(editor, block, option).then((counted) => {
@@ -200,14 +200,14 @@ async function countAnswers({ store, request }, block, option) {
 
 /** @param {Block} block @param {Store} store */
 function formTools(block, store, actions) {
-  if (block.section === "outro" || !store.mayEdit || store.isLive) return [];
+  if (block.section === "outro" || !store.mayEdit) return [];
   const tool = (name, label, act) =>
     h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: act }, icon(name));
   return [
     tool("up", "Move block up", () => actions.move(block.key, -1)),
     tool("down", "Move block down", () => actions.move(block.key, 1)),
     tool("copy", "Duplicate block", () => actions.duplicate(block.key)),
-    tool("archive", "Archive block", () => actions.archive(block.key)),
+    ...(mayArchive(store, block) ? [tool("archive", "Archive block", () => actions.archive(block.key))] : []),
   ];
 }
 
@@ -225,7 +225,7 @@ function renamed({ store, announce }, key, before, after) {
 function revalued({ store, announce }, key, before, after) {
   const name = store.block(key)?.name ?? store.marks.get(key)?.name;
   const values = (store.block(key)?.options ?? []).map((option) => option.value);
-  // whose it is cannot be told
+  // it is unclear which option the value belongs to
   if (values.includes(before) || values.filter((value) => value === after).length > 1) return;
   let carried = 0;
   store.change((blocks) => { carried = carryValue(blocks, { name, place: store.indexOf(key) + 1 }, before, after); },
@@ -296,7 +296,7 @@ async function duplicateProject({ store, request, keeping, announce }) {
   else announce(data?.message ?? "It could not be duplicated.");
 }
 
-/** Ask, and turn scoring on as the tab Rewards does. Answers why it was refused, if it was. */
+/** Ask, and turn scoring on as the tab Rewards does. Returns the reason of a refusal. */
 async function turnScoringOn({ store, request, keeping, announce }) {
   const words =
     "Options then carry points, which are summed in a bucket called Score until you name others under Rewards, "
@@ -334,7 +334,7 @@ function mountUndo(element, store, announce) {
   show();
 }
 
-/** Says things to screen readers, and shows them for a while; the same words twice are said twice. */
+/** Announces texts to screen readers, and shows them for a while. Repeated texts are announced again. */
 function announcer(element, shown) {
   const hide = afterPause(() => { shown.hidden = true; }, SHOWN_FOR);
   return (words) => {

@@ -1,5 +1,5 @@
-/* What can be put right at one press, beside the finding that says what is wrong: a name like q3, which is a position
-   and also the name of another block. That block gets another name, which its references follow.
+/* Corrections by one press, beside the finding: if a name like q3 is both a position and the name of another block,
+   that block gets another name, and its references change with it.
 
      findingLine.append(...mendsOf(issue, { store, key, announce }))     buttons, if there are any */
 
@@ -8,7 +8,7 @@ import { h } from "./dom.js";
 import { calledOf } from "./reach.js";
 import { carryName, nameInstead } from "./renaming.js";
 
-const POSITION = /q[0-9]+/; // the first one in a message is the name that it is about
+const POSITION = /q[0-9]+/; // a message is about its first name
 const AFTER = new Set(["when_correct", "when_incorrect"]);
 
 /** @param {Issue} issue @param {{ store: Store, key: string, announce?: Announce }} options */
@@ -29,7 +29,7 @@ export function mendsOf(issue, { store, key, announce }) {
   });
 }
 
-/** Give the block that is called like a position another name. If that block was meant, the text names it.
+/** Rename the block that is called like a position. If the text meant that block, it uses the new name.
  *  @param {Store} store */
 function mend(store, { key, field, name, named, isNamed, announce }) {
   let after = null;
@@ -46,12 +46,12 @@ function mend(store, { key, field, name, named, isNamed, announce }) {
   announce?.(`Block ${store.indexOf(named) + 1} is called ${after} now.`);
 }
 
-/** A new block that was given no name gets one from its words, once there are some.
+/** A new block without a chosen name gets a name from its prompt, once it has one.
  *  @param {Store} store @param {string} key */
 export function nameByWords(store, key) {
   const block = store.block(key);
   const words = wordsOf(block?.prompt ?? "");
-  if (!block || !words || block.id || store.isLive || !isAutomaticName(block.name)) return;
+  if (!block || !words || block.id || !isAutomaticName(block.name)) return;
   store.change((blocks) => {
     const own = /** @type {Block} */ (blocks.find((each) => each.key === key));
     const before = own.name;

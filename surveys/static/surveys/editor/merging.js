@@ -1,4 +1,4 @@
-/* Two versions of a script merged by block, with the one from which both began.
+/* Merges two versions of a script by block, with the version on which both are based.
 
      const rows = compare(base, theirs, yours)      a row for each block that is in any of them
      row.choice                                     "theirs", "yours", "both", or null while somebody must decide
@@ -121,7 +121,7 @@ function row(id, base, theirs, yours, hasBase) {
     : { ...found, kind: "yours", choice: "yours" };
 }
 
-/** A block that only one side has: added there, or removed by the other. */
+/** A block that only one side has: one side added it, or the other side removed it. */
 function oneSided(found, hasBase) {
   const { base, theirs, yours, isOutro } = found;
   if (isOutro) return { ...found, choice: "theirs" };
@@ -223,7 +223,7 @@ function following(base, theirs, yours) {
   return yours;
 }
 
-/** The first list with what only the second has, each behind what stands before it there. */
+/** The first list plus the items that only the second list has, each after its predecessor there. */
 function spliced(first, second) {
   const result = [...first];
   second.forEach((id, n) => {

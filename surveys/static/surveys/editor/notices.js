@@ -1,4 +1,4 @@
-/* What should be known before going on: a draft from an earlier visit, changes that only this computer has. */
+/* Notices at the start: a draft from an earlier visit, and changes that only this computer has. */
 
 import { toWire } from "./document.js";
 import { h, inWords } from "./dom.js";
@@ -23,7 +23,7 @@ function isWorthAsking(local, store) {
   return store.mayEdit && sent(local.blocks) !== sent(store.blocks);
 }
 
-/** The last visit ended before the server had everything. If it has nothing newer, the copy is taken at once.
+/** The last visit ended before the server had everything. If the server has nothing newer, the copy is used at once.
  *  @param {Store} store */
 function askForLocal(element, store, keeping, { local, state, ago }) {
   if (local.version === (state.draft?.version ?? null)) {
@@ -38,7 +38,7 @@ function askForLocal(element, store, keeping, { local, state, ago }) {
   element.append(note);
 }
 
-/** The draft of an earlier visit. Once it is kept anew, the bar at the bottom tells its time alone.
+/** The draft of an earlier visit. After the next store, only the bar at the bottom shows its time.
  *  @param {Store} store */
 function tellOfDraft(element, store, { keeping, state, ago, discard }) {
   const saved = new Date(state.draft.saved_at);

@@ -1,6 +1,6 @@
 /* The options of a choice or ranking, edited in place. Enter adds the next, a pasted list becomes options, Backspace in
-   an empty one removes it, Alt with the arrow keys moves it. What people read is the stored value, until "stored
-   values" are shown: then both have a field. */
+   an empty one removes it, Alt with the arrow keys moves it. The label is also the stored value, until "stored values"
+   are shown: then both have a field. */
 
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
 import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
@@ -10,7 +10,7 @@ import { askForList, divide, linesOf, told } from "./pasting.js";
 import { makeSortable, slotsBetween } from "./sorting.js";
 import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
 
-const COLUMNS_OF_SCORES = 2; // more buckets than this stand in a line of their own
+const COLUMNS_OF_SCORES = 2; // more buckets than this are in a line of their own
 
 /** @param {FormContext} cx */
 export function mountOptions(cx) {
@@ -71,7 +71,7 @@ class Options {
     return this.isRanking ? MAX_ITEMS : this.cx.store.vocabulary.limits?.options ?? MAX_OPTIONS;
   }
 
-  /** What no question of this kind can hold more of, wherever it is delivered. */
+  /** The most options that a question of this kind can have, wherever it is delivered. */
   get most() {
     return this.isRanking ? MAX_ITEMS : MAX_OPTIONS;
   }
@@ -167,7 +167,7 @@ class Options {
     this.#rows.get(added.at(-1)?.key ?? "")?.focus();
   }
 
-  /** Enter in an option: on to the next one, if that is still empty; else a new one comes between. */
+  /** Enter in an option: move to the next option if it is empty, else insert a new option. */
   goOn(key) {
     const options = this.cx.block.options ?? [];
     const at = this.#indexOf(key);
@@ -176,8 +176,8 @@ class Options {
     else if (!isEmpty(options[at])) this.insert(key);
   }
 
-  /** What is too much for the project stays, with a fault beside it; only what no question can hold is left out.
-      Returns what was left out. */
+  /** Options beyond the project's limit stay, with a fault; only options beyond any question's limit are left out.
+      Returns the options that were left out. */
   #append(lines) {
     let parts = null;
     this.change((options) => {
@@ -222,10 +222,18 @@ class Options {
     if (!this.canChangeList) return;
     const { block, store } = this.cx;
     const option = block.options?.find((each) => each.key === key);
+    if (!this.mayRemove(option)) return;
     const mayBeChosen = option && block.id && store.answered.has(block.id) && store.known.options.has(option.id);
     if (!mayBeChosen) return void this.#takeOut(key, focusBefore);
     this.cx.options.confirmOption(block, option, this.noun)
       .then((agreed) => { if (agreed) this.#takeOut(key, focusBefore); });
+  }
+
+  /** A saved option stays while respondents are answering.
+   *  @param {BlockOption | undefined} option */
+  mayRemove(option) {
+    const { block, store } = this.cx;
+    return this.canChangeList && !(store.isLive && block.id && option?.id);
   }
 
   #takeOut(key, focusBefore) {
@@ -306,14 +314,16 @@ class Row {
     this.right = list.scores.length
       ? h("button", { type: "button", class: "icon-button right", disabled: !cx.isOpen("correct_answer_ids"),
         onclick: () => list.mark(this.key) }, icon("check")) : null;
-    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !list.canChangeList,
+    const isOpen = (field) => cx.isOpen(`options.${option.key}.${field}`);
+    this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !isOpen("anchor_position"),
       onclick: () => this.#pin() }, icon("pin"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
     this.problems = problemList(cx, `options.${option.key}`, this.entry);
     this.entry.disabled = !cx.isOpen("options.x.label");
-    this.stored.disabled = !list.canChangeList;
+    this.stored.disabled = !isOpen("value");
+    this.delete.disabled = !list.mayRemove(option);
     const scores = this.scores.length ? h("span", { class: list.isWide ? "scores in-line" : "scores below" },
       this.scores.map((score) => score.element)) : null;
     this.element = h("li", { class: "option-row", "data-key": option.key },
@@ -344,7 +354,7 @@ class Row {
     return this.list.cx.block?.options?.find((option) => option.key === this.key);
   }
 
-  /** Conditions that compare with the value as it was follow it. */
+  /** Conditions that compare with the old value get the new one. */
   #carry() {
     const after = this.#current()?.value;
     const { cx } = this.list;
@@ -354,7 +364,8 @@ class Row {
 
   #scoreEntry(bucket) {
     const input = h("input", { type: "number", step: "any", class: "entry score", placeholder: "0",
-      disabled: !this.list.canChangeList, inputmode: "decimal", oninput: () => this.#setScore(bucket.key, input) });
+      disabled: !this.list.cx.isOpen(`options.${this.key}.score_values`), inputmode: "decimal",
+      oninput: () => this.#setScore(bucket.key, input) });
     const element = this.list.isWide ? input : h("label", { class: "score-label" }, h("span", {}, bucket.name), input);
     return { bucket, input, element };
   }
@@ -412,7 +423,7 @@ class Row {
     this.list.change((options) => { this.#own(options)[field] = value; }, label, `${this.key}.${field}`);
   }
 
-  /** What people read stays when another value is stored for it. */
+  /** The label stays when the stored value changes. */
   #setStored(value) {
     this.list.change((options) => {
       const option = this.#own(options);
@@ -426,11 +437,12 @@ class Row {
     return options.find((option) => option.key === this.key);
   }
 
+  /** The stored value of an option follows its text until the option is saved or a value is written for it. */
   #setText(value) {
-    const hasOwnLabel = !this.stored.hidden || !this.list.canChangeList;
+    const hasValueField = !this.stored.hidden || this.stored.disabled;
     this.list.change((options) => {
       const option = this.#own(options);
-      if (hasOwnLabel) option.label = value === option.value || !value ? null : value;
+      if (hasValueField && (option.id || option.label)) option.label = value === option.value || !value ? null : value;
       else option.value = value;
     }, `Change ${this.noun}`, `${this.key}.text`);
   }

@@ -111,7 +111,7 @@ class Palette {
   }
 }
 
-/** The type whose name begins with what was typed, or else one that goes by it. */
+/** The type whose name begins with the typed text, or else a type with such a keyword. */
 function bestFor(choices, word) {
   if (!word) return null;
   return choices.find(({ about }) => about.name.toLowerCase().startsWith(word))

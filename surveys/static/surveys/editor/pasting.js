@@ -1,5 +1,5 @@
-/* A list from somewhere else as options: one a line, without the bullets and numbers in front. Lines for which there is
-   no room, and lines that are too long, are told and stay in the box: no line is cut or dropped in silence. */
+/* A pasted list as options: one per line, without bullets and numbers. Lines beyond the limit and lines that are too
+   long stay in the box, with a message: no line is shortened or dropped silently. */
 
 import { h, icon, plural } from "./dom.js";
 import { MAX_LABEL } from "./types.js";
@@ -13,7 +13,7 @@ export function linesOf(pasted) {
   return [...new Set(lines.filter(Boolean))];
 }
 
-/** The lines that become options where there is room for so many, and those that are left out.
+/** The lines that become options if there is room for `room` more, and the lines that are left out.
  *  @param {string[]} lines @param {number} room */
 export function divide(lines, room) {
   const fitting = lines.filter((line) => !isLong(line));
@@ -21,7 +21,7 @@ export function divide(lines, room) {
     tooLong: lines.filter(isLong) };
 }
 
-/** What became of a pasted list, in a sentence.
+/** The result of pasting a list, in a sentence.
  *  @param {ReturnType<typeof divide>} parts @param {string} noun @param {number} most */
 export function told({ taken, tooMany, tooLong }, noun, most) {
   const left = ({ length }, reason) =>
@@ -33,8 +33,8 @@ export function told({ taken, tooMany, tooLong }, noun, most) {
 
 /** What is left of a pasted list. @typedef {{ rest: string[], says: string, isFull: boolean }} Left */
 
-/** Ask for a list. `take(lines)` adds what it can and returns what is left: `{ rest, says, isFull }`, full if
-    nothing more can be added. `before` is such a rest.
+/** Ask for a list. `take(lines)` adds lines and returns the rest: `{ rest, says, isFull }`, with `isFull` if
+    nothing more can be added. `before` is an earlier rest.
  *  @param {string} noun @param {(lines: string[]) => Left} take @param {Left | null} [before] */
 export function askForList(noun, take, before = null) {
   const label = h("label", { for: "pasted-list" }, `One ${noun} on each line`);

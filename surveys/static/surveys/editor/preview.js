@@ -107,7 +107,7 @@ class Preview {
       && (this.#wanted || this.store.blocks !== this.#shown)) this.#later();
   }
 
-  /** Whether the server has what is shown here. */
+  /** Whether the server has the draft that is shown here. */
   get #isKept() {
     return ["kept", "clean", "saved"].includes(this.options.keeping?.status ?? "kept");
   }
@@ -125,7 +125,7 @@ class Preview {
     this.#want(this.store.selected);
   }
 
-  /** Follow to a block as soon as the server has the draft. */
+  /** Show a block as soon as the server has the draft. */
   #want(key) {
     this.#wanted = this.#follows && this.store.block(key) ? key : null;
     if (this.#wanted && this.#isKept) this.#later();
@@ -143,7 +143,7 @@ class Preview {
     return this.stage.getClientRects().length > 0;
   }
 
-  /** Show the draft as it was kept last. What was answered stays. The old page stays until the new one is there. */
+  /** Show the stored draft. The answers stay. The old page stays until the new page has loaded. */
   load() {
     if (!this.isVisible) return; // the observer of its size calls again
     const { blocks } = this.store;
@@ -225,7 +225,7 @@ class Preview {
     else throw error;
   }
 
-  /* What stands beside the page */
+  /* The parts beside the page */
 
   #take(state) {
     this.state = state;
@@ -246,7 +246,7 @@ class Preview {
     this.note.hidden = !this.note.textContent;
   }
 
-  /** What a jump to a block that shows nothing comes to. */
+  /** A text about a jump to a block that shows nothing. */
   #aside() {
     const { key, current } = this.#jumped ?? {};
     if (this.store.block(key ?? null)?.type !== "calculated_block" || this.state.current !== current) return "";

@@ -57,7 +57,7 @@ export function nameOf(store, block) {
   return block.name || store.marks?.get(block.key)?.name || "";
 }
 
-/** What people call a block: the name that somebody has given it, or else how its text begins.
+/** The name of a block for people: the name that somebody has chosen, or else the beginning of its text.
  *  @param {Store} store @param {Block} block @param {number} [most] */
 export function calledOf(store, block, most = 60) {
   const name = nameOf(store, block);
@@ -150,7 +150,7 @@ export function variables(store) {
   }));
 }
 
-/** The declared fields: what the page's address or a link sends along. Those with listed values have no others.
+/** The declared fields, whose values come with the page's address or a link. Fields with listed values have no others.
  *  @param {Store} store @returns {Subject[]} */
 export function fields(store) {
   return (store.vocabulary.fields ?? []).map(({ name, meaning, called, values }) => ({
@@ -165,7 +165,7 @@ export function subjects(store, key) {
   return [...blocksBefore(store, key), ...fields(store), ...variables(store)];
 }
 
-/** What a leaf names. A position means the block that stands there; anything out of reach is a stand-in.
+/** The subject that a leaf names. A position means the block at that position; a name out of reach gets a stand-in.
  *  @param {Store} store @param {string} key @param {Condition} leaf @returns {Subject} */
 export function findSubject(store, key, leaf) {
   const known = subjects(store, key);
@@ -201,7 +201,7 @@ export function referenceTo(subject) {
   return { variable: subject.form };
 }
 
-/** What a text of this block may name. `answered`: the text comes after its own answer.
+/** The tokens for a text of this block. `answered`: the text is shown after the block's own answer.
  *  @param {Store} store @param {string} key @param {{ answered?: boolean }} [options] @returns {Token[]} */
 export function tokens(store, key, { answered = false } = {}) {
   const block = store.block(key);

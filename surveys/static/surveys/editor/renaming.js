@@ -85,7 +85,7 @@ export function nameInstead(block, field, position, name) {
   }
 }
 
-/** A name as logic writes it, not like a position. */
+/** A name in the notation of logic, never read as a position. */
 function written(name) {
   const form = name.trim().replace(/[-\s]/g, "_");
   return /^q\d+$/.test(form) ? title(form) : form;

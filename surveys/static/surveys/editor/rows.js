@@ -43,7 +43,7 @@ function rowOf(store, subject) {
   return { ...referenceTo(subject), op: operator.op, value: valueFor(operator, subject, null) };
 }
 
-/** The value that fits an operator, from the one that was there.
+/** A value that fits an operator, made from the earlier value.
  *  @param {Subject} subject */
 function valueFor(operator, subject, before) {
   const single = Array.isArray(before) ? before[0] ?? null : before;
@@ -94,7 +94,7 @@ class Rows {
     this.#focus = null;
   }
 
-  /** The condition as it is written: a root with one part is that part. */
+  /** The condition to store: a root with a single part becomes that part. */
   get condition() {
     const parts = partsOf(this.root);
     return parts.length === 0 ? null : parts.length === 1 ? parts[0] : this.root;
@@ -111,7 +111,7 @@ class Rows {
     this.#draw();
   }
 
-  /** Where a part stands, as the interface writes it: `show_when.all[1].any[0]`. */
+  /** The path of a part, in the notation of the interface: `show_when.all[1].any[0]`. */
   #path(parent, group, n) {
     if (group === this.root && partsOf(group).length === 1) return this.field;
     return `${parent}.${group.all ? "all" : "any"}[${n}]`;
@@ -194,7 +194,7 @@ class Rows {
     if (!partsOf(this.root).length) this.options.emptied?.();
   }
 
-  /** Groups that lost their last part go. */
+  /** Remove groups without parts. */
   #prune(group = this.root) {
     const parts = partsOf(group).filter((part) => !isGroup(part) || (this.#prune(part), partsOf(part).length > 0));
     group[group.all ? "all" : "any"] = parts;
@@ -207,7 +207,7 @@ class Rows {
     const element = h("div", { class: "logic-row" });
     const problems = h("ul", { class: "problems", id: newId("row-problems"), hidden: true });
     const remover = this.options.isOpen ? removeButton("Remove this condition", remove) : "";
-    // What has the focus stays the same element, so that typing into it goes on.
+    // The focused element stays the same, so typing continues.
     const redraw = { value: () => {}, rest: () => {} };
     redraw.value = () => element.querySelector(":scope > :is(.logic-value, .logic-entry)")
       ?.replaceWith(this.#valueControl(leaf, this.#subjectOf(leaf)));
@@ -342,7 +342,7 @@ function removeButton(label, onclick) {
 
 /* Controls for values */
 
-/** One of the block's own options. A value that is no option any more stays to be seen. */
+/** One of the block's own options. A value whose option was removed stays visible. */
 function picker({ leaf, subject, put, isOpen }) {
   const select = h("select", { class: "entry logic-value", "aria-label": "Value", disabled: !isOpen },
     subject.choices.map(([value, words]) => choice(String(value), words)));
@@ -377,7 +377,7 @@ function checks({ leaf, subject, put, isOpen }) {
     h("legend", { class: "visually-hidden" }, "Values"), all.map(box));
 }
 
-/** A number or a text. What reads as a number is one, where the answers may be numbers. */
+/** A number or a text. A text in the form of a number becomes a number if answers may be numbers. */
 function entry({ leaf, subject, put, isOpen }) {
   const isNumber = subject.kind === "number";
   const list = subject.suggestions?.length

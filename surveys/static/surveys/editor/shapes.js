@@ -1,5 +1,5 @@
-/* The shapes of what the editor's modules hand each other, for the type checker alone: no page loads this file. Without
-   imports and exports its types are known in every module. Fields of a block are those of the interface. */
+/* The types of the data that the editor's modules share, only for the type checker: no page loads this file. Because it
+   has no imports and exports, every module knows its types. A block has the fields of the interface. */
 
 /**
  * @typedef {object} Block
@@ -93,7 +93,7 @@
  * @property {string} [tier]
  */
 
-/** What a row of logic may compare.
+/** A thing that a row of logic may compare.
  * @typedef {object} Subject
  * @property {string} id
  * @property {string} name
@@ -112,10 +112,10 @@
  * @property {boolean} [isMissing]
  */
 
-/** What a text may name in brackets.
+/** A name that a text may have in brackets.
  *  @typedef {{ name: string, says: string, group: string, called?: string | null }} Token */
 
-/** What the page embeds when the editor opens.
+/** The state that the page embeds when the editor opens.
  * @typedef {object} PageState
  * @property {{ blocks: StoredBlock[] }} script
  * @property {number} revision
@@ -133,7 +133,7 @@
  * @property {string} [user_id]
  */
 
-/** What has been typed and is not saved yet.
+/** The unsaved changes.
  * @typedef {object} Draft
  * @property {StoredBlock[]} blocks
  * @property {number} revision
@@ -154,7 +154,7 @@
 /** @typedef {ReturnType<typeof import("./store.js").createStore>} Store */
 /** @typedef {ReturnType<typeof import("./keeping.js").createKeeping>} Keeping */
 /** A request to the server. @typedef {ReturnType<typeof import("./api.js").createRequest>} Send */
-/** Tell a screen reader. @typedef {(words: string) => void} Announce */
+/** Announces a text to screen readers. @typedef {(words: string) => void} Announce */
 
 /** A control that typing or choosing goes into.
  *  @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Control */
@@ -170,7 +170,7 @@
 
 /** What the fields of one form share. @typedef {ReturnType<typeof import("./field.js").context>} FormContext */
 
-/** How a field is labelled, and what it does.
+/** The options of a field.
  * @typedef {object} FieldOptions
  * @property {string} label
  * @property {string} [contract]  its name in the interface

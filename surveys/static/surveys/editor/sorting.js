@@ -1,9 +1,9 @@
-/* Moving things with a pointer: mouse, pen or finger. A line shows where it would drop; Escape gives it up.
+/* Moves items with a pointer: mouse, pen or finger. A line shows the place of the drop; Escape cancels.
 
      makeSortable(container, { item, grip, scroller, canDrag, slots, name, drop })
 
-   `slots()` answers the places between items as `{y, …}`, y in pixels of the window; `drop(element, slot)` moves the
-   item. A mouse may drag anywhere on an item, a finger only its grip, so that the page still scrolls. */
+   `slots()` returns the places between items as `{y, …}`, y in pixels of the window; `drop(element, slot)` moves the
+   item. A mouse may drag any part of an item, a finger only its grip, so the page still scrolls. */
 
 import { h } from "./dom.js";
 

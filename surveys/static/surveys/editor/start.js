@@ -1,6 +1,6 @@
-/* “Start from…”: a sentence that AI makes a script of, a template of the library, a file, or another project's script.
-   What comes of it replaces the draft or is added at its end, as one step that can be undone. “Change by AI” is
-   one more way: an instruction by which AI changes the draft; what it changed is reviewed by block.
+/* “Start from…”: a sentence from which AI writes a script, a template of the library, a file, or another project's
+   script. The result replaces the draft or is added at its end, as one step that can be undone. “Change by AI” is
+   another way: AI changes the draft by an instruction, and the author reviews the changes by block.
 
      mountStart(element, store, { request, keeping, announce })   answers { open(), openAsAsked() } */
 
@@ -13,9 +13,9 @@ import { carryName } from "./renaming.js";
 const GOES_ON = "AI goes on writing. The button says when it is ready.";
 const WAYS = { sentence: "A sentence", change: "A change by AI", template: "A template", file: "A file",
   project: "Another project" };
-const IS_LIVE = "Close the project first: while it is open, only wording and pictures can change.";
+const IS_LIVE = "While the project is open, its script cannot be replaced. Close the project first.";
 const WORDS = { sentence: "Start from…", change: "Change by AI…" };
-/** The two ways that AI works on: what is asked for, and what is said meanwhile. */
+/** The two ways of using AI, with the words of their forms and messages. */
 const ASKED = {
   sentence: { field: "intent", label: "What do you want to ask, and whom?", action: "Write the script",
     running: "The script is being written", ready: "Your script is ready", cost: costOf },
@@ -35,7 +35,7 @@ export function mountStart(element, store, options) {
   return new Start(element, store, options);
 }
 
-/** What AI works on: the way, what was asked for, the draft as it was then, and what has become of it.
+/** A job of AI: the way, the request, the draft at that time, and the result.
  *  @typedef {{ id: number, way: string, words: string, base: Block[], says: string,
  *    found: Record<string, any> | null }} Job */
 
@@ -85,7 +85,7 @@ class Start {
         this.panel, this.status, this.result));
   }
 
-  /** `way`: one of WAYS. What AI writes, or has written, comes first. */
+  /** `way`: one of WAYS. A running or finished job of AI is shown first. */
   open(way = "sentence") {
     this.#visit += 1;
     document.body.append(this.dialog);
@@ -93,7 +93,7 @@ class Start {
     this.#show(this.#job?.way ?? way);
   }
 
-  /** Open the way that the address asks for, as after the form of a new project; a reload asks no more. */
+  /** Open the way in the page's address, as after the form of a new project. A reload does not open it again. */
   openAsAsked() {
     const address = new URL(location.href);
     const way = address.searchParams.get("start") ?? "";
@@ -110,7 +110,7 @@ class Start {
     this.#label();
   }
 
-  /** The buttons say what waits behind them. */
+  /** The buttons show the state of the job. */
   #label() {
     for (const [way, words] of Object.entries(this.words)) {
       const job = this.#job?.way === way ? this.#job : null;
@@ -195,7 +195,7 @@ class Start {
     return this.dialog.open && this.way === this.#job?.way;
   }
 
-  /** How far the job is, or what came of it. */
+  /** The progress of the job, or its result. */
   #drawJob() {
     const job = this.#job;
     if (!job) return;
@@ -222,14 +222,14 @@ class Start {
   #cancel() {
     const url = `${this.urls.generate}${this.#job?.id}/`;
     this.#job = null;
-    this.options.request("DELETE", url).catch(() => {}); // it is given up after ten minutes anyway
+    this.options.request("DELETE", url).catch(() => {}); // the server gives it up after ten minutes anyway
     this.result.replaceChildren();
     this.write.disabled = false;
     this.#label();
     this.#tell("Cancelled. No credits were charged.");
   }
 
-  /** What AI says of its changes, and the way to look at them by block.
+  /** The text of AI about its changes, and a button to review them by block.
    *  @param {Job} job */
   #offerReview({ base, found: all }) {
     const found = all ?? {};
@@ -334,7 +334,7 @@ class Start {
     else this.#tell("The file has no list of blocks, so it is no script.");
   }
 
-  /* What came of it */
+  /* The result */
 
   async #fetch(body, label) {
     const visit = this.#visit;
@@ -384,7 +384,7 @@ class Start {
 
   /* Requests */
 
-  /** The answer's data; null after a refusal, which is told. */
+  /** The answer's data; null after a refusal, which is shown. */
   async #ask(method, url, body) {
     try {
       const { status, data } = await this.options.request(method, url, body);
@@ -404,7 +404,7 @@ class Start {
   }
 }
 
-/** A block that the editor can show: texts are texts and options are objects, whatever a file says. */
+/** A block that the editor can show, with values of the right types whatever the file contains. */
 function shown({ key: _, ...block }) {
   const options = Array.isArray(block.options) ? block.options.filter((option) => option && typeof option === "object")
     : [];
@@ -423,8 +423,8 @@ function isPosition(name) {
   return /^q\d+$/i.test(name);
 }
 
-/** Added blocks whose names are taken, or like positions, get others, which the blocks among them that refer to them
- *  follow. */
+/** Rename added blocks whose names are taken or look like positions, and update the references among the added
+ *  blocks. */
 function renamed(added, own) {
   for (const block of added) {
     block.id = null; // what is added is new, also if the file came from this script

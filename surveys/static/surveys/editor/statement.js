@@ -1,4 +1,4 @@
-/* What a statement or an action does: how it continues, and what is given. */
+/* The fields of a statement or an action: how it continues, and the gift. */
 
 import { h } from "./dom.js";
 import { numberField, segmentField, selectField, textField } from "./field.js";
@@ -7,7 +7,7 @@ const SCOPES = [["respondent", "Once for each person"], ["session", "Once each t
 const KINDS = [["give_xp", "XP", "xp"], ["give_achievement", "An achievement", "medal"],
   ["give_role", "A role", "role"]];
 
-/** How a content or action block leads on. The default is a click on a button.
+/** How a content or action block continues. The default is a click on a button.
  *  @param {FormContext} cx */
 export function continueFields(cx) {
   const holder = h("div", { class: "form-part" });
@@ -49,7 +49,7 @@ function labelFirst(cx, holder) {
   return holder;
 }
 
-/** What an action block gives, with the fields of that kind alone.
+/** The gift of an action block, with only the fields of that kind.
  *  @param {FormContext} cx */
 export function actionFields(cx) {
   const holder = h("div", { class: "form-part" });

@@ -1,11 +1,11 @@
-/* The bar at the bottom: where the draft is kept, how many faults it has, Discard and Save; and the list of
+/* The bar at the bottom: the place of the stored draft, the number of faults, Discard and Save, and the list of
    findings. */
 
 import { attribute, h, icon, inWords, plural, text } from "./dom.js";
 import { plainMessage } from "./field.js";
 
 const TICK = 1_000;
-const ELSEWHERE = { // what another tab has done with the draft
+const ELSEWHERE = { // texts about another tab's action on the draft
   kept: { words: "A newer draft was kept in another tab", take: "Take the newer one" },
   saved_and_kept: { words: "The script was saved since, and a newer draft was kept in another tab",
     take: "Take the newer draft" },
@@ -70,12 +70,12 @@ class Status {
     if (spoken !== null && spoken !== this.#announced) text(this.spoken, this.#announced = spoken);
     this.#tick();
     this.#showCounts();
-    const isBusy = ["saving", "newer"].includes(keeping.status); // which version counts is to be chosen first
+    const isBusy = ["saving", "newer"].includes(keeping.status); // the person has to choose a version first
     this.save.disabled = !store.mayEdit || isBusy || !keeping.hasDraft;
     this.discard.disabled = !store.mayEdit || isBusy || !keeping.hasDraft;
   }
 
-  /** The state in words; what a screen reader is told (null: nothing); what may be done about it. */
+  /** The state in words, the text for screen readers (null: none), and the possible actions. */
   #describe() {
     const { keeping } = this;
     const retry = ["Try again", () => keeping.retry()];

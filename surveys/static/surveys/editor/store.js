@@ -1,4 +1,4 @@
-/* The document that is edited: its blocks, the selected one, what the last check found, and every step back.
+/* The edited document: its blocks, the selected block, the findings of the last check, and the steps to undo.
 
      store.blocks, store.selected (a key), store.check, store.project, store.vocabulary, store.urls
      store.block(key)                    a block, or undefined. Blocks are frozen by convention: change() copies
@@ -11,18 +11,18 @@
      store.issues()                      all of them, in the order of the script
      store.gone(name)                    a block that is no longer in the script, as it was
      store.subscribe(fn)                 fn(what): "blocks", "selection", "check", "status" or "focus"
-     store.fresh                         a block just added: what is still empty in it is no fault until one leaves it
+     store.fresh                         a block just added: its empty fields are no faults until the author leaves it
 
-   Unchanged blocks stay the same objects, so that views can tell by identity what to draw anew. */
+   Unchanged blocks stay the same objects, so views compare identities to find the blocks to draw again. */
 
 import {
   copyOf, idsOf, inSections, moveBy, moveTo, newBlock, placeAfter, title, withKeys, withRoom,
 } from "./document.js";
 import { calledOf } from "./reach.js";
-import { MAX_BLOCKS, typeName } from "./types.js";
+import { MAX_BLOCKS, mayArchive, typeName } from "./types.js";
 
 const MAX_STEPS = 500;
-const UNFINISHED = new Set(["blank", "required", "too_few"]); // findings about what has not been written yet
+const UNFINISHED = new Set(["blank", "required", "too_few"]); // findings about empty fields
 const MERGE_FOR = 1_500; // milliseconds in which typing in one field stays one step
 
 /** @param {PageState} state */
@@ -58,7 +58,7 @@ class Store {
     this.known = idsOf(this.baseline);
     this.blocks = inSections(state.draft ? withRoom(state.draft.blocks) : this.baseline);
     /** @type {string | null} */
-    this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens on how to begin
+    this.selected = ownBlocks(this.blocks)[0]?.key ?? null; // an empty script opens with the ways to begin
     /** @type {string | null} */ this.wanted = null;
     /** @type {string | null} */ this.fresh = null;
     /** @type {Map<string, BlockMark>} */ this.marks = new Map();
@@ -158,7 +158,7 @@ class Store {
     this.notify("selection");
   }
 
-  /** From now on the block just added is judged like any other. */
+  /** From now on the new block's empty fields are faults, as in any other block. */
   settle() {
     if (this.fresh === null) return;
     this.fresh = null;
@@ -197,7 +197,7 @@ class Store {
     return step.label;
   }
 
-  /** The block that a step changed, to look at it. */
+  /** The block that a step changed, which is then selected. */
   #changedIn(step) {
     const now = new Set(this.blocks);
     return step.blocks.find((block) => !now.has(block))?.key ?? null;
@@ -207,7 +207,7 @@ class Store {
 
   /** @param {string} type */
   add(type) {
-    if (this.isLive || this.blocks.length >= MAX_BLOCKS) return null;
+    if (this.blocks.length >= MAX_BLOCKS) return null;
     const block = newBlock(type, this.blocks);
     this.change((blocks) => {
       const { at, section } = placeAfter(blocks, this.selected);
@@ -220,7 +220,7 @@ class Store {
   /** @param {string} key */
   duplicate(key) {
     const original = this.block(key);
-    if (this.isLive || !original || original.section === "outro") return null;
+    if (!original || original.section === "outro") return null;
     const copy = copyOf(original, this.blocks);
     this.change((blocks) => {
       blocks.splice(this.indexOf(key) + 1, 0, copy);
@@ -231,7 +231,7 @@ class Store {
   /** @param {string} key */
   remove(key) {
     const block = this.block(key);
-    if (this.isLive || !block || block.section === "outro") return false;
+    if (!mayArchive(this, block)) return false;
     const rest = ownBlocks(this.blocks);
     const at = rest.indexOf(block);
     const near = (rest[at + 1] ?? rest[at - 1])?.key ?? null;
@@ -240,17 +240,15 @@ class Store {
 
   /** @param {string} key @param {number} step */
   move(key, step) {
-    if (this.isLive) return false;
     return this.change((blocks) => { moveBy(blocks, key, step); }, "Move block", { select: key });
   }
 
   /** @param {string} key @param {string} section @param {string | null} before */
   moveTo(key, section, before) {
-    if (this.isLive) return false;
     return this.change((blocks) => { moveTo(blocks, key, section, before); }, "Move block", { select: key });
   }
 
-  /** Put other blocks in place of all: an import, a draft by AI, another tab's version. One step to undo.
+  /** Replace all blocks: by an import, a draft by AI, or another tab's version. One step to undo.
    *  @param {Block[]} blocks @param {string} label */
   replace(blocks, label) {
     return this.change(() => withKeys(blocks), label);
@@ -289,7 +287,7 @@ class Store {
     this.notify("check");
   }
 
-  /** A fault about a block that was removed says so, at the row that names it.
+  /** A fault about a removed block is shown at the row that names the block.
    *  @param {Issue} issue */
   #reworded(issue, sent) {
     if (issue.code !== "unknown_reference" && issue.code !== "in_use") return issue;

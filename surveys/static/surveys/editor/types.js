@@ -1,4 +1,4 @@
-/* The eleven types of blocks: how they are called, what they are for, and what a new one contains. */
+/* The eleven types of blocks: their names, their purposes, and the fields of a new block. */
 
 export const CHOICES = new Set(["single_punch", "multi_punch"]);
 export const SCALES = new Set(["rating", "opinion_scale", "nps"]);
@@ -22,7 +22,7 @@ export const RANGES = {
 
 const twoOptions = () => ({ options: [{ value: "" }, { value: "" }] }); // to be filled in; empty ones are not sent
 
-/** What is known of a type: `words` are those that people look for.
+/** The data of a type. `words` are search terms.
  * @typedef {object} AboutType
  * @property {string} name
  * @property {string} group
@@ -85,7 +85,7 @@ export const TYPES = {
   },
 };
 
-/** What no type is called: the words people look for, the type to use instead, and a sentence that says so. */
+/** Search terms that are no type's name, each with the type to use instead and a sentence about it. */
 export const INSTEAD = [
   { words: ["file", "upload", "attachment"], type: "open_text",
     says: "Files cannot be sent. Ask for a link to the file in a Text question." },
@@ -110,18 +110,29 @@ export function typeName(block) {
 /** The fields of a block's pictures, each with the words for people who do not see it. */
 export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
 
-/** What may still change while respondents are answering (rules 2.10 and 2.11). Outro blocks: `OUTRO`. */
+/** What may still change in a saved block while respondents are answering (rules 2.10 to 2.12). `options` stands for
+ *  adding and reordering. The server refuses to switch `required` on. Outro blocks: `OUTRO`. */
 const WORDING = new Set([
+  "options", "required",
   "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
 const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
 
 /** Whether a field may be changed now. `path` is that of a block; an option's field is its last name.
- *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {{ section: string }} block @param {string} path */
+ *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {Block} block @param {string} path */
 export function isOpenForChange(store, block, path) {
   if (!store.mayEdit) return false;
+  const [, key] = /^options[.[]([^.\]]*)\]?\./.exec(path) ?? [];
   const field = path.replace(/^options[.[][^.\]]*\]?\./, "");
   if (block.section === "outro") return OUTRO.has(field);
-  return !store.isLive || WORDING.has(field) || field.startsWith("continue.");
+  const isNew = !block.id || (key !== undefined && block.options?.some((each) => each.key === key && !each.id));
+  return !store.isLive || isNew || WORDING.has(field) || field.startsWith("continue.");
+}
+
+/** Whether a block may be archived now.
+ *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {Block | undefined} block
+ *  @returns {block is Block} */
+export function mayArchive(store, block) {
+  return block !== undefined && block.section !== "outro" && store.mayEdit && !(store.isLive && block.id);
 }

@@ -1,8 +1,8 @@
-// Forms of a project: what is typed shows at once in the previews, and is not lost without a question.
+// Forms of a project: the previews show typed text at once, and leaving the page asks before it is lost.
 
 const DELAY = 400; // milliseconds after the last key, before the page in the frame is drawn anew
 
-/** Words of a preview: what is typed, else what stands there by itself. */
+/** The text of a preview: the typed text, else the default. */
 function showWords(element, text) {
   element.textContent = text.trim() || element.dataset.default;
 }
@@ -18,7 +18,7 @@ function watchUnsaved(form) {
   form.addEventListener("submit", () => window.removeEventListener("beforeunload", ask));
 }
 
-/** The post in the chat: the server draws it from what is typed, as it draws the post itself. */
+/** The post in the chat. The server draws it from the form's values, like the post itself. */
 function showPost(form) {
   const preview = form.querySelector("[data-post-preview]");
   if (!preview) return;

@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parent
 
 
 class DemoPlatform(Platform):
-    """The platform with a page for people, who act by the same user agent as in tests."""
+    """The platform with a page for people. Their actions use the same agent as the tests."""
 
     def __init__(self, *, interactions_url: str, **more: Any) -> None:
         super().__init__(**more)

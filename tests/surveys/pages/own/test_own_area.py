@@ -1,4 +1,4 @@
-"""One's own area: the overview, one's responses, one's data, leaving and erasing."""
+"""A person's own area: the overview, their responses, their data, leaving and erasing."""
 
 from __future__ import annotations
 
