@@ -60,7 +60,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     asked = request.GET.urlencode()
     list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
-    is_read = block.section != "intro"
+    is_read = block.is_read
     context = {
         "themes_address": (
             reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])

@@ -216,6 +216,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     section = serializers.CharField()
     type = serializers.CharField()
     prompt = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
+    group = serializers.CharField(allow_null=True)
     answer_style = serializers.CharField(allow_null=True)
     color = serializers.CharField(allow_null=True)
     image_url = serializers.CharField(allow_null=True, help_text=COPIED)
@@ -225,6 +227,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     options = SeenOptionOut(many=True, allow_null=True)
     min = serializers.IntegerField(allow_null=True)
     max = serializers.IntegerField(allow_null=True)
+    whole = serializers.BooleanField(allow_null=True)
+    format = serializers.CharField(allow_null=True)
     required = serializers.BooleanField(allow_null=True)  # type: ignore[assignment]
     action_kind = serializers.CharField(allow_null=True)
     scale = serializers.DictField(allow_null=True)
@@ -331,7 +335,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thank_you,
+        "thank_you": view.thanks and view.thanks.prompt,
         "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,

@@ -146,9 +146,9 @@ def embeds_of(
         embeds += [] if is_full else above
         last = embeds[-1] if embeds and (is_full or not above) else None
         if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
-            embeds.append(Embed(block.prompt, colour=colour, thumbnail=thumbnail))
+            embeds.append(Embed(block.words, colour=colour, thumbnail=thumbnail))
         else:
-            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.prompt])))
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.words])))
     return [embed for embed in embeds if not embed.is_empty]
 
 
@@ -179,6 +179,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
     colour = _colour_of_block(block, view.project) or colour_of(view.project)
     given = f"**{_amount(step.given, view.context.xp_name)}**" if step.given else ""
     mark = words.ASKED_BY_AI if step.follow_up and block.asks else ""
+    block = replace(block, prompt=f"-# {words.shown(step.group)}\n{block.prompt}") if step.group else block
     text = "\n\n".join(filter(None, [mark, given, control.text]))
     embeds = [*_verdict(view), *_alerts(error, note)]
     embeds += _picture_above(block, colour)
@@ -188,7 +189,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 
 
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
-    parts = [block.prompt, text]
+    parts = [block.words, text]
     if not view.state.path and not view.is_completed:
         parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(

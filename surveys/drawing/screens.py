@@ -270,6 +270,7 @@ def step(
         error=error,
         is_locked=view.step.is_locked,
         follow_up=view.step.follow_up,
+        group=view.step.group,
     )
     return Screen(
         step=replace(widget, moves_on=_moves_on(view, widget)),
@@ -353,10 +354,9 @@ def end(
 
 
 def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
+    title, text = _thanks(view, "Thank you! That was the last question.")
     return Screen(
-        ending=Ending(
-            view.thank_you or "Thank you! That was the last question.", actions=_actions(view), is_over=True
-        ),
+        ending=Ending(title, text, actions=_actions(view), is_over=True),
         progress=Progress(100),
         note=note,
         verdict=verdict_of(view),
@@ -369,7 +369,8 @@ def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: Past
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text = _joined(block.prompt for block in view.texts_ahead())
+    title, below = _thanks(view, "Thank you for voting.")
+    text = _joined(filter(None, [below, *(block.words for block in view.texts_ahead())]))
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)
@@ -377,7 +378,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
-        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view), is_over=True),
+        ending=Ending(title, text, actions=_actions(view), is_over=True),
         note=note,
         verdict=verdict_of(view),
         earned=rewards.at_the_end(view, is_news=not note),
@@ -386,6 +387,11 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
         latest=_latest(view, past_change),
         past=partial(past.past_of, view, count=len(before.path)),
     )
+
+
+def _thanks(view: WalkView, otherwise: str) -> tuple[str, str]:
+    """The closing words, and the text below them."""
+    return (view.thanks.prompt, view.thanks.description or "") if view.thanks else (otherwise, "")
 
 
 def notice(
@@ -485,6 +491,7 @@ def _step(
     error: str = "",
     is_locked: bool = False,
     follow_up: int = 0,
+    group: str = "",
 ) -> StepWidget:
     return widgets.draw(
         block,
@@ -496,6 +503,7 @@ def _step(
         draws_colours=page.draws_colours,
         is_locked=is_locked,
         follow_up=follow_up,
+        group=group,
     )
 
 

@@ -5,6 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('surveys', '0009_fields_of_blocks'),
         ('surveys', '0010_unsent_answers_of_further_questions'),
     ]
 

@@ -310,7 +310,7 @@ def test_a_script_that_is_kept_is_the_same(claude: ClaudeProvider, anthropic: Lo
 
 def written(index: int, **changes: Any) -> dict[str, Any]:
     """A block as the model writes it if it changes nothing but this."""
-    shown = {"required": False, **SHOWN[index], **changes}
+    shown = {"required": False, "description": "", "format": "text", **SHOWN[index], **changes}
     if shown["type"] in ("single_punch", "content_block"):
         shown = {"randomize_options": False, **shown}
     return {key: value for key, value in shown.items() if key in WRITABLE[shown["type"]]}
@@ -426,6 +426,8 @@ def test_blocks_are_added_moved_and_removed(claude: ClaudeProvider, anthropic: L
         "type": "open_text",
         "name": "Price",
         "prompt": "What about prices?",
+        "description": "",
+        "format": "text",
         "required": False,
         "show_when": [{"block": "liked", "op": "eq", "value": "Yes, I did"}],
     }
@@ -452,7 +454,7 @@ def test_a_block_that_is_not_there_or_is_there_already_is_not_kept(
 def test_a_block_of_another_type_or_with_an_unknown_id_is_a_new_one(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    scale = {"name": "liked", "prompt": "How much?", "required": True, "show_when": []}
+    scale = {"name": "liked", "prompt": "How much?", "description": "", "required": True, "show_when": []}
 
     blocks = revised(
         claude,

@@ -24,10 +24,13 @@ _LABELS = ("label_left", "label_right")
 _PLAIN = (
     "name",
     "prompt",
+    "description",
     "section",
     "required",
     "min",
     "max",
+    "whole",
+    "format",
     "randomize_options",
     "rank_top_n",
     "calculated_formula",

@@ -322,16 +322,16 @@ def realign(script: Script, state: State) -> State:
     newest = max(passed, default=0)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
-    while turn.show is not None:
-        block_id = turn.show.id or 0
+    while (shown := turn.show) is not None:
+        block_id = shown.id or 0
         if block_id not in passed:
             # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
             if block_id < newest or turn.state.at > furthest:
                 break
             turn = walk.leave_out()
-        elif turn.show.asks:
+        elif shown.asks:
             reply = state.replies.get(block_id)
-            if reply is None or not answers.fits(turn.show, reply):
+            if reply is None or not answers.fits(shown, reply):
                 break
             turn = walk.answer(reply)
         else:

@@ -73,8 +73,8 @@ class ReadCodebook:
 
 def question(*, project: Project, block_id: int) -> Block:
     """The open question of this project. Raises NotFound unless its answers are read."""
-    block = Block.objects.filter(project=project, pk=block_id, type="open_text").first()
-    if block is None or block.section == Block.Section.INTRO:
+    block = Block.objects.filter(readings.IS_READ, project=project, pk=block_id).first()
+    if block is None:
         raise NotFound(NO_QUESTION)
     return block
 

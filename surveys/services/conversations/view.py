@@ -44,7 +44,7 @@ class Step:
     `reply` is their earlier answer here (engine/walk/answers: Reply), shown again after a step back; None if
     there is none. If `is_locked`, it cannot be changed. `given` is the XP that an action block gave. If the
     step is a further question, or waits for one that is being written, `follow_up` is its number; otherwise
-    it is 0.
+    it is 0. `group` is the title that the block shares with its neighbours, and its place among them.
     """
 
     block: Block
@@ -54,6 +54,7 @@ class Step:
     given: int = 0
     is_locked: bool = False
     follow_up: int = 0
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,12 @@ class WalkView(ABC):
             is_locked=self.project.lock_graded_answers
             and runner.settled_reply(self.script, self.state) is not None,
             follow_up=further.number if further else 0,
+            group="" if further or not block.group else self._group_in_words(block.group),
         )
+
+    def _group_in_words(self, title: str) -> str:
+        place = self.script.places_in_groups.get(self.state.at)
+        return f"{title} \N{MIDDLE DOT} {place[0]} of {place[1]}" if place else title
 
     @property
     def asks_further(self) -> bool:
@@ -198,7 +204,7 @@ class WalkView(ABC):
             return shown
         thanks = next((block for block in shown if block.type == "content_block"), _THANKS)
         others = (block for block in shown if block is not thanks)
-        return [replace(thanks, prompt=self.end.message), *others]
+        return [replace(thanks, prompt=self.end.message, description=None), *others]
 
     @cached_property
     def end(self) -> End | None:
@@ -241,8 +247,9 @@ class WalkView(ABC):
         return iri_to_uri(filled).replace("[", "%5B").replace("]", "%5D")
 
     @property
-    def thank_you(self) -> str | None:
-        return next((block.prompt for block in self.outro if block.type == "content_block"), None)
+    def thanks(self) -> Block | None:
+        """The closing words as the respondent sees them; None before the end."""
+        return next((block for block in self.outro if block.type == "content_block"), None)
 
     @property
     def earned_xp(self) -> int:
@@ -276,7 +283,8 @@ class WalkView(ABC):
         `given` is the XP given up to that point; None means up to now. `known` are the values of names at
         that point, if the caller has them.
         """
-        values = tokens.values(self.context, block, [block.prompt], given=given)
+        texts = [block.prompt, block.description or ""]
+        values = tokens.values(self.context, block, texts, given=given)
         return presentation.present(
             self.script, state, block, seed=self.seed, token_values=values, escape=self.escape, known=known
         )

@@ -25,6 +25,7 @@ from surveys.services.exports.cells import (
     NumberText,
     ResponseTable,
     TableColumn,
+    day,
     fixed_cells,
     number,
     shortened,
@@ -130,6 +131,8 @@ class ExportColumn:
     def kind(self) -> Kind:
         if self.option is not None or self.block.type in SCALES:
             return Kind.INTEGER
+        if self.block.format == "date":
+            return Kind.DATE
         return Kind.NUMBER if self.block.type in NUMBERS else Kind.TEXT
 
     def described(self, header: str, size: int) -> TableColumn:
@@ -257,7 +260,7 @@ def response_table(
     labels = option_texts(cached.catalogue, own_values=own_values)
     answer_cells = _cells_of(project, columns, labels, codes, style)
     if marks_missing:
-        described = [each if each.kind == Kind.TEXT else replace(each, marks=LABELS) for each in described]
+        described = [replace(each, marks=LABELS) if each.kind.is_number else each for each in described]
         answer_cells = _marked(answer_cells, missing_answers(project, cached.script), columns, codes, style)
     places = {column.place for column in derived}
 
@@ -289,7 +292,8 @@ def _marked(
     for column in columns:
         block_id = column.block.id or 0
         place = of_block[block_id] if column.option is None else of_option[column.option.id]
-        cells_of[block_id].append((place, style.has_types and column.kind != Kind.TEXT))
+        if not (style.has_types and column.kind == Kind.DATE):  # a date has no mark
+            cells_of[block_id].append((place, style.has_types and column.kind.is_number))
     for coded_id, place in of_codes.items():
         cells_of[coded_id or 0].append((place, style.has_types))
 
@@ -479,6 +483,7 @@ def _cells_of(
         for option in column.block.options
     }
     type_of = {column.block.id: column.block.type for column in columns}
+    dated = {column.block.id for column in columns if column.kind == Kind.DATE}
     shown = {option_id: style.text(label) for option_id, label in labels.items()}
     unanswered: list[Cell] = [None] * (len(columns) + len(of_codes))
     choices: dict[int | None, list[int]] = defaultdict(list)
@@ -492,7 +497,8 @@ def _cells_of(
         """
         cell: Cell = shown.get(option_id) if option_id is not None else None
         if cell is None:
-            cell = number(text, style) if type_of[block_id] in NUMBERS else style.text(text)
+            read = number if type_of[block_id] in NUMBERS else day if block_id in dated else None
+            cell = read(text, style) if read else style.text(text)
         return cell if before is None else f"{before}, {cell}"
 
     def cells(row: Sequence[Any]) -> list[Cell]:

@@ -143,6 +143,7 @@ def _as_statement(block: Block) -> Block:
         section=block.section,
         position=block.position,
         prompt=block.prompt,
+        description=block.description,
         precondition=block.precondition,
     )
 

@@ -71,7 +71,8 @@
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });
-    if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
+    if (target !== entry || entry.selectionStart === null) return; // an e-mail address or a date has no selection
+    entry.setSelectionRange(entry.value.length, entry.value.length);
   }
 
   /* A timed statement continues by itself, unless the respondent asks it to wait. */

@@ -14,7 +14,7 @@ from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, formats, runner
 from surveys.services.scripts import editing as scripts
 
 Respond = Callable[[Block], Mapping[str, object]]
@@ -156,4 +156,6 @@ def _answer(block: Block, position: int) -> Mapping[str, object]:
         return {"ranking": (ids if position == 0 else ids[::-1])[: block.rank_top_n]}
     if block.type == "open_numeric":
         return {"value": 5}
-    return {"value": "Because."} if block.type == "open_text" else {"value": block.points[position]}
+    if block.type == "open_text":
+        return {"value": formats.example_of(block.format) or "Because."}
+    return {"value": block.points[position]}
