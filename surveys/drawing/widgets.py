@@ -32,6 +32,7 @@ class Typed:
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
     other: str = ""  # the text for an option with `is_other`
+    consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class StepWidget:
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
+    moves_on: bool = False  # once a choice was made by pointer
 
     @property
     def described_by(self) -> str:

@@ -43,6 +43,8 @@ class State:
     question about the answer to the current block, and `asked` is the number of further questions requested
     so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
     of these blocks is on the path. Only the one that was requested last can be unwritten.
+    `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
+    blocks that were passed, while one of their answers is changed from the review at the end.
     """
 
     at: int = 0
@@ -57,6 +59,8 @@ class State:
     further: Further | None = None
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
+    consent: Mapping[str, str] = field(default_factory=dict)
+    reviewed: tuple[int, ...] = ()
 
     @property
     def place(self) -> int:
@@ -113,6 +117,10 @@ class State:
             raw["asked"] = self.asked
         if self.aside:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
+        if self.consent:
+            raw["consent"] = dict(self.consent)
+        if self.reviewed:
+            raw["reviewed"] = list(self.reviewed)
         return raw
 
     @classmethod
@@ -138,6 +146,8 @@ class State:
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
+            consent=_texts(raw.get("consent")),
+            reviewed=_ids(raw.get("reviewed")),
         )
 
 
@@ -154,6 +164,10 @@ def _by_id(raw: object) -> dict[int, Any]:
         return {}
     assert isinstance(raw, dict)
     return {int(block_id): value for block_id, value in raw.items()}
+
+
+def _ids(raw: object) -> tuple[int, ...]:
+    return tuple(raw) if isinstance(raw, list) else ()
 
 
 def _texts(raw: object) -> Mapping[str, str]:

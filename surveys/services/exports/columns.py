@@ -60,6 +60,11 @@ _FIELDS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
     WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name LIMIT %s
 """
+_HAS_CONSENTS = """
+    SELECT EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_listed AND state ? 'consent'
+    )
+"""
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
@@ -79,7 +84,7 @@ _FURTHER = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER = 14, 15, 16
+READINGS, FOLLOW_UPS, OTHER, CONSENT = 14, 15, 16, 17
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -145,8 +150,8 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """A column of a value that is stored beside the answers: `score.…`, `variable.…` or `field.…`
-    (rule 6.62).
+    """A column of a value that is stored beside the answers: `score.…`, `variable.…`, `field.…` or `consent`
+    (rules 6.62 and 6.171).
 
     `place` is the index of the value in a row of `responses.batches`, and `key` its key there.
     """
@@ -349,6 +354,9 @@ def _derived_columns(
         )
     for (name,) in fields:
         yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
+    if statements.fetch_rows(_HAS_CONSENTS, [project.pk])[0][0]:
+        yield DerivedColumn("consent", CONSENT, "text", Kind.TEXT)
+        yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
