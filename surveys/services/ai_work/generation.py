@@ -113,7 +113,7 @@ def begin(
 
 
 def _place_of(project: Project) -> dict[str, int]:
-    """Where a changed script comes from, beside what the provider is asked."""
+    """The project and the revision of a changed script. The provider does not get them."""
     return {"project_id": project.pk, "revision": project.revision}
 
 
@@ -323,7 +323,7 @@ def as_json(status: str, generation: Generation, project: Project) -> dict[str, 
 
 
 def method_of(generation: Generation) -> str:
-    """How a script is written: a `template` fitted to the words of the intent, or by a `model`."""
+    """The method of a script: a `template` fitted to the words of the intent, or a `model`."""
     return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
 
 

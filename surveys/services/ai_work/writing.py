@@ -30,7 +30,7 @@ from surveys.services.scripts import planning
 
 MOST_CORRECTIONS = 2
 MOST_ANSWERS = 2  # to a question, if a claim of the first is not borne out by its figures
-NEVER = 0  # as `retry_after`: only another request may end in another way
+NEVER = 0  # as `retry_after`: a retry of the same request ends in the same way
 NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
 NO_VALID_REVISION = (
     "What the AI provider wrote for this `instruction` cannot be used as a script. Nothing was saved, and no "
