@@ -243,7 +243,7 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     claude: ClaudeProvider, anthropic: Loopback, type_: str
 ) -> None:
     graded = {**BLOCKS[1], "type": type_}
-    (shown,) = shown_script([graded])
+    shown: dict[str, Any] = shown_script([graded])[0]
     left = {
         key: shown[key] for key in shown if key not in ("correct_answer_index", "when_correct", "section")
     }
