@@ -27,7 +27,7 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     if sent.get("do") == "skip":
         return answer | {"skip": True}
     if block.type in CHOICES:
-        return answer | _chosen(block, sent)
+        return {**answer, **_chosen(block, sent)}
     if block.type == "ranking":
         return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
