@@ -33,6 +33,7 @@ INTERVALS = {
     "surveys.take_up_jobs": 5,
     "surveys.delete_overdue_projects": 30,
     "surveys.delete_due_responses": 10,
+    "surveys.delete_expired_responses": 60,
     "surveys.forget_silent_conversations": 600,
     "surveys.skip_left_follow_ups": 60,
     "surveys.settle_anonymous_answers": 600,

@@ -36,6 +36,12 @@ def delete_due_responses(**_later: object) -> None:
     deletion.delete_due(at=timezone.now())
 
 
+@shared_task(name="surveys.delete_expired_responses")
+def delete_expired_responses(**_later: object) -> None:
+    """Every minute: delete responses that are older than their project keeps them."""
+    deletion.delete_expired(at=timezone.now())
+
+
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: delete sealed respondents and unsent answers of conversations that were inactive for

@@ -64,7 +64,7 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     asked = request.GET.urlencode()
     list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
-    is_read = block.section != "intro" and other_id is None
+    is_read = block.is_read and other_id is None
     context = {
         "themes_address": (
             reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])

@@ -24,12 +24,16 @@ Json = Mapping[str, Any]
 # The words of the editor's form. `merging.js` contains the same words.
 FIELDS = {
     "prompt": "Text",
+    "description": "Description",
+    "group": "Group",
     "image_url": "Picture",
     "image_alt": "What the picture shows",
     "thumbnail_url": "Small picture",
     "thumbnail_alt": "What the small picture shows",
     "min": "Least",
     "max": "Greatest",
+    "whole": "Whole numbers only",
+    "format": "Answers are",
     "rank_top_n": "How many to rank",
     "follow_ups": "Further questions",
     "precondition": "Condition",

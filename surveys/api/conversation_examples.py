@@ -29,6 +29,7 @@ ACTIVE: dict[str, Any] = {
         "can_go_back": False,
     },
     "thank_you": None,
+    "end": None,
     "outro": None,
     "resumed": False,
 }
@@ -38,6 +39,7 @@ COMPLETED: dict[str, Any] = {
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",
+    "end": {"url": "https://example.com/?from=mail", "label": "To the club", "redirect": False},
     "outro": [
         {
             **_SEEN,
@@ -63,6 +65,7 @@ RESPONSE: dict[str, Any] = {
     "platform_id": "customer-42",
     "provider": "web",
     "metadata": {"customer": "C-1042"},
+    "consent": {"text": "I agree that the club stores my answers.", "at": "2026-01-31T09:28:00Z"},
     "scores": {
         "skill": {
             "name": "Skill",

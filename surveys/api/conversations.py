@@ -78,6 +78,13 @@ class ConversationIn(serializers.Serializer[Any]):
         ),
     )
 
+    consent = StrictBooleanField(
+        required=False,
+        allow_null=True,
+        help_text="Must be true if the project has a `settings.consent`: the respondent has agreed to that "
+        "text. The text and the moment are kept as `consent` of the Response. It is not needed to resume.",
+    )
+
 
 @extend_schema_field(
     {
@@ -230,6 +237,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     section = serializers.CharField()
     type = serializers.CharField()
     prompt = serializers.CharField()
+    description = serializers.CharField(allow_null=True)
+    group = serializers.CharField(allow_null=True)
     answer_style = serializers.CharField(allow_null=True)
     color = serializers.CharField(allow_null=True)
     image_url = serializers.CharField(allow_null=True, help_text=COPIED)
@@ -239,6 +248,8 @@ class SeenBlockOut(serializers.Serializer[Any]):
     options = SeenOptionOut(many=True, allow_null=True)
     min = serializers.IntegerField(allow_null=True)
     max = serializers.IntegerField(allow_null=True)
+    whole = serializers.BooleanField(allow_null=True)
+    format = serializers.CharField(allow_null=True)
     required = serializers.BooleanField(allow_null=True)  # type: ignore[assignment]
     action_kind = serializers.CharField(allow_null=True)
     scale = serializers.DictField(allow_null=True)
@@ -283,6 +294,14 @@ class StepOut(serializers.Serializer[Any]):
     can_go_back = serializers.BooleanField()
 
 
+class EndOut(serializers.Serializer[Any]):
+    """Where to go from the end, with tokens filled in."""
+
+    url = serializers.URLField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    redirect = serializers.BooleanField(help_text="Whether to lead there at once.")
+
+
 class ConversationOut(serializers.Serializer[Any]):
     """One participant session. Its id is also the id of the Response."""
 
@@ -300,6 +319,7 @@ class ConversationOut(serializers.Serializer[Any]):
     )
     step = StepOut(allow_null=True, help_text="The current step; null at the end.")
     thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
+    end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
     outro = SeenBlockOut(
         many=True,
         allow_null=True,
@@ -316,7 +336,7 @@ class ConversationOut(serializers.Serializer[Any]):
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
     """The ConversationOut object. `resumed` is true if the requested move had been made before."""
-    step, outro = view.step, view.outro
+    step, outro, end = view.step, view.outro, view.end
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(address for block in shown for address in block.pictures))
     return {
@@ -336,7 +356,8 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thank_you,
+        "thank_you": view.thanks and view.thanks.prompt,
+        "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }
@@ -395,7 +416,9 @@ class ConversationViewSet(OwnWorkViewSet):
             "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
             "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
             "It is `409 conflict` if the project is not live, or if the respondent has reached "
-            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`, and so "
+            "`max_completes_per_user`, or if the project is full (`max_completes` and `quotas`): then the "
+            "code of the violation is `full`. Without the `consent` that the project asks for this is "
+            "`400`. On a private project, anyone but a member is `403 forbidden`, and so "
             "is, on every project, a respondent without one of `required_role_ids` or without one of "
             "`verified_source_ids`. What a platform said counts for 24 hours; before such a refusal it is "
             "asked again, at most three times in 30 seconds. If it cannot be asked, this is "
@@ -406,6 +429,9 @@ class ConversationViewSet(OwnWorkViewSet):
         examples=[
             OpenApiExample(
                 "A respondent that the caller names", {"external_id": "customer-42"}, request_only=True
+            ),
+            OpenApiExample(
+                "With consent", {"external_id": "customer-42", "consent": True}, request_only=True
             ),
             OpenApiExample("Begun", ACTIVE, response_only=True, status_codes=["201"]),
             OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
@@ -538,4 +564,5 @@ class ConversationViewSet(OwnWorkViewSet):
             respondent,
             metadata=body.get("metadata") or {},
             display_name=body.get("display_name") or "",
+            consents=bool(body.get("consent")),
         )

@@ -7,7 +7,7 @@ drawn after a refusal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -74,6 +74,9 @@ def _begin(click: Click) -> Reply:
     respondent = respondent_of(click.known(project))
     if click.reference.op == Op.ANSWER and (done := _done_before(click, project, respondent)):
         return _shown(click, done, note=words.ANSWERED_BEFORE)
+    if _has_to_agree(click, project, respondent):
+        return replies.answer(click.interaction, screens.consent(project, platform_id=click.platform_id))
+    respondent = replace(respondent, consents=True)
     with transaction.atomic():
         view = conversations.begin(project_id=project.pk, respondent=respondent, at=click.at)
     note = words.WELCOME_BACK if view.resumed and view.state.path else ""
@@ -87,8 +90,23 @@ def _done_before(click: Click, project: Project, respondent: Respondent) -> Conv
     return view if is_over and not is_at_limit else None
 
 
+def _has_to_agree(click: Click, project: Project, respondent: Respondent) -> bool:
+    """Whether a respondent begins without having agreed to the project's `consent`, as it stands now."""
+    if not project.consent:
+        return False
+    if click.reference.op == Op.AGREE:
+        return click.reference.arg != admission.consent_mark(project.consent)
+    view, is_at_limit = conversations.look(project_id=project.pk, respondent=respondent, at=click.at)
+    if is_at_limit:  # who may not begin is told so
+        return False
+    return view is None or (view.is_completed and not (project.is_poll and project.change_poll))
+
+
 def _vote(click: Click) -> Reply:
-    """Vote in a poll, or change an earlier vote."""
+    """Vote in a poll, or change an earlier vote.
+
+    A respondent who has to give consent first votes in a message of their own afterwards.
+    """
     project = _project(click)
     if project.response_channel == Project.ResponseChannel.WEB:
         return replies.answer(click.interaction, _on_the_web(project))
@@ -107,6 +125,8 @@ def _vote_written(click: Click) -> Reply:
 
 def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
     respondent = respondent_of(click.known(project))
+    if _has_to_agree(click, project, respondent):
+        return replies.private(screens.consent(project, platform_id=click.platform_id))
     try:
         with transaction.atomic():
             view = conversations.vote(project_id=project.pk, respondent=respondent, raw=raw, at=click.at)
@@ -363,6 +383,7 @@ def _raw(click: Click, kind: str) -> Mapping[str, object]:
 _HANDLERS: Mapping[Op, Callable[[Click], Reply]] = {
     Op.ANSWER: _begin,
     Op.AGAIN: _begin,
+    Op.AGREE: _begin,
     Op.VOTE: _vote,
     Op.VOTE_WRITTEN: _vote_written,
     Op.INFO: _info,

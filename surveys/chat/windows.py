@@ -12,10 +12,17 @@ from surveys.chat.controls import References
 from surveys.chat.messages import FIELD_ID, Window
 from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.script import Block, Option
-from surveys.engine.walk import defaults
+from surveys.engine.walk import defaults, formats
 from surveys.services.conversations import unsent_answers
 from surveys.services.conversations.view import ConversationView
 
+_LABELS = {
+    "open_numeric": "Your number",
+    "email": "Your e-mail address",
+    "url": "Your link",
+    "phone": "Your telephone number",
+    "date": "Your date",
+}
 _LONGEST_NUMBER = 120  # digits, with decimals (rule 6.25) and some room for mistakes
 
 
@@ -29,11 +36,12 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
     return Window(
         custom_id=to.to(Op.WRITTEN),
         title="Your answer",
-        label="Your number" if is_number else "Your answer",
-        text=block.prompt,
+        label=_LABELS.get(block.format or block.type, "Your answer"),
+        text=block.words,
         value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
-        is_long=not is_number,
+        placeholder=formats.example_of(block.format),
+        is_long=not (is_number or block.format),
         is_required=bool(block.required),
         longest=_LONGEST_NUMBER if is_number else limits.INPUT,
     )

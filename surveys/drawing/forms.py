@@ -13,6 +13,7 @@ from surveys.engine.walk import defaults
 
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
 PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
+CONSENT = "consent"  # the box that is ticked before the first answer is stored
 MAX_DIGITS = 4
 
 
@@ -26,7 +27,7 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     if sent.get("do") == "skip":
         return answer | {"skip": True}
     if block.type in CHOICES:
-        return answer | _chosen(block, sent)
+        return {**answer, **_chosen(block, sent)}
     if block.type == "ranking":
         return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
@@ -61,9 +62,14 @@ def follow_up_of(sent: QueryDict) -> int:
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:
     """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
-    value = sent.get("value", "")
-    chosen = frozenset([*sent.getlist("option"), value])
-    return Typed(chosen=chosen, ranks=ranks, text=value, other=sent.get("other", ""))
+    value, chosen = sent.get("value", ""), sent.getlist("option")
+    return Typed(
+        chosen=frozenset([*chosen, value]),
+        ranks=ranks,
+        text=value,
+        other=sent.get("other", ""),
+        consent=sent.get(CONSENT, ""),
+    )
 
 
 def in_words(block: Block | None, sent: QueryDict) -> str:

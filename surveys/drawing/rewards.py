@@ -131,7 +131,7 @@ def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     name = view.context.xp_name
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
-    words = block.prompt if block and at_end else _xp_sentence(xp, name)
+    words = block.words if block and at_end else _xp_sentence(xp, name)
     in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
     return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others, later)
 
@@ -185,11 +185,11 @@ def _achievements_and_roles(view: WalkView) -> list[Prize]:
     for number, block in numbers.items():
         if block in at_end:
             picture = _picture(block, number, described, pictures)
-            prizes.append(Prize(ACHIEVEMENT, picture=picture, words=block.prompt))
+            prizes.append(Prize(ACHIEVEMENT, picture=picture, words=block.words))
         else:
             prizes.append(_achievement(block, number, described, pictures))
     roles = [block for block in view.outro if block.action_kind == "give_role"]
-    return [*prizes, *(Prize(ROLE, words=block.prompt) for block in roles)]
+    return [*prizes, *(Prize(ROLE, words=block.words) for block in roles)]
 
 
 def _described(project: Project, numbers: Mapping[int, Block] | Sequence[int]) -> Mapping[int, Achievement]:

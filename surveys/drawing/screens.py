@@ -18,12 +18,13 @@ from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
-from surveys.engine.script import Block
+from surveys.engine.script import SCALES, Block
 from surveys.engine.walk import answers, defaults, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
+from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
@@ -55,6 +56,16 @@ class Verdict:
 
     is_right: bool
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The text that a respondent agrees to by ticking a box."""
+
+    text: str
+    mark: str  # what the box sends: another text has another mark
+    is_ticked: bool = False
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,7 @@ class Ending:
     kept: str = ""
     actions: Sequence[Action] = ()
     is_over: bool = False
+    redirect: str = ""  # an address to lead to at once, but for a frame
     leaves_the_page: bool = False  # its actions load the whole page again
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
@@ -163,6 +175,7 @@ class Screen:
     results_when: str = ""  # when a poll shows its results, for visitors who have not voted
     closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
+    consent: Consent | None = None  # asked for at the first step
     task: Task | None = None  # done before a first form is accepted
     answers_as: AnswersAs | None = None
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
@@ -186,17 +199,23 @@ def first(
     has_traps: bool = False,
     task: Task | None = None,
     ahead: Prefill = NOTHING,
+    consent_error: str = "",
 ) -> Screen:
     """The first step after the steps that are answered `ahead`.
 
-    It says when the project closes automatically. A poll's page shows its question together with the texts
-    before it.
+    It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
+    its question together with the texts before it.
     """
     view = at_first(view)
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
-    past_change = PastChange.KEPT if error or note else PastChange.REPLACED
+    past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
+    if text := view.project.consent:
+        mark = str(consent_mark(text))
+        is_ticked = typed is not None and typed.consent == mark
+        consent = Consent(text, mark, is_ticked, consent_error)
+        screen = replace(screen, consent=consent, status=422 if consent_error else screen.status)
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
@@ -242,17 +261,19 @@ def step(
     """
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
+    widget = _step(
+        view,
+        view.step.block,
+        page,
+        _typed_or_ahead(view, typed, ahead, page),
+        can_go_back=view.step.can_go_back,
+        error=error,
+        is_locked=view.step.is_locked,
+        follow_up=view.step.follow_up,
+        group=view.step.group,
+    )
     return Screen(
-        step=_step(
-            view,
-            view.step.block,
-            page,
-            _typed_or_ahead(view, typed, ahead, page),
-            can_go_back=view.step.can_go_back,
-            error=error,
-            is_locked=view.step.is_locked,
-            follow_up=view.step.follow_up,
-        ),
+        step=replace(widget, moves_on=_moves_on(view, widget)),
         progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),
@@ -264,6 +285,17 @@ def step(
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),
     )
+
+
+def _moves_on(view: WalkView, widget: StepWidget) -> bool:
+    """Whether one choice leads to the next step (rule 6.177), but not to feedback, nor to the end."""
+    project, block = view.project, view.script.blocks[view.state.at]
+    is_one_choice = widget.is_group and (block.type == "single_punch" or block.type in SCALES)
+    if not project.advance_on_choice or project.is_poll or not is_one_choice or widget.is_locked:
+        return False
+    if view.script.scoring_enabled and (block.when_correct or block.when_incorrect):
+        return False
+    return project.review or not view.may_be_last
 
 
 def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
@@ -310,14 +342,21 @@ def end(
 ) -> Screen:
     """The end: thanks, rewards, a poll's results if they may be seen, and further actions.
 
-    A `note` greets visitors who return to a completed conversation.
+    A `note` greets visitors who return to a completed conversation. They are not led away.
     """
-    if view.project.is_poll:
-        return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
+    draw = _end_of_poll if view.project.is_poll else _end_of_survey
+    screen = draw(view, votes=votes, note=note, past_change=past_change)
+    if screen.ending is None or view.end is None or not view.end.url:
+        return screen
+    url, links = view.end.url, (Link(view.end.label, view.end.url),)
+    ending = replace(screen.ending, links=links, redirect="" if note or not view.end.redirects else url)
+    return replace(screen, ending=ending)
+
+
+def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
+    title, text = _thanks(view, "Thank you! That was the last question.")
     return Screen(
-        ending=Ending(
-            view.thank_you or "Thank you! That was the last question.", actions=_actions(view), is_over=True
-        ),
+        ending=Ending(title, text, actions=_actions(view), is_over=True),
         progress=Progress(100),
         note=note,
         verdict=verdict_of(view),
@@ -330,7 +369,8 @@ def end(
 
 def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     question, reply, before = _poll_question(view)
-    text = _joined(block.prompt for block in view.texts_ahead())
+    title, below = _thanks(view, "Thank you for voting.")
+    text = _joined(filter(None, [below, *(block.words for block in view.texts_ahead())]))
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)
@@ -338,7 +378,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
-        ending=Ending(view.thank_you or "Thank you for voting.", text, actions=_actions(view), is_over=True),
+        ending=Ending(title, text, actions=_actions(view), is_over=True),
         note=note,
         verdict=verdict_of(view),
         earned=rewards.at_the_end(view, is_news=not note),
@@ -347,6 +387,11 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
         latest=_latest(view, past_change),
         past=partial(past.past_of, view, count=len(before.path)),
     )
+
+
+def _thanks(view: WalkView, otherwise: str) -> tuple[str, str]:
+    """The closing words, and the text below them."""
+    return (view.thanks.prompt, view.thanks.description or "") if view.thanks else (otherwise, "")
 
 
 def notice(
@@ -446,6 +491,7 @@ def _step(
     error: str = "",
     is_locked: bool = False,
     follow_up: int = 0,
+    group: str = "",
 ) -> StepWidget:
     return widgets.draw(
         block,
@@ -457,6 +503,7 @@ def _step(
         draws_colours=page.draws_colours,
         is_locked=is_locked,
         follow_up=follow_up,
+        group=group,
     )
 
 

@@ -13,7 +13,7 @@ from communities.services.pictures.copies import Copy
 from surveys import written_numbers
 from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
-from surveys.engine.walk import answers, defaults
+from surveys.engine.walk import answers, defaults, formats
 from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
@@ -34,6 +34,7 @@ class Typed:
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
     other: str = ""  # the text for an option with `is_other`
+    consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class StepWidget:
     block_id: int | None
     prompt: str
     control: str
+    group: str = ""
+    description: str = ""
     do: str = "answer"
     button: str = "Continue"
     is_statement: bool = False
@@ -107,6 +110,8 @@ class StepWidget:
     ends: Sequence[str] = ()
     typed: str = ""
     inputmode: str = ""
+    autocomplete: str = "off"
+    placeholder: str = ""
     longest: int = MAX_TEXT
     counted: int = 0
     ranks: Sequence[str] = ()
@@ -114,6 +119,22 @@ class StepWidget:
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
+    moves_on: bool = False  # once a choice was made by pointer
+
+    @property
+    def described_by(self) -> str:
+        """The ids of the texts that describe the control, in the order in which they are read.
+
+        In a group each of its fields has the error.
+        """
+        has_help, has_error = self.help or not self.is_group, self.error and not self.is_group
+        ids = {
+            "group": self.group,
+            "description": self.description,
+            "help": has_help,
+            "field-error": has_error,
+        }
+        return " ".join(each for each, is_there in ids.items() if is_there)
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -133,6 +154,7 @@ def draw(
     draws_colours: bool = False,
     is_locked: bool = False,
     follow_up: int = 0,
+    group: str = "",
 ) -> StepWidget:
     """Return the widget of a block, whose prompt must be filled in and whose options must be in order.
 
@@ -142,6 +164,7 @@ def draw(
     common: dict[str, object] = {
         "block_id": block.id,
         "prompt": block.prompt,
+        "description": block.description or "",
         "is_long": len(block.prompt) > LONG_PROMPT,
         "image": pictures.get(block.image_url),
         "image_alt": block.image_alt or "",
@@ -151,6 +174,7 @@ def draw(
         "error": error,
         "button": button,
         "follow_up": follow_up,
+        "group": group,
     }
     if block.type in STATEMENTS:
         common |= _statement(block, draws_colours)
@@ -353,18 +377,34 @@ def _ranking(block: Block, typed: Typed) -> dict[str, object]:
 
 
 def _text(block: Block, typed: Typed) -> dict[str, object]:
-    return {"control": FIELDS + "text.html", "typed": typed.text}
+    if block.format is None:
+        return {"control": FIELDS + "text.html", "typed": typed.text}
+    # The control of a date has its own pattern, and does not show what is no date.
+    shows_days = block.format == "date" and (not typed.text or formats.problem("date", typed.text) is None)
+    return {
+        "control": FIELDS + "line.html",
+        "typed": typed.text,
+        "input": _INPUTS.get(block.format, "text") if block.format != "date" or shows_days else "text",
+        "autocomplete": _AUTOCOMPLETE.get(block.format, "off"),
+        "placeholder": formats.example_of(block.format) if block.format == "date" else "",
+        "help": "" if shows_days else defaults.help_of(block),
+    }
 
 
 def _number(block: Block, typed: Typed) -> dict[str, object]:
-    # Phones' number pads have no minus sign.
-    inputmode = "decimal" if block.min is not None and block.min >= 0 else ""
+    # Phones' number pads have no minus sign. Few questions about whole numbers expect negative ones.
+    keyboard = "numeric" if block.whole else "decimal"
+    takes_minus = block.min < 0 if block.min is not None else not block.whole
     return {
         "control": FIELDS + "number.html",
         "typed": typed.text,
         "help": defaults.help_of(block),
-        "inputmode": inputmode,
+        "inputmode": "" if takes_minus else keyboard,
     }
+
+
+_INPUTS = {"email": "email", "url": "url", "phone": "tel", "date": "date"}
+_AUTOCOMPLETE = {"email": "email", "url": "url", "phone": "tel"}
 
 
 def emoji(option: Option | None) -> str:

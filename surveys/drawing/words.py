@@ -36,6 +36,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "error": "Error",
         "problem": "There is a problem",
         "trap": "Leave this empty",
+        "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
         "no_program": "To show that you are not a program:",
         "skip": "Skip",
         "stay": "Wait here",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import groupby
 
 from communities.ground.sent_text import composed
 
@@ -31,6 +32,8 @@ BLOCK_TYPES = (
     "calculated_block",
 )
 ANSWER_STYLES = ("full_text", "emoji_only", "select_menu", "buttons")
+FORMATS = ("line", "email", "url", "phone", "date")  # of the answers to an open question
+FACTS = frozenset(FORMATS) - {"line"}  # those whose answers are no prose
 ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 
 
@@ -111,6 +114,11 @@ class Continue:
 PICTURE_FIELDS = ("image_url", "image_alt", "thumbnail_url", "thumbnail_alt")
 
 
+# The fields of a block that only change how it reads: of the outro they can be written too (rule 3.29).
+PRESENTATION = ("prompt", "description", *PICTURE_FIELDS)
+GROUPED = CHOICES | SCALES  # the types whose neighbours may share a title
+
+
 @dataclass(frozen=True)
 class Block:
     """One step of a script. Fields are defined by chapter 3.
@@ -124,6 +132,8 @@ class Block:
 
     type: str
     prompt: str = ""
+    description: str | None = None
+    group: str | None = None
     id: int | None = None
     name: str | None = None
     section: str = "main"
@@ -136,6 +146,8 @@ class Block:
     options: tuple[Option, ...] = ()
     min: int | None = None
     max: int | None = None
+    whole: bool | None = None
+    format: str | None = None
     required: bool | None = None
     precondition: str | None = None
     show_when: Mapping[str, object] | None = None
@@ -163,6 +175,11 @@ class Block:
         return title_case(self.name or "")
 
     @cached_property
+    def words(self) -> str:
+        """The prompt, and the description below it if there is one."""
+        return f"{self.prompt}\n\n{self.description}" if self.description else self.prompt
+
+    @cached_property
     def asks(self) -> bool:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
@@ -177,6 +194,11 @@ class Block:
     def has_correct_answer(self) -> bool:
         """Whether an option is marked as correct, also before options have ids."""
         return bool(self.correct_answer_ids or self.correct_places)
+
+    @cached_property
+    def is_read(self) -> bool:
+        """Whether an analysis reads the answers: those to open questions, but no facts, and no intro."""
+        return self.type == "open_text" and self.section != "intro" and self.format not in FACTS
 
     @cached_property
     def points(self) -> tuple[int, int]:
@@ -255,6 +277,19 @@ class Script:
         """The numbers of the achievements that action blocks grant."""
         configs = (block.action_config for block in self.blocks)
         return frozenset(config.xp_role_id for config in configs if config and config.xp_role_id is not None)
+
+    @cached_property
+    def places_in_groups(self) -> Mapping[int, tuple[int, int]]:
+        """The place of each block of a group among its neighbours, from 1, and their number, by index.
+
+        A group of which some may be hidden, or of only one block, has no places.
+        """
+        places: dict[int, tuple[int, int]] = {}
+        for title, numbered in groupby(enumerate(self.blocks), key=lambda each: each[1].group):
+            run = list(numbered)
+            if title and len(run) > 1 and not any(block.precondition for _, block in run):
+                places |= {index: (place, len(run)) for place, (index, _) in enumerate(run, start=1)}
+        return places
 
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:

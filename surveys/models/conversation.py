@@ -191,6 +191,21 @@ class Completion(models.Model):
         return f"Completions in project {self.project_id}"
 
 
+class QuotaCount(models.Model):
+    """How many completed responses satisfy the `where` of a quota. Without a row they are counted anew.
+
+    `key` is a hash of the `where`. The row is read and written under a lock of the project's places.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "key")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=32)
+    filled = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"Responses of a quota of project {self.project_id}"
+
+
 class FiredAction(models.Model):
     """An action that has fired, so that it does not fire again (rules 8.11 and 8.12).
 

@@ -47,6 +47,7 @@ class Block(models.Model):
     section = models.CharField(max_length=5, choices=Section, default=Section.MAIN)
     type = models.CharField(max_length=16)
     prompt = models.TextField(blank=True)
+    description = models.TextField(null=True, blank=True)  # noqa: DJ001
     scores_ignored = models.BooleanField(
         default=False, help_text="Scores were sent for its options while scoring was off."
     )
@@ -58,6 +59,9 @@ class Block(models.Model):
     thumbnail_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
     min = models.BigIntegerField(null=True, blank=True)
     max = models.BigIntegerField(null=True, blank=True)
+    whole = models.BooleanField(null=True, blank=True, help_text="Fractions are refused as answers.")
+    format = models.CharField(max_length=5, null=True, blank=True)  # noqa: DJ001
+    group = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001
     required = models.BooleanField(null=True, blank=True)
     precondition = models.TextField(null=True, blank=True)  # noqa: DJ001
     show_when = models.JSONField(null=True, blank=True)

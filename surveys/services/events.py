@@ -98,6 +98,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         None,  # a new answer has no reading yet
         conversation.state.get("follow_ups"),
         conversation.state.get("other"),
+        conversation.state.get("consent"),
     )
 
 

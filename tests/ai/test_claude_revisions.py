@@ -36,6 +36,7 @@ NOT_WRITTEN = {
     "correct_answer_ids": "a model writes `correct_answer_index`",
     "correct_answer_id": "a model writes `correct_answer_index`",
     "follow_ups": "they cost credits",
+    "group": "which questions share a title is their author's choice",
 }
 # The same for single types. The API has no room for more optional properties than a schema has by now.
 NOT_WRITTEN_ON = {
@@ -232,6 +233,7 @@ def test_the_schema_has_every_field_of_a_block_that_a_model_may_write() -> None:
         has = {"scale" if key.startswith("label_") else key for key in properties}
         missing = fields - has - NOT_WRITTEN.keys() - {"section"}
         assert missing == {field for on, field in NOT_WRITTEN_ON if on == type_}, type_
+        assert not has & NOT_WRITTEN.keys()
 
 
 def test_nothing_is_shown_that_cannot_be_written() -> None:
@@ -245,7 +247,7 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     claude: ClaudeProvider, anthropic: Loopback, type_: str
 ) -> None:
     graded = {**BLOCKS[1], "type": type_}
-    (shown,) = shown_script([graded])
+    shown: dict[str, Any] = shown_script([graded])[0]
     left = {
         key: shown[key]
         for key in shown
@@ -255,7 +257,10 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     changed = left | {"options": [second, {"id": 0, "value": "Sort of"}]}
 
     (block,) = revised(
-        claude, anthropic, {"randomize_options": False, **changed}, request=replace(REQUEST, blocks=[graded])
+        claude,
+        anthropic,
+        {"randomize_options": False, "description": "", **changed},
+        request=replace(REQUEST, blocks=[graded]),
     )
 
     assert [option["value"] for option in block["options"]] == ["no", "Sort of"]
@@ -274,7 +279,7 @@ def test_the_feedback_of_a_multi_punch_can_be_worded_anew(
     (block,) = revised(
         claude,
         anthropic,
-        {"randomize_options": False, **shown, "when_correct": "Richtig."},
+        {"randomize_options": False, "description": "", **shown, "when_correct": "Richtig."},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -299,7 +304,7 @@ def test_a_scale_gets_options_for_its_new_points(
     (block,) = revised(
         claude,
         anthropic,
-        {"required": False, **shown, "max": most},
+        {"required": False, "description": "", **shown, "max": most},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -314,7 +319,7 @@ def test_a_script_that_is_kept_is_the_same(claude: ClaudeProvider, anthropic: Lo
 
 def written(index: int, **changes: Any) -> dict[str, Any]:
     """A block as the model writes it if it changes nothing but this."""
-    shown = {"required": False, **SHOWN[index], **changes}
+    shown = {"required": False, "description": "", "format": "text", **SHOWN[index], **changes}
     if shown["type"] in ("single_punch", "content_block"):
         shown = {"randomize_options": False, **shown}
     return {key: value for key, value in shown.items() if key in WRITABLE[shown["type"]]}
@@ -385,6 +390,8 @@ def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
             "anchor_position": None,
             "is_exclusive": None,
             "is_other": None,
+            "image_url": None,
+            "image_alt": None,
             "score_values": None,
         },
         {
@@ -395,6 +402,8 @@ def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
             "anchor_position": None,
             "is_exclusive": None,
             "is_other": None,
+            "image_url": None,
+            "image_alt": None,
             "score_values": {"score": 2},
         },
         {"value": "Weiß nicht", "anchor_position": "last"},
@@ -434,6 +443,8 @@ def test_blocks_are_added_moved_and_removed(claude: ClaudeProvider, anthropic: L
         "type": "open_text",
         "name": "Price",
         "prompt": "What about prices?",
+        "description": "",
+        "format": "text",
         "required": False,
         "show_when": [{"block": "liked", "op": "eq", "value": "Yes, I did"}],
     }
@@ -460,7 +471,7 @@ def test_a_block_that_is_not_there_or_is_there_already_is_not_kept(
 def test_a_block_of_another_type_or_with_an_unknown_id_is_a_new_one(
     claude: ClaudeProvider, anthropic: Loopback
 ) -> None:
-    scale = {"name": "liked", "prompt": "How much?", "required": True, "show_when": []}
+    scale = {"name": "liked", "prompt": "How much?", "description": "", "required": True, "show_when": []}
 
     blocks = revised(
         claude,

@@ -7,13 +7,14 @@ import pytest
 from surveys.ai.claude import ClaudeProvider
 from surveys.ai.models import schemas
 from surveys.ai.provider import Correction, ProposedScript, ProviderError, ScriptRequest
+from surveys.engine.script import FORMATS
 from tests.support.ai.drafted import SCHEMAS, violations_of
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.ai.request_rules import mismatches, problems_with_schema
 
 SURVEY = ScriptRequest(intent="Do people like our new board?", type="convo")
-ASKED: dict[str, Any] = {"required": True, "show_when": []}
+ASKED: dict[str, Any] = {"description": "", "required": True, "show_when": []}
 OPTIONS = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "stays_last": True}]
 CHOICE_FIELDS: dict[str, Any] = {**ASKED, "prompt": "Which?", "options": OPTIONS, "randomize_options": True}
 YES_OR_NO = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Other", "anchor_position": "last"}]
@@ -21,8 +22,8 @@ YES_OR_NO = [{"value": "Yes"}, {"value": "No", "emoji": "👎"}, {"value": "Othe
 # Each block as the model writes it, and as our API takes it.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "content_block": (
-        {"section": "intro", "prompt": "Welcome.", "show_when": []},
-        {"section": "intro", "prompt": "Welcome."},
+        {"section": "intro", "prompt": "Welcome.", "description": "To you.", "show_when": []},
+        {"section": "intro", "prompt": "Welcome.", "description": "To you."},
     ),
     "single_punch": (
         CHOICE_FIELDS,
@@ -32,10 +33,13 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {**CHOICE_FIELDS, "min": 1, "max": 2, "randomize_options": False},
         {"prompt": "Which?", "required": True, "options": YES_OR_NO, "min": 1, "max": 2},
     ),
-    "open_text": ({**ASKED, "prompt": "Why?", "required": False}, {"prompt": "Why?", "required": False}),
+    "open_text": (
+        {**ASKED, "prompt": "Why?", "required": False, "format": "text"},
+        {"prompt": "Why?", "required": False},
+    ),
     "open_numeric": (
-        {**ASKED, "prompt": "How many?", "min": 0},
-        {"prompt": "How many?", "required": True, "min": 0},
+        {**ASKED, "prompt": "How many?", "whole": True, "min": 0},
+        {"prompt": "How many?", "required": True, "whole": True, "min": 0},
     ),
     "rating": (
         {**ASKED, "prompt": "How good?", "max": 5, "label_left": "Poor", "label_right": "Great"},
@@ -87,6 +91,20 @@ def test_each_type_of_block_is_converted_to_our_form(
     assert violations_of(draft) == []
 
 
+@pytest.mark.parametrize("format_", FORMATS)
+def test_each_format_of_an_open_question_is_drafted(
+    claude: ClaudeProvider, anthropic: Loopback, format_: str
+) -> None:
+    sent = script({**QUESTION, "format": format_})
+    anthropic.queue(sent)
+
+    draft = claude.draft_script(SURVEY)
+
+    assert mismatches(sent, schemas.CONVO) == []
+    assert draft.blocks[0]["format"] == format_
+    assert violations_of(draft) == []
+
+
 def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic: Loopback) -> None:
     scored = [{"value": "Red", "scores": [{"bucket": "Fire Mage", "points": 2}]}, {"value": "Blue"}]
     graded = {"correct_answer_index": 0, "when_correct": "Right!", "when_incorrect": "It was [Colour]."}
@@ -103,6 +121,7 @@ def test_a_quiz_with_a_result_passes_the_rules(claude: ClaudeProvider, anthropic
             "name": "End",
             "section": "main",
             "prompt": "You have [score].",
+            "description": "",
             "show_when": shown,
         },
         scoring=True,

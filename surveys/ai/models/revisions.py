@@ -16,7 +16,7 @@ from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules import naming
-from surveys.engine.script import SCALES, WITH_ITEMS, title_case
+from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, title_case
 
 KEPT = "kept"
 Block = Mapping[str, Any]  # as our API returns it
@@ -24,10 +24,13 @@ _LABELS = ("label_left", "label_right")
 _PLAIN = (
     "name",
     "prompt",
+    "description",
     "section",
     "required",
     "min",
     "max",
+    "whole",
+    "format",
     "randomize_options",
     "rank_top_n",
     "calculated_formula",
@@ -48,8 +51,10 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     if block["type"] not in BLOCK_TYPES:
         return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
-    plain = (*_PLAIN, _PLACES[block["type"]], *FEEDBACK) if block["type"] in _PLACES else _PLAIN
-    shown |= {key: block[key] for key in plain if block.get(key) is not None}
+    shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
+    if block["type"] in CHOICES:
+        grading = (_PLACES[block["type"]], *FEEDBACK)
+        shown |= {key: block[key] for key in grading if block.get(key) is not None}
     shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
     if block["type"] in WITH_ITEMS:
         shown["options"] = [_shown_option(option) for option in _options(block)]
@@ -208,7 +213,7 @@ def _changed(
     has_options = "options" in differing or _ids(raw) != _ids(shown)
     if has_options:
         changed["options"] = _changed_options(block, raw, after)
-    if block["type"] in _PLACES and (has_options or differing & {*_PLACES.values()}):
+    if block["type"] in CHOICES and (has_options or differing & {*_PLACES.values()}):
         _set_correct_answers(changed, block, raw, after)
     if block["type"] in SCALES and differing & {"min", "max"}:
         _set_points(changed, block, after)

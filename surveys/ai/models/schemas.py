@@ -12,6 +12,7 @@ from typing import Any, get_args
 from surveys.ai.models.assignment import NO_OPINION
 from surveys.ai.provider import SENTIMENTS, RemarkCode
 from surveys.engine.language.conditions import OPERATORS
+from surveys.engine.script import FORMATS
 
 Schema = dict[str, Any]
 
@@ -46,7 +47,13 @@ _CONDITION = _object(
 _SCORE = _object({"bucket": _TEXT, "points": _NUMBER})
 _OPTION_FIELDS = {"emoji": _TEXT, "scores": _list_of(_SCORE), "stays_last": _FLAG}
 _OPTION = _object({"value": _TEXT}, _OPTION_FIELDS)
-_QUESTION = {"name": _TEXT, "prompt": _TEXT, "required": _FLAG, "show_when": _list_of(_CONDITION)}
+_QUESTION = {
+    "name": _TEXT,
+    "prompt": _TEXT,
+    "description": _TEXT,
+    "required": _FLAG,
+    "show_when": _list_of(_CONDITION),
+}
 _CHOICE = {**_QUESTION, "options": _list_of(_OPTION), "randomize_options": _FLAG}
 _LABELS = {"label_left": _TEXT, "label_right": _TEXT}
 _RANGE = {"min": _INTEGER, "max": _INTEGER}
@@ -64,6 +71,7 @@ _CONTENT = _block(
         "name": _TEXT,
         "section": {"type": "string", "enum": ["intro", "main"]},
         "prompt": _TEXT,
+        "description": _TEXT,
         "show_when": _list_of(_CONDITION),
     },
 )
@@ -73,8 +81,8 @@ _MULTI = _block("multi_punch", _CHOICE, {**_RANGE, "correct_answer_indexes": _li
 _RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
 _OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
 _NPS = _block("nps", _QUESTION)
-_OPEN_TEXT = _block("open_text", _QUESTION)
-_OPEN_NUMERIC = _block("open_numeric", _QUESTION, _RANGE)
+_OPEN_TEXT = _block("open_text", {**_QUESTION, "format": {"type": "string", "enum": ["text", *FORMATS]}})
+_OPEN_NUMERIC = _block("open_numeric", {**_QUESTION, "whole": _FLAG}, _RANGE)
 _RANKING = _block("ranking", _CHOICE, {"rank_top_n": _INTEGER})
 _CALCULATED = _block("calculated_block", {"name": _TEXT, "calculated_formula": _TEXT})
 

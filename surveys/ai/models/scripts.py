@@ -19,12 +19,12 @@ from surveys.ai.models.json_values import (
     malformed,
 )
 from surveys.ai.provider import ProposedScript, ScriptRequest
-from surveys.engine.intake.fields import MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_DESCRIPTION, MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
 from surveys.engine.language.references import TEXTS_WITH_TOKENS
 from surveys.engine.rules import naming
-from surveys.engine.script import Bucket, title_case
+from surveys.engine.script import FORMATS, Bucket, title_case
 
 _MAX_CONDITIONS = 20
 _MAX_SENTENCE, _MAX_SENTENCES = 200, 12
@@ -105,6 +105,7 @@ def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
         "type": type_,
         "name": as_text(raw.get("name")) or None,
         "prompt": as_text(raw.get("prompt")),
+        "description": as_text(raw.get("description"))[:MAX_DESCRIPTION] or None,
         "show_when": _all_of([_read_condition(condition, block_names) for condition in conditions]),
         **_READERS[type_](raw),
     }
@@ -167,8 +168,17 @@ def _read_question(raw: JsonObject) -> Fields:
     return {"required": as_flag(raw.get("required"))}
 
 
+def _read_text(raw: JsonObject) -> Fields:
+    format_ = as_text(raw.get("format"))
+    return {"format": format_ if format_ in FORMATS else None, **_read_question(raw)}
+
+
 def _read_range(raw: JsonObject) -> Fields:
     return {"min": as_integer(raw.get("min")), "max": as_integer(raw.get("max")), **_read_question(raw)}
+
+
+def _read_numeric(raw: JsonObject) -> Fields:
+    return {**_read_range(raw), "whole": as_flag(raw.get("whole")) or None}
 
 
 def _read_rating(raw: JsonObject) -> Fields:
@@ -239,8 +249,8 @@ _READERS: Mapping[str, Callable[[JsonObject], Fields]] = {
     "content_block": _read_content,
     "single_punch": _read_single_punch,
     "multi_punch": _read_multi_punch,
-    "open_text": _read_question,
-    "open_numeric": _read_range,
+    "open_text": _read_text,
+    "open_numeric": _read_numeric,
     "rating": _read_rating,
     "opinion_scale": _read_opinion,
     "nps": _read_question,

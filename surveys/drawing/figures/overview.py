@@ -158,7 +158,7 @@ def cards_of(
         question = StaffCard(
             card=card,
             is_text=is_text,
-            is_read=is_text and block is not None and block.section != "intro",
+            is_read=block is not None and block.is_read,
             drop_off=_left_here(entry["drop_off"]["left"]),
             text_analysis=None,
             comparison=comparison,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from surveys.engine.language.names import COUNTS, SCORES, field_key
-from surveys.engine.script import CALCULATED, Bucket, Script
+from surveys.engine.script import CALCULATED, Block, Bucket, Script
 
 # The kind of answer that a block of each type has; statements have none.
 KINDS = {
@@ -51,6 +51,12 @@ _ORDERINGS = (
     Operator("gt", "is more than"),
     Operator("lt", "is less than"),
 )
+_ORDERINGS_OF_DATES = (
+    Operator("gte", "is on or after"),
+    Operator("lte", "is on or before"),
+    Operator("gt", "is after"),
+    Operator("lt", "is before"),
+)
 _BY_KIND = {
     "choice": (*_IS, _ONE_OF),
     "choices": (
@@ -60,12 +66,18 @@ _BY_KIND = {
     ),
     "number": (*_IS, *_ORDERINGS, _ONE_OF),
     "text": (*_IS, _ONE_OF),
+    "date": (*_IS, *_ORDERINGS_OF_DATES, _ONE_OF),
     "any": (*_IS, *_ORDERINGS, _ONE_OF),
 }
 
 
+def kind_of(block: Block) -> str:
+    """The kind of answer that a block has; `any` for a statement."""
+    return "date" if block.format == "date" else KINDS.get(block.type, "any")
+
+
 def operators(kind: str) -> tuple[Operator, ...]:
-    """The comparisons that make sense for a kind of answer: choice, choices, number, text or any."""
+    """The comparisons that make sense for a kind of answer: choice, choices, number, text, date or any."""
     return _BY_KIND[kind]
 
 

@@ -115,7 +115,7 @@ class Wording:
     def _kind(self, name: str) -> str:
         meaning = references.resolve(name, self.script)
         if isinstance(meaning, int):
-            return vocabulary.KINDS.get(self.script.blocks[meaning].type, "any")
+            return vocabulary.kind_of(self.script.blocks[meaning])
         return "any"
 
     def _subject(self, name: str) -> str:

@@ -39,7 +39,7 @@ def _by_index(
     block_path: BlockPath,
 ) -> list[Violation]:
     key = "correct_answer_indexes" if plural else "correct_answer_index"
-    indexes = plural or ([] if singular is None else [singular])
+    indexes = plural or [singular or 0]
     paths = [f"{key}[{n}]" for n in range(len(plural))] or [key]
     violations = _repeated(indexes, paths, block_path)
     if plural and singular is not None and singular not in plural:
@@ -65,7 +65,7 @@ def _by_id(
     singular: int | None,
     block_path: BlockPath,
 ) -> list[Violation]:
-    ids = plural or ([] if singular is None else [singular])
+    ids = plural or [singular or 0]
     paths = [f"correct_answer_ids[{n}]" for n in range(len(plural))] or ["correct_answer_id"]
     violations = _repeated(ids, paths, block_path)
     if plural and singular is not None and plural != [singular]:

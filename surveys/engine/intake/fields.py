@@ -30,6 +30,9 @@ from surveys.engine.script import (
     BLOCK_TYPES,
     CALCULATED,
     CHOICES,
+    FORMATS,
+    GROUPED,
+    QUESTIONS,
     SCALES,
     SECTIONS,
     STATEMENTS,
@@ -38,6 +41,8 @@ from surveys.engine.script import (
 
 MAX_OPTIONS = 100  # rule 3.36
 MAX_PROMPT = 4_000  # rule 3.37, as the next
+MAX_DESCRIPTION = 1_000  # rule 3.120
+MAX_GROUP = 200
 MAX_VALUE = 500
 MAX_LABEL = 500
 MAX_OTHER_TEXT = 500  # rule 6.152
@@ -256,6 +261,21 @@ BLOCK = ObjectType(
             required=True,
             example="Do you play e4?",
         ),
+        "description": FieldSpec(
+            _text(MAX_DESCRIPTION),
+            "Smaller text below the prompt, for what helps to answer. Its tokens are filled in like those of "
+            "the prompt, within the same limits.",
+            example="Think of the last four weeks.",
+            only_on=QUESTIONS | STATEMENTS,
+        ),
+        "group": FieldSpec(
+            _text(MAX_GROUP),
+            "A title that neighbouring blocks share: they have the same type and equal options, or the same "
+            "points. It stands above each of their prompts, with the block's place among them. It has no "
+            "tokens.",
+            example="How satisfied are you with …",
+            only_on=GROUPED,
+        ),
         "answer_style": FieldSpec(
             ChoiceType(ANSWER_STYLES),
             "All four on single and multi punch; `full_text` or `emoji_only` on a ranking; `buttons` or "
@@ -296,6 +316,20 @@ BLOCK = ObjectType(
             IntegerType(-MAX_NUMBER, MAX_NUMBER),
             "Most choices on `multi_punch`, greatest value on `open_numeric`, last point on scales.",
             only_on=SCALES | {"multi_punch", "open_numeric"},
+        ),
+        "whole": FieldSpec(
+            BooleanType(),
+            "Whether an answer must be a whole number: 3 and 3.0, not 3.5. Default false.",
+            only_on=frozenset({"open_numeric"}),
+        ),
+        "format": FieldSpec(
+            ChoiceType(FORMATS),
+            "How an answer is written: `line` (no line breaks), `email`, `url` (begins with `http://` or "
+            "`https://`), `phone` (5 to 20 digits, with `+ ( ) - .` and spaces) or `date` (`2026-01-31`; "
+            "conditions compare dates by `<`, `<=`, `>` and `>=`). Other answers are refused with `invalid`. "
+            "Null takes any text.",
+            example="email",
+            only_on=frozenset({"open_text"}),
         ),
         "required": FieldSpec(BooleanType(), "Whether an answer is needed to continue. Null means optional."),
         "precondition": FieldSpec(
@@ -361,7 +395,8 @@ BLOCK = ObjectType(
         "follow_ups": FieldSpec(
             IntegerType(0, MAX_FOLLOW_UPS),
             "How many further questions a model may ask about a short answer, one after the other. Null "
-            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects.",
+            "means 0. They are asked only where a model is at work. Not allowed on anonymous projects, nor "
+            "with a `format` other than `line`.",
             only_on=frozenset({"open_text"}),
         ),
         "calculated_formula": FieldSpec(

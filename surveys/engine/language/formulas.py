@@ -61,6 +61,12 @@ _ORDERINGS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     ">": Decimal.__gt__,
     ">=": Decimal.__ge__,
 }
+_DATE_ORDERINGS: Mapping[str, Callable[[values.Operand, values.Operand], bool]] = {
+    "<": values.less,
+    "<=": values.less_or_equal,
+    ">": values.greater,
+    ">=": values.greater_or_equal,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,13 +294,33 @@ def _condition(node: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
             return lambda value_of, name_of: values.is_true(result(value_of, name_of))
 
 
+def _is_no_date(node: FormulaNode) -> bool:
+    return not isinstance(node, Variable | TextLiteral)
+
+
+def _dates_or(
+    ordered: Callable[[ValueOf, NameOf], bool], sign: str, left: FormulaNode, right: FormulaNode
+) -> Callable[[ValueOf, NameOf], bool]:
+    """The ordering of two dates, as in skip logic; of other values that of their amounts."""
+    compare = _DATE_ORDERINGS[sign]
+    first, second = _side(left), _side(right)
+
+    def holds(value_of: ValueOf, name_of: NameOf) -> bool:
+        sides = first(value_of, name_of), second(value_of, name_of)
+        return compare(*sides) if all(side.date for side in sides) else ordered(value_of, name_of)
+
+    return holds
+
+
 def _comparison(sign: str, left: FormulaNode, right: FormulaNode) -> Callable[[ValueOf, NameOf], bool]:
     if sign in _ORDERINGS:
         compare = _ORDERINGS[sign]
         less, more = _amount(left), _amount(right)
-        return lambda value_of, name_of: compare(
-            rounded(less(value_of, name_of)), rounded(more(value_of, name_of))
-        )
+
+        def ordered(value_of: ValueOf, name_of: NameOf) -> bool:
+            return compare(rounded(less(value_of, name_of)), rounded(more(value_of, name_of)))
+
+        return ordered if any(map(_is_no_date, (left, right))) else _dates_or(ordered, sign, left, right)
     first, second = _side(left), _side(right)
     if sign == "==":
         return lambda value_of, name_of: values.equal(first(value_of, name_of), second(value_of, name_of))

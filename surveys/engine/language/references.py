@@ -15,7 +15,7 @@ from surveys.engine.language.formulas import Formula
 from surveys.engine.language.lexer import Mention, ParseError
 from surveys.engine.script import STATEMENTS, Block, Script, title_case
 
-TEXTS_WITH_TOKENS = ("prompt", "when_correct", "when_incorrect")
+TEXTS_WITH_TOKENS = ("prompt", "description", "when_correct", "when_incorrect")
 MAX_SUGGESTIONS = 2  # per expression, because the search for similar names is slow
 MAX_COMPARED = (
     10  # names that are compared in full for one suggestion; the time grows with the square of their length

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
 from typing import TypeAlias
@@ -22,6 +23,7 @@ Value: TypeAlias = str | Decimal | bool | tuple["Value", ...] | None  # None mea
 
 # Only ASCII digits and a point: `1_0`, `٣`, `NaN`, `1e5` and ` 5 ` are text, although Decimal accepts them.
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 _MAX_DIGITS = 100  # before or after the point; longer numbers are written with an exponent
 _EXACT = Context(prec=3 * _MAX_DIGITS, rounding=ROUND_HALF_UP)
 _SIX_PLACES = Decimal("0.000001")
@@ -35,6 +37,17 @@ def number(value: Value) -> Decimal | None:
     if isinstance(value, Decimal) and value.is_finite():
         return value
     return None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a day of the calendar, such as `2026-01-31`."""
+    if _DATE(text) is None:
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def number_text(value: Decimal) -> str:
@@ -82,6 +95,11 @@ class Operand:
     @cached_property
     def number(self) -> Decimal | None:
         return number(self.value)
+
+    @cached_property
+    def date(self) -> str | None:
+        """The date that the value is; else None. Of two dates the text of the earlier one is less."""
+        return self.value if isinstance(self.value, str) and is_date(self.value) else None
 
     @cached_property
     def is_true(self) -> bool:
@@ -186,24 +204,30 @@ def differ(left: Value | Operand, right: Value | Operand) -> bool:
 
 
 def less(left: Value | Operand, right: Value | Operand) -> bool:
-    """`<`: false unless both sides are numbers, like the other three orderings."""
-    first, second = operand(left).number, operand(right).number
-    return first is not None and second is not None and first < second
+    """`<`: false unless both sides are numbers or both are dates, like the other three orderings."""
+    left, right = operand(left), operand(right)
+    first, second = left.number, right.number
+    if first is None or second is None:
+        return left.date is not None and right.date is not None and left.date < right.date
+    return first < second
 
 
 def less_or_equal(left: Value | Operand, right: Value | Operand) -> bool:
-    """`<=`, between two numbers."""
-    first, second = operand(left).number, operand(right).number
-    return first is not None and second is not None and first <= second
+    """`<=`, between two numbers or two dates."""
+    left, right = operand(left), operand(right)
+    first, second = left.number, right.number
+    if first is None or second is None:
+        return left.date is not None and right.date is not None and left.date <= right.date
+    return first <= second
 
 
 def greater(left: Value | Operand, right: Value | Operand) -> bool:
-    """`>`, between two numbers."""
+    """`>`, between two numbers or two dates."""
     return less(right, left)
 
 
 def greater_or_equal(left: Value | Operand, right: Value | Operand) -> bool:
-    """`>=`, between two numbers."""
+    """`>=`, between two numbers or two dates."""
     return less_or_equal(right, left)
 
 

@@ -18,6 +18,7 @@ from surveys.engine.language.values import Value
 from surveys.engine.script import SCALES, Block, Option
 
 _PART_OF_NUMBER = re.compile(r"[-.0-9]*").fullmatch
+_PART_OF_DATE = re.compile(r"[-0-9]*").fullmatch
 _BETWEEN = "\0"  # a character that no text of a script contains
 _VAST = Decimal("1e1000")  # more than any answer
 
@@ -102,6 +103,7 @@ class NumberValues:
     name: str
     least: int | None = None
     most: int | None = None
+    are_whole: bool = False
 
     are_lists = False
 
@@ -109,7 +111,7 @@ class NumberValues:
         if isinstance(value, tuple):  # a list with one element equals the element
             return len(value) == 1 and self.has(value[0])
         number = values.number(value)
-        if number is None:
+        if number is None or (self.are_whole and number != number.to_integral_value()):
             return False
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
@@ -134,6 +136,29 @@ class NumberValues:
         return "" if self.most is None else f"at most {self.most}"
 
 
+@dataclass(frozen=True)
+class DateValues:
+    """The values of a question about a date."""
+
+    name: str
+
+    are_lists = False
+
+    def has(self, value: Value) -> bool:
+        if isinstance(value, tuple):  # a list with one element equals the element
+            return len(value) == 1 and self.has(value[0])
+        return values.is_date(values.text(value))
+
+    def has_part(self, part: str) -> bool:
+        return _PART_OF_DATE(part) is not None
+
+    def has_within(self, whole: str) -> bool:
+        return len(whole) >= len("2026-01-31")
+
+    def can_satisfy(self, sign: str, number: Decimal, others: Collection[Decimal]) -> bool:
+        return any(expressions.COMPARISONS[sign](each, number) for each in others)
+
+
 def _spelling(text: str) -> str:
     return text.strip().casefold()
 
@@ -144,4 +169,4 @@ def _key(value: Value) -> str | Decimal:
     return values.text(value) if number is None else number
 
 
-AnswerValues: TypeAlias = ListedValues | NumberValues
+AnswerValues: TypeAlias = ListedValues | NumberValues | DateValues

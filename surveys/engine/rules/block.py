@@ -12,6 +12,7 @@ from surveys.engine.script import (
     BLOCK_TYPES,
     CALCULATED,
     CHOICES,
+    FACTS,
     QUESTIONS,
     SCALES,
     STATEMENTS,
@@ -53,6 +54,7 @@ _FAMILIES = (
     (WITH_ITEMS, "`single_punch`, `multi_punch` and `ranking`"),
     (SCALES, "`rating`, `opinion_scale` and `nps`"),
     (STATEMENTS, "`content_block` and `action_block`"),
+    (QUESTIONS | STATEMENTS, "blocks that are shown"),
 )
 
 
@@ -249,6 +251,14 @@ def pauses_have_their_seconds(context: RuleContext) -> Iterator[Violation]:
         yield context.violation("continue.pause", "required", message)
 
 
+def further_questions_are_about_prose(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.122."""
+    block = context.block
+    if block.follow_ups and block.format in FACTS:
+        message = f"`follow_ups` is not allowed with the `format` {block.format}, whose answers are no prose."
+        yield context.violation("follow_ups", "not_allowed", message)
+
+
 def feedback_has_a_correct_answer(context: RuleContext) -> Iterator[Violation]:
     block = context.block
     if block.type not in QUESTIONS or not (block.when_correct or block.when_incorrect):
@@ -308,6 +318,7 @@ RULES: tuple[Rule, ...] = (
     emoji_icons_have_their_emoji,
     actions_have_what_they_give,
     pauses_have_their_seconds,
+    further_questions_are_about_prose,
     feedback_has_a_correct_answer,
     only_a_multi_punch_has_several_correct_answers,
 )

@@ -16,7 +16,8 @@ from decimal import Decimal
 from functools import cached_property
 
 from surveys.engine.intake.field_paths import BlockPath, is_invalid
-from surveys.engine.intake.fields import MAX_PROMPT
+from surveys.engine.intake.field_types import TextType
+from surveys.engine.intake.fields import BLOCK
 from surveys.engine.language import comparisons, conditions, expressions, formulas, names, piping, references
 from surveys.engine.language import values as logic_values
 from surveys.engine.language.lexer import ParseError, quoted
@@ -25,6 +26,12 @@ from surveys.engine.rules import block_words
 from surveys.engine.script import WITH_ITEMS, Block, Script, Violation, title_case
 
 _CONDITIONS = ("show_when", "hide_when")
+# The characters that each text with tokens may have.
+_LONGEST = {
+    key: spec.maximum
+    for key in references.TEXTS_WITH_TOKENS
+    if isinstance(spec := BLOCK.fields[key].type, TextType)
+}
 
 
 def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
@@ -41,6 +48,27 @@ def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(
         _carried(block, stored[block.id], changes) if block.id in stored else block for block in after
     )
+
+
+def carried_expression(
+    text: str, *, before: Script, after: Sequence[Block], own_variables: Collection[str]
+) -> str:
+    """Rewrite an expression that belongs to no block, as `carry` does. It has variables of its own."""
+    changes = _Changes(before, tuple(after))
+    renamed = {old: title_case(new) if new in own_variables else new for old, new in changes.renamed.items()}
+    with suppress(ParseError):
+        if changes.revalued:
+            expression = expressions.parse(text)
+            text = comparisons.with_values(expression.source, expression.tree, changes.literal)
+        if renamed:
+            text = expressions.rename(text, renamed, variables={*changes.variables, *own_variables})
+    return text
+
+
+def carried_text(text: str, *, before: Script, after: Sequence[Block]) -> str:
+    """Rewrite the tokens of a text that belongs to no block."""
+    changes = _Changes(before, tuple(after))
+    return piping.rename(text, changes.renamed, variables=changes.variables) if changes.renamed else text
 
 
 def _carried(block: Block, was: Block, changes: _Changes) -> Block:
@@ -158,11 +186,11 @@ def rename_violations(
             message = f"`name` cannot become {block.name}, because [{block.name}] is a variable in prompts."
             yield Violation(block_path.field("name"), "not_allowed", message)
         for key in references.TEXTS_WITH_TOKENS:
-            length = len(getattr(block, key) or "")
-            if renamed and length > MAX_PROMPT and not is_invalid(block_path.field(key), invalid_fields):
+            length, most = len(getattr(block, key) or ""), _LONGEST[key]
+            if renamed and length > most and not is_invalid(block_path.field(key), invalid_fields):
                 message = (
                     f"In {block_words.in_words(block, number)}, `{key}` would have {length:,} characters "
-                    f"with the new block names, and must have at most {MAX_PROMPT:,}."
+                    f"with the new block names, and must have at most {most:,}."
                 )
                 yield Violation(block_path.field(key), "too_long", message)
 

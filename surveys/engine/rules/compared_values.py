@@ -14,7 +14,6 @@ A path begins at the block. In a formula a missing answer counts as 0, and so do
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -34,8 +33,8 @@ from surveys.engine.language.expression_tree import Literal, Name
 from surveys.engine.language.formula_tree import Negative, NumberLiteral, TextLiteral, Variable
 from surveys.engine.language.lexer import ParseError, quoted
 from surveys.engine.language.values import Value
-from surveys.engine.rules.answer_values import AnswerValues, ListedValues, NumberValues
-from surveys.engine.script import SCALES, WITH_ITEMS, Block, Script
+from surveys.engine.rules.answer_values import AnswerValues, DateValues, ListedValues, NumberValues
+from surveys.engine.script import CALCULATED, SCALES, WITH_ITEMS, Block, Script
 
 Finding = tuple[str, str, str]
 _Judged = tuple[str, AnswerValues, type, str]  # a path and a subject; the type and the text of a value
@@ -47,7 +46,7 @@ _SHOWN_OPTIONS = 5
 _SHOWN_LENGTH = 40
 _ORDERINGS = frozenset({"<", "<=", ">", ">="})
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_IS_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+_DATES = "dates such as 2026-01-31"
 _ZERO = Decimal(0)
 
 
@@ -236,8 +235,8 @@ class _Check:
         block = self.block_of(node)
         if block is not None:
             if block.type == "open_numeric":
-                return NumberValues(block.name or "", block.min, block.max)
-            return self.items_of(node)
+                return NumberValues(block.name or "", block.min, block.max, bool(block.whole))
+            return DateValues(block.name or "") if block.format == "date" else self.items_of(node)
         meaning = self.meaning(node)
         return NumberValues(meaning) if isinstance(meaning, str) and names.looks_like_score(meaning) else None
 
@@ -274,12 +273,13 @@ class _Check:
         return unknown
 
     def unknown(self, answers: AnswerValues, value: Value) -> str:
+        start = f"`{self.compared.field}` compares {answers.name} with {_shown(value)}"
+        if isinstance(answers, DateValues):
+            return f"{start}, and its values are {_DATES}."
         if isinstance(answers, NumberValues):
             between = f", {answers.range}" if answers.range else ""
-            start = f"`{self.compared.field}` compares {answers.name} with {_shown(value)}"
-            return f"{start}, and its values are numbers{between}."
+            return f"{start}, and its values are {'whole ' if answers.are_whole else ''}numbers{between}."
         block = answers.block
-        start = f"`{self.compared.field}` compares {block.name} with {_shown(value)}"
         if block.type in SCALES:
             low, high = block.points
             message = f"{start}, and its points are {low} to {high}."
@@ -298,10 +298,12 @@ class _Check:
                 reason = self.no_number(side, other)
                 if reason is not None:
                     start = f"`{self.compared.field}` has a comparison by {sign} that is never true"
-                    return f"{start}, because {reason}. Only numbers are greater or less than others."
+                    return f"{start}, because {reason}. Only numbers, and {_DATES}, are greater or less."
         for subject, other, compared in ((left, right, sign), (right, left, _MIRRORED[sign])):
             answers = self.answers_of(subject)
             if answers is None or not isinstance(other, Literal):
+                continue
+            if isinstance(answers, DateValues) and self.may_be_date(other):
                 continue
             number = self.amount(other.value)
             if number is not None and not self.can_satisfy(answers, compared, number):
@@ -319,25 +321,30 @@ class _Check:
         return answers.can_satisfy(sign, number, (_ZERO,) if self.compared.is_formula else ())
 
     def no_number(self, side: Any, other: Any) -> str | None:
-        """The reason why an operand is never a number; None if it may be one.
-
-        A text may be compared to a date.
-        """
+        """The reason why an operand is never a number; None if it may be one, or if both may be dates."""
+        if self.may_be_date(side) and self.may_be_date(other):
+            return None
         if isinstance(side, Literal):
             if values.number(side.value) is not None:
-                return None
-            block = self.block_of(other)
-            is_date = isinstance(side.value, str) and _IS_DATE(side.value) is not None
-            if is_date and block is not None and block.type == "open_text":
                 return None
             return f"{_shown(side.value)} is no number"
         if not isinstance(side, Name):
             return "a condition is no number"
-        block = self.block_of(side)
-        items = self.items_of(side)
+        block, items = self.block_of(side), self.items_of(side)
         if block is None or block.type not in WITH_ITEMS or (items and items.numbers):
             return None
         return f"no answer to {block.name} is a number"
+
+    def may_be_date(self, node: Any) -> bool:
+        """Whether an operand may be a date: a text that is one, or a name whose values may be such texts."""
+        if isinstance(node, Literal):
+            return isinstance(node.value, str) and values.is_date(node.value)
+        block, meaning = self.block_of(node), self.meaning(node)
+        if block is None:
+            return isinstance(meaning, str) and not names.looks_like_score(meaning)
+        if block.type == "single_punch":
+            return any(values.is_date(option.value) for option in block.options)
+        return block.type in (CALCULATED, "open_text") and block.format in (None, "line", "date")
 
 
 # --- Words ----------------------------------------------------------------------------------------
@@ -361,6 +368,8 @@ def _list_of(block: Block) -> str:
 
 
 def _range(answers: AnswerValues) -> str:
+    if isinstance(answers, DateValues):
+        return f"Its values are {_DATES}."
     if isinstance(answers, NumberValues):
         return f"Its numbers are {answers.range}."
     if not answers.extremes:

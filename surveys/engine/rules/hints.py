@@ -25,7 +25,7 @@ CODES = ("unknown_token", "empty_token", "unclosed_token", "counts_as_zero", "no
 _UNCLOSED = re.compile(r"\[[^\[\]]*(?=\[|\Z)")
 _UNCLOSED_MESSAGE = "This [ is not closed, so it is shown as written: {excerpt}"
 _EXCERPT = 24  # characters
-_BEFORE_THE_ANSWER = ("prompt",)
+_BEFORE_THE_ANSWER = ("prompt", "description")
 _AFTER_THE_ANSWER = ("when_correct", "when_incorrect")
 
 

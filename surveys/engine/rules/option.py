@@ -145,13 +145,13 @@ def fits_chat(context: RuleContext) -> Iterator[Violation]:
     if len(block.options) > CHAT_OPTIONS:
         message = f"`options` must hold at most {CHAT_OPTIONS} if the project is delivered by chat."
         yield context.violation("options", "too_many", message)
-    # The text of the message: the prompt, and the meaning of emoji, points or ranks.
+    # The text of the message: prompt and description, and the meaning of emoji, points or ranks.
     has_legend = block.answer_style == "emoji_only" or block.type in SCALES or block.type == "ranking"
     legend = sum(len(option.display_text) + CHAT_SIGN for option in block.options) if has_legend else 0
-    if len(block.prompt) + legend > CHAT_TEXT:
+    if len(block.words) + len(block.group or "") + legend > CHAT_TEXT:
         message = (
-            f"`prompt` and the labels of `options` must have at most {CHAT_TEXT:,} characters together on "
-            "the chat platform."
+            f"`prompt`, `description` and the labels of `options` must have at most {CHAT_TEXT:,} characters "
+            "together on the chat platform."
         )
         yield context.violation("prompt", "too_long", message)
     if block.answer_style == "emoji_only":

@@ -20,7 +20,7 @@ from surveys.engine.intake.field_paths import BlockPath, is_invalid
 from surveys.engine.language import names, references
 from surveys.engine.rules import block_words
 from surveys.engine.script import (
-    PICTURE_FIELDS,
+    PRESENTATION,
     WITH_ITEMS,
     ActionConfig,
     Block,
@@ -32,7 +32,7 @@ from surveys.engine.script import (
 )
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
-_WORDING = frozenset({"prompt", *PICTURE_FIELDS, "color", "when_correct", "when_incorrect", "continue_"})
+_WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.
@@ -310,13 +310,11 @@ def _frozen(path: str, what: str) -> Violation:
 
 
 def with_presentation(stored: Block, sent: Block, *, sent_keys: Collection[str]) -> Block:
-    """An outro block with the submitted values of its writable fields: prompt, pictures and pause.
+    """An outro block with the submitted values of its writable fields: its presentation and its pause.
 
     All other fields are read-only and ignored (rules 3.27 and 3.29). `sent_keys` are the keys that were sent.
     """
-    changes: dict[str, object] = {
-        key: getattr(sent, key) for key in ("prompt", *PICTURE_FIELDS) if key in sent_keys
-    }
+    changes: dict[str, object] = {key: getattr(sent, key) for key in PRESENTATION if key in sent_keys}
     if "continue" in sent_keys and sent.continue_ is not None:
         if stored.continue_ is None:
             changes["continue_"] = sent.continue_

@@ -22,7 +22,16 @@ from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
 from surveys.engine.rules import option as option_rules
 from surveys.engine.rules.context import RuleContext
-from surveys.engine.script import ENOUGH_VIOLATIONS, Block, Script, Violation
+from surveys.engine.script import (
+    ENOUGH_VIOLATIONS,
+    GROUPED,
+    SCALES,
+    Block,
+    Option,
+    Scale,
+    Script,
+    Violation,
+)
 
 POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_scale", "nps"})
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
@@ -64,6 +73,7 @@ def check(
     violations += _pictures_fit(script, path)
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
+    violations += _groups_hold_together(contexts)
     violations += logic_rules.check(script, contexts, readable, path)
     if script.is_poll and all(readable):
         violations += _is_a_poll(script.blocks, block_paths, path)
@@ -89,7 +99,7 @@ def _block_violations(
 def check_outro(
     block: Block, block_path: BlockPath, *, invalid_fields: Set[str] = frozenset()
 ) -> list[Violation]:
-    """Check the fields of an outro block that can be written: its prompt, pictures and pause."""
+    """Check the fields of an outro block that can be written: its presentation and its pause."""
     context = RuleContext(block, block_path, invalid_fields)
     violations = [
         *block_rules.prompts_say_something(context),
@@ -195,6 +205,7 @@ def _characters(block: Block) -> int:
     """
     texts = (
         block.prompt,
+        block.description,
         block.when_correct,
         block.when_incorrect,
         block.precondition,
@@ -231,6 +242,47 @@ def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
             # A block that was sent alone is the one to report
             at_fault = context if other.block_path.path else other
             yield at_fault.violation("name", "duplicate", message)
+
+
+def _groups_hold_together(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
+    """Blocks with one title are neighbours, and differ in nothing that one table would show for all
+    (rule 3.123).
+    """
+    left: set[str] = set()
+    before: Block | None = None
+    for number, context in enumerate(contexts, 1):
+        was, before = before, context.block
+        title = before.group
+        if was is not None and was.group and was.group != title:
+            left.add(was.group)
+        if not title or before.type not in GROUPED:
+            continue
+        if title in left:
+            message = f"`group` “{title}” is that of earlier blocks, and other blocks stand between them."
+            yield context.violation("group", "conflicting", message)
+        elif was is not None and was.group == title and (differing := _differing(was, before)):
+            message = (
+                f"`group` is shared by blocks that have the same `{differing}`, and the `{differing}` of "
+                f"block {number} is not that of the block before it."
+            )
+            yield context.violation("group", "conflicting", message)
+
+
+def _differing(one: Block, other: Block) -> str | None:
+    """The field in which two blocks of a group must not differ, and do; None if there is none."""
+    if one.type != other.type:
+        return "type"
+    if [_looks(option) for option in one.options] != [_looks(option) for option in other.options]:
+        return "options"
+    if one.type not in SCALES:
+        return None
+    if one.points != other.points:
+        return "min" if one.points[0] != other.points[0] else "max"
+    return None if (one.scale or Scale()) == (other.scale or Scale()) else "scale"
+
+
+def _looks(option: Option) -> tuple[str, str | None, str | None]:
+    return option.value, option.label, option.emoji
 
 
 def _ids_are_used_once(contexts: Sequence[RuleContext]) -> Iterator[Violation]:

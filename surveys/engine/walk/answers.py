@@ -18,7 +18,7 @@ from surveys.engine.intake.field_types import is_unstorable
 from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
-from surveys.engine.walk import follow_ups
+from surveys.engine.walk import follow_ups, formats
 
 Reply = Mapping[str, object]
 SKIPPED: Reply = {"skipped": True}
@@ -142,6 +142,8 @@ def _text(block: Block, key: str, raw: object) -> Reply:
     if 6 * len(text) > MAX_TEXT_BYTES and json_bytes(text) > MAX_TEXT_BYTES + 2:  # with its quotes
         message = f"The answer has more than {MAX_TEXT_BYTES:,} bytes as JSON. Leave out control characters."
         raise InvalidAnswer("value", "too_long", message)
+    if block.format and (fault := formats.problem(block.format, text)):
+        raise InvalidAnswer("value", "invalid", fault)
     return {"text": text}
 
 
@@ -156,14 +158,9 @@ def _number(block: Block, key: str, raw: object) -> Reply:
         return _skip(block, is_explicit=False)
     number = _decimal(text)
     text = plain_digits(number)
-    if block.type in SCALES:
-        low: int | None
-        high: int | None
-        low, high = block.points
-        if number != number.to_integral_value():
-            raise InvalidAnswer("value", "invalid", "Answer with a whole number.")
-    else:
-        low, high = block.min, block.max
+    low, high = block.points if block.type in SCALES else (block.min, block.max)
+    if (block.whole or block.type in SCALES) and number != number.to_integral_value():
+        raise InvalidAnswer("value", "invalid", "Answer with a whole number, such as 3.")
     if low is not None and number < low:
         raise InvalidAnswer("value", "too_small", f"Answer with a number of at least {low}.")
     if high is not None and number > high:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from surveys.engine.script import SCALES, STATEMENTS, Block, Continue, Option, Scale
+from surveys.engine.walk import formats
 
 NPS_ENDS = ("Not at all likely", "Extremely likely")  # the standard ends of an NPS question
 ACKNOWLEDGED = "Okay"  # the button of a statement
@@ -66,6 +67,8 @@ def help_of(block: Block) -> str:
             return _choice_help(block)
         case "open_numeric":
             return _number_help(block)
+        case "open_text":
+            return formats.help_of(block.format)
         case "ranking":
             count = ranked_count(block)
             if count == len(block.options):
@@ -85,11 +88,12 @@ def _choice_help(block: Block) -> str:
 
 def _number_help(block: Block) -> str:
     low, high = block.min, block.max
+    number = "A whole number" if block.whole else "A number"
     if low is not None and high is not None:
-        return f"A number from {low:,} to {high:,}."
+        return f"{number} from {low:,} to {high:,}."
     if low is not None:
-        return f"A number, at least {low:,}."
-    return "A number." if high is None else f"A number, at most {high:,}."
+        return f"{number}, at least {low:,}."
+    return f"{number}." if high is None else f"{number}, at most {high:,}."
 
 
 def effective(block: Block, *, is_poll: bool) -> Block:
@@ -101,6 +105,8 @@ def effective(block: Block, *, is_poll: bool) -> Block:
     if block.type == "multi_punch":
         least, most = choice_limits(block)
         return replace(block, min=least, max=most)
+    if block.type == "open_numeric":
+        return replace(block, whole=bool(block.whole))
     if block.type == "ranking":
         return replace(block, rank_top_n=ranked_count(block))
     return block

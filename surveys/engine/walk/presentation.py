@@ -63,11 +63,18 @@ def present(
 
     `seed` determines the order of its options. For `token_values`, `escape` and `known` see `runner.fill`.
     """
+
+    def filled(text: str) -> str:
+        return runner.fill(script, state, text, token_values, escape=escape, known=known)
+
+    prompt = _fitting(block, "prompt", filled(block.prompt))
+    description = block.description
+    if description and "[" in description:
+        description = _fitting(replace(block, prompt=prompt), "description", filled(description))
     return replace(
         block,
-        prompt=_fitting(
-            block, runner.fill(script, state, block.prompt, token_values, escape=escape, known=known)
-        ),
+        prompt=prompt,
+        description=description,
         options=tuple(option_order(block, seed=seed)),
         required=True if script.is_poll and block.asks else block.required,  # as `effective_block` says
         precondition=None,
@@ -100,17 +107,20 @@ def _sort_key(seed: int, block_id: int | None, option_id: int | None) -> bytes:
     return hashlib.blake2b(f"{seed}:{block_id}:{option_id}".encode(), digest_size=8).digest()
 
 
-def _fitting(block: Block, prompt: str) -> str:
-    """The prompt, shortened if the step would reach MAX_STEP. The step also includes an earlier answer."""
-    if len(prompt) <= _ALWAYS_FITS:
-        return prompt
-    room = MAX_STEP - _AROUND - json_bytes(as_json(replace(block, prompt="")))
+def _fitting(block: Block, key: str, text: str) -> str:
+    """A filled text of the block, shortened if the step would reach MAX_STEP.
+
+    The step also includes an earlier answer and the other text of the block.
+    """
+    if key == "prompt" and len(text) <= _ALWAYS_FITS:
+        return text
+    room = MAX_STEP - _AROUND - json_bytes(as_json(replace(block, **{key: ""})))  # type: ignore[arg-type]
     if block.type == "open_text":
         room -= answers.MAX_TEXT_BYTES
-    if json_bytes(prompt) <= room:
-        return prompt
-    fitting = bisect_right(range(len(prompt)), room, key=lambda most: json_bytes(shortened(prompt, most)))
-    return shortened(prompt, max(fitting - 1, 0))
+    if json_bytes(text) <= room:
+        return text
+    fitting = bisect_right(range(len(text)), room, key=lambda most: json_bytes(shortened(text, most)))
+    return shortened(text, max(fitting - 1, 0))
 
 
 def block_bytes(block: Block) -> int:

@@ -173,9 +173,9 @@ def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int,
 def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
     """The reply that consists of these answers to one block. Raises _InvalidRow."""
     index, first = rows[0]
+    other = block.other if block.type in CHOICES else None
     for at, answer in rows:
-        is_other = block.type in CHOICES and block.other is not None
-        if answer.other_text and not (is_other and _option_of(block, at, answer) == block.other.id):
+        if answer.other_text and (other is None or _option_of(block, at, answer) != other.id):
             message = "`other_text` is the text for an option with `is_other`, and this answer names none."
             raise _InvalidRow(at, "other_text", "not_allowed", message)
     if block.type not in ("multi_punch", "ranking") and len(rows) > 1:

@@ -43,6 +43,8 @@ class State:
     question about the answer to the current block, and `asked` is the number of further questions requested
     so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
     of these blocks is on the path. Only the one that was requested last can be unwritten.
+    `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
+    blocks that were passed, while one of their answers is changed from the review at the end.
     """
 
     at: int = 0
@@ -57,6 +59,8 @@ class State:
     further: Further | None = None
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
+    consent: Mapping[str, str] = field(default_factory=dict)
+    reviewed: tuple[int, ...] = ()
 
     @property
     def place(self) -> int:
@@ -83,8 +87,8 @@ class State:
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` has only the replies that count, `left` has the others.
 
-        Further questions about answers are in the key `follow_ups`, and texts for options in the key `other`,
-        where SQL reads them.
+        Further questions about answers are in the key `follow_ups`, and texts for options in `other`, where
+        SQL reads them.
         """
         counted = self.counted
         raw: dict[str, object] = {
@@ -113,6 +117,10 @@ class State:
             raw["asked"] = self.asked
         if self.aside:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
+        if self.consent:
+            raw["consent"] = dict(self.consent)
+        if self.reviewed:
+            raw["reviewed"] = list(self.reviewed)
         return raw
 
     @classmethod
@@ -138,6 +146,8 @@ class State:
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
+            consent=_texts(raw.get("consent")),
+            reviewed=_ids(raw.get("reviewed")),
         )
 
 
@@ -154,6 +164,10 @@ def _by_id(raw: object) -> dict[int, Any]:
         return {}
     assert isinstance(raw, dict)
     return {int(block_id): value for block_id, value in raw.items()}
+
+
+def _ids(raw: object) -> tuple[int, ...]:
+    return tuple(raw) if isinstance(raw, list) else ()
 
 
 def _texts(raw: object) -> Mapping[str, str]:
@@ -216,6 +230,10 @@ class Walk:
     def proceed(self) -> Turn:
         """Leave the current block and proceed to the next block that is shown."""
         return self._leave(self.script.blocks[self.state.at], self.state.replies)
+
+    def leave_out(self) -> Turn:
+        """Proceed to the next block that is shown, as if the current one were not in the script."""
+        return self._forward(self.state.at + 1)
 
     def _leave(self, block: Block, replies: Mapping[int, Reply]) -> Turn:
         """Leave the current block with these replies: one copy of the state for the whole move."""
@@ -309,15 +327,24 @@ def realign(script: Script, state: State) -> State:
     """The state of an unfinished conversation after a change of the script, never further than before.
 
     The walk repeats with the stored replies, up to the first block that was not passed before or whose reply
-    no longer fits. Replies to removed blocks are kept, and so is an open further question of that block.
+    no longer fits. Blocks that were added before the furthest place are left out (rule 2.20). Replies to
+    removed blocks are kept, and so is an open further question of that block.
     """
     passed = frozenset(state.path)
+    furthest = max((script.index_by_id.get(block_id, -1) for block_id in passed), default=-1)
+    newest = max(passed, default=0)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
-    while turn.show is not None and turn.show.id in passed:
-        if turn.show.asks:
-            reply = state.replies.get(turn.show.id)
-            if reply is None or not answers.fits(turn.show, reply):
+    while (shown := turn.show) is not None:
+        block_id = shown.id or 0
+        if block_id not in passed:
+            # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
+            if block_id < newest or turn.state.at > furthest:
+                break
+            turn = walk.leave_out()
+        elif shown.asks:
+            reply = state.replies.get(block_id)
+            if reply is None or not answers.fits(shown, reply):
                 break
             turn = walk.answer(reply)
         else:

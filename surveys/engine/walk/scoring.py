@@ -98,8 +98,8 @@ def max_points(block: Block, bucket: str) -> Decimal:
     """The most points that any answer to a block can have in a bucket (rules 5.6 and 5.7).
 
     For a multi punch it is the sum of the best positive options, up to the largest number that may be chosen,
-    or an exclusive option. If fewer options are positive than must be chosen, the best others count too. For
-    a question that may be skipped it is never below 0.
+    or the points of an exclusive option. If fewer options are positive than must be chosen, the best others
+    count too. For a question that may be skipped it is never below 0.
     """
     weights = sorted((weight(option, bucket) for option in block.options), reverse=True)
     if block.type == "multi_punch":

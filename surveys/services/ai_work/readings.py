@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
+from django.db.models import Q
 
 from communities.ground.statements import fetch_rows
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from surveys.ai import provider_is_free
 from surveys.ai.provider import LOCAL, SENTIMENTS, TextExample, TextReading
+from surveys.engine.script import FACTS
 from surveys.models import Answer, Block, Codebook, Project, Theme
 from surveys.services.conversations import further, repository
 from surveys.services.ground import anonymity, feed_order
@@ -36,9 +38,9 @@ MAX_EXAMPLES = 20  # corrections that a provider is shown
 
 _TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # of an answer `a` in the conversation `c`
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
-# What is there without a row of use: `better` is whether a better provider than the local one is at work.
+# Whether a row is of use. `better` is true if a better provider than the local one is at work.
 _IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
-# What has no theme because staff removed it, or put it right, is no reason to look for new themes.
+# An answer whose theme staff removed, or that staff corrected, is no reason to look for new themes.
 _IS_UNFIT = "r.themes = '{}' AND NOT r.is_corrected AND NOT r.is_emptied"
 _NEWEST_THEME = """
     coalesce((
@@ -56,22 +58,27 @@ class Text:
     version: int = 0
 
 
+# The blocks whose answers are read. `engine.Block.is_read` says the same.
+IS_READ = (
+    Q(type="open_text") & ~Q(section=Block.Section.INTRO) & (Q(format__isnull=True) | ~Q(format__in=FACTS))
+)
+
 # --- What is to be read -----------------------------------------------------------------------------------
 
 
 def question_ids(*, project_id: int) -> frozenset[int]:
     """The open questions that are read, removed ones included. Those of the intro are not.
 
-    An intro gets to know the respondent, as by asking for a name: its answers hold no themes.
+    An intro gets to know the respondent, as by asking for a name: its answers hold no themes. Nor do
+    addresses, telephone numbers and dates.
     """
-    rows = Block.objects.filter(project_id=project_id, type="open_text").exclude(section=Block.Section.INTRO)
-    return frozenset(rows.values_list("pk", flat=True))
+    return frozenset(Block.objects.filter(IS_READ, project_id=project_id).values_list("pk", flat=True))
 
 
 def has_any(*, project_id: int) -> bool:
-    """Whether anybody has answered an open question that is read."""
-    asked = Answer.objects.filter(block__project_id=project_id, block__type="open_text")
-    return asked.exclude(block__section=Block.Section.INTRO).exists()
+    """Whether an open question that analyses read has an answer."""
+    asked = Block.objects.filter(IS_READ, project_id=project_id)
+    return Answer.objects.filter(block__in=asked).exists()
 
 
 def count_unread(*, project_id: int, covers: str) -> int:
@@ -85,6 +92,7 @@ def count_unread(*, project_id: int, covers: str) -> int:
         SELECT count(*) FROM (
             SELECT b.id, {_NEWEST_THEME} AS newest FROM surveys_block b
             WHERE b.project_id = %(project)s AND b.type = 'open_text' AND b.section <> 'intro'
+                AND coalesce(b.format, 'line') = 'line'
         ) question
         JOIN surveys_answer a ON a.block_id = question.id {joined}
         LEFT JOIN surveys_reading r ON r.conversation_id = a.conversation_id AND r.block_id = a.block_id
@@ -182,7 +190,7 @@ def corrected_themes(*, block_id: int) -> set[int]:
 
 
 def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
-    """The latest answers that staff have put right, for a provider that reads against these themes."""
+    """The latest answers that staff corrected, for a provider that reads against these themes."""
     sql = f"""
         SELECT {_TEXT}, r.themes, r.sentiment
         FROM surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)

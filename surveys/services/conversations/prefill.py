@@ -22,7 +22,7 @@ from enum import Enum
 from surveys import written_numbers
 from surveys.engine.language import names
 from surveys.engine.script import NUMBERS, Block, Script, title_case
-from surveys.engine.walk import prefill, presentation
+from surveys.engine.walk import formats, prefill, presentation
 from surveys.engine.walk.answers import InvalidAnswer
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.models import Project
@@ -178,7 +178,7 @@ def _example(block: Block) -> Sequence[str]:
         case "ranking":
             return values[: block.rank_top_n]
         case "open_text":
-            return ["Hello"]
+            return [formats.example_of(block.format) or "Hello"]
         case "open_numeric":
             return [str(block.min if block.min is not None else block.max if block.max is not None else 1)]
     return [str(block.points[-1])]

@@ -32,7 +32,7 @@ _DRAFTED = frozenset({"multi_punch", "ranking", "open_text", "open_numeric"})
 class UnsentValue:
     """The options that are ticked, or ranked best first, and a typed text that was refused.
 
-    Beside ticked options it is the text for the one with `is_other`.
+    Beside ticked options it is the text for the option with `is_other`.
     """
 
     option_ids: tuple[int, ...] = ()
@@ -53,7 +53,7 @@ def toggle(
 ) -> ConversationView:
     """Tick an option, or remove its tick. Raises InvalidRequest if too many options would be ticked.
 
-    An exclusive option removes the ticks of all others, and each other one that of the exclusive one.
+    An exclusive option removes the ticks of all others, and each other option that of the exclusive one.
     """
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:

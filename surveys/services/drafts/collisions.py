@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 
 from communities.ground.errors import Conflict
-from surveys.engine.script import PICTURE_FIELDS
+from surveys.engine.script import PRESENTATION
 
 Json = dict[str, Any]
 _POINTS = "score_values"  # only in scripts that are read while scoring is on
 _PLACED = ("position", "display_order", "key")  # the first two follow from the order
-_WRITABLE_OUTRO = ("prompt", *PICTURE_FIELDS, "continue")
+_WRITABLE_OUTRO = (*PRESENTATION, "continue")
 
 
 class Collision(Conflict):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
 from communities.ground import spreadsheets
+from surveys.engine.language.values import is_date
 
 
 class NumberText(str):
@@ -18,7 +19,7 @@ class NumberText(str):
     __slots__ = ()
 
 
-Cell = str | datetime | None
+Cell = str | date | None  # a datetime is a date too
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?").fullmatch
 
 
@@ -29,18 +30,24 @@ class Kind(StrEnum):
     INTEGER = "integer"
     NUMBER = "number"
     TIME = "time"
+    DATE = "date"
+
+    @property
+    def is_number(self) -> bool:
+        return self in (Kind.INTEGER, Kind.NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
     """How texts and times are written into cells. Numbers are `NumberText` in every style.
 
-    With `has_types` each cell of a column is of the column's kind.
+    With `has_types` each cell of a column is of the column's kind; with `has_dates` dates are no texts.
     """
 
     text: Callable[[str], str]
     time: Callable[[datetime], Cell]
     has_types: bool = False
+    has_dates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +103,8 @@ def _whole_second(at: datetime) -> datetime:
 
 
 SHEET = CellStyle(spreadsheets.neutralise, time_text)  # for programs that look for formulas in texts
-WORKBOOK = CellStyle(_exact, _whole_second)  # a workbook never reads text cells as formulas
-TYPED = CellStyle(_exact, _whole_second, has_types=True)
+WORKBOOK = CellStyle(_exact, _whole_second, has_dates=True)  # a workbook never reads text cells as formulas
+TYPED = CellStyle(_exact, _whole_second, has_types=True, has_dates=True)
 FIXED_COLUMNS = (
     TableColumn("id"),
     TableColumn("status"),
@@ -128,3 +135,8 @@ def fixed_cells(row: Sequence[Any], is_anonymous: bool, style: CellStyle) -> lis
 def number(text: str, style: CellStyle) -> Cell:
     """The cell of a text that should be a number."""
     return NumberText(text) if _NUMBER(text) else style.text(text)
+
+
+def day(text: str, style: CellStyle) -> Cell:
+    """The cell of a text that should be a date."""
+    return date.fromisoformat(text) if style.has_dates and is_date(text) else style.text(text)

@@ -25,6 +25,7 @@ from surveys.services.exports.cells import (
     NumberText,
     ResponseTable,
     TableColumn,
+    day,
     fixed_cells,
     number,
     shortened,
@@ -59,6 +60,11 @@ _FIELDS = """
     SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
     WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name LIMIT %s
 """
+_HAS_CONSENTS = """
+    SELECT EXISTS (
+        SELECT FROM surveys_conversation WHERE project_id = %s AND is_listed AND state ? 'consent'
+    )
+"""
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
@@ -78,7 +84,7 @@ _FURTHER = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER = 14, 15, 16
+READINGS, FOLLOW_UPS, OTHER, CONSENT = 14, 15, 16, 17
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -125,6 +131,8 @@ class ExportColumn:
     def kind(self) -> Kind:
         if self.option is not None or self.block.type in SCALES:
             return Kind.INTEGER
+        if self.block.format == "date":
+            return Kind.DATE
         return Kind.NUMBER if self.block.type in NUMBERS else Kind.TEXT
 
     def described(self, header: str, size: int) -> TableColumn:
@@ -142,8 +150,8 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
-    """A column of a value that is stored beside the answers: `score.…`, `variable.…` or `field.…`
-    (rule 6.62).
+    """A column of a value that is stored beside the answers: `score.…`, `variable.…`, `field.…` or `consent`
+    (rules 6.62 and 6.171).
 
     `place` is the index of the value in a row of `responses.batches`, and `key` its key there.
     """
@@ -275,7 +283,7 @@ def response_table(
     labels = option_texts(cached.catalogue, own_values=own_values)
     answer_cells = _cells_of(project, columns, labels, codes, style)
     if marks_missing:
-        described = [each if each.kind == Kind.TEXT else replace(each, marks=LABELS) for each in described]
+        described = [replace(each, marks=LABELS) if each.kind.is_number else each for each in described]
         answer_cells = _marked(answer_cells, missing_answers(project, cached.script), columns, codes, style)
     places = {column.place for column in derived}
 
@@ -307,7 +315,8 @@ def _marked(
     for column in columns:
         block_id = column.block.id or 0
         place = of_block[block_id] if column.option is None else of_option[column.option.id]
-        cells_of[block_id].append((place, style.has_types and column.kind != Kind.TEXT))
+        if not (style.has_types and column.kind == Kind.DATE):  # a date has no mark
+            cells_of[block_id].append((place, style.has_types and column.kind.is_number))
     for coded_id, place in of_codes.items():
         cells_of[coded_id or 0].append((place, style.has_types))
 
@@ -345,6 +354,9 @@ def _derived_columns(
         )
     for (name,) in fields:
         yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
+    if statements.fetch_rows(_HAS_CONSENTS, [project.pk])[0][0]:
+        yield DerivedColumn("consent", CONSENT, "text", Kind.TEXT)
+        yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
 
 
 def _reading_columns(project: Project, catalogue: Catalogue, style: CellStyle) -> Iterator[ReadingColumn]:
@@ -507,6 +519,7 @@ def _cells_of(
         for option in column.block.options
     }
     type_of = {column.block.id: column.block.type for column in columns}
+    dated = {column.block.id for column in columns if column.kind == Kind.DATE}
     shown = {option_id: style.text(label) for option_id, label in labels.items()}
     unanswered: list[Cell] = [None] * (len(columns) + len(of_codes))
     choices: dict[int | None, list[int]] = defaultdict(list)
@@ -520,7 +533,8 @@ def _cells_of(
         """
         cell: Cell = shown.get(option_id) if option_id is not None else None
         if cell is None:
-            cell = number(text, style) if type_of[block_id] in NUMBERS else style.text(text)
+            read = number if type_of[block_id] in NUMBERS else day if block_id in dated else None
+            cell = read(text, style) if read else style.text(text)
         return cell if before is None else f"{before}, {cell}"
 
     def cells(row: Sequence[Any]) -> list[Cell]:

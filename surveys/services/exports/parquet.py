@@ -6,6 +6,7 @@ The library takes much memory, so this module is imported only when such a file 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ _TYPES = {
     Kind.INTEGER: pyarrow.int64(),
     Kind.NUMBER: pyarrow.float64(),
     Kind.TIME: pyarrow.timestamp("ms", tz="UTC"),
+    Kind.DATE: pyarrow.date32(),
 }
 
 
@@ -91,6 +93,10 @@ def _number(cell: Cell) -> float | None:
     return float(cell) if isinstance(cell, NumberText) else None
 
 
+def _date(cell: Cell) -> date | None:
+    return cell if isinstance(cell, date) else None
+
+
 def _as_it_is(cell: Cell) -> Cell:
     return cell
 
@@ -100,4 +106,5 @@ _READ: dict[Kind, Callable[[Cell], Any]] = {
     Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.TIME: _as_it_is,
+    Kind.DATE: _date,
 }

@@ -11,7 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, NoReturn
@@ -28,6 +28,7 @@ MAX_BYTES = 1_000_000_000  # of the file before it is compressed: each text take
 MAX_HELD = 100_000_000  # bytes of all texts in memory, where one emoji makes a text four times as large
 MAX_TEXT = 32_767  # bytes; also the next two
 MAX_NAME, MAX_LABEL, MAX_VALUE_LABEL = 64, 255, 120
+FIRST_DAY = date(1582, 10, 15)  # of the calendar in which SPSS counts
 FOLDER = "colloquy-export-"
 _RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"])
 _NOT_IN_NAMES = re.compile("[^A-Za-z0-9_]+")
@@ -36,6 +37,7 @@ _DTYPES = {
     Kind.INTEGER: "float64",
     Kind.NUMBER: "float64",
     Kind.TIME: "datetime64[ms]",
+    Kind.DATE: "datetime64[ms]",
 }
 
 
@@ -73,7 +75,7 @@ def spss_file(columns: Sequence[TableColumn], rows: Iterator[Sequence[Cell]]) ->
             variable_format={
                 each.name: _format(each.column, frame[each.name])
                 for each in variables
-                if each.column.kind == Kind.INTEGER
+                if each.column.kind in (Kind.INTEGER, Kind.DATE)
             },
             variable_measure={each.name: _measure(each.column) for each in variables},
             row_compress=True,
@@ -145,6 +147,8 @@ def _value(cell: Cell, kind: Kind) -> Any:
         return "" if kind == Kind.TEXT else None
     if kind == Kind.TEXT:
         return _cut(str(cell), MAX_TEXT)
+    if kind == Kind.DATE:
+        return datetime.combine(cell, time()) if isinstance(cell, date) and cell >= FIRST_DAY else None
     if kind == Kind.TIME:
         assert isinstance(cell, datetime)
         return cell.replace(tzinfo=None)  # UTC; SPSS has no time zones
@@ -165,6 +169,8 @@ def _measure(column: TableColumn) -> str:
 
 
 def _format(column: TableColumn, numbers: Any) -> str:
-    """The format of whole numbers: wide enough for the widest number and the labelled codes."""
+    """The format of dates, or of whole numbers: wide enough for the widest number and the labelled codes."""
+    if column.kind == Kind.DATE:
+        return "SDATE10"
     codes = [*column.choices, *column.marks, *numbers.dropna().unique()]
     return f"F{max((len(str(int(code))) for code in codes), default=1)}.0"

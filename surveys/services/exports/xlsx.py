@@ -6,7 +6,7 @@ The library takes much memory, so this module is imported only when a workbook i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ MAX_CELLS = 2_000_000  # the library takes 6 s of CPU for a million texts, befor
 MIN_WIDTH, MAX_WIDTH = 10, 48  # characters
 TIME_WIDTH = 25  # in a narrower column spreadsheets show only #####
 TIME_FORMAT = 'yyyy-mm-dd hh:mm:ss "UTC"'  # a workbook's times have no time zone
+DATE_FORMAT = "yyyy-mm-dd"
 # The day from which days are counted; correct from March 1900 on
 DAY_ZERO = datetime(1899, 12, 30, tzinfo=UTC)
 FIRST_TIME = datetime(1901, 1, 1, tzinfo=UTC)
@@ -59,7 +60,8 @@ def _fill(
     name: str,
     times: Collection[int],
 ) -> None:
-    bold, time = book.add_format({"bold": True}), book.add_format({"num_format": TIME_FORMAT})
+    bold = book.add_format({"bold": True})
+    time, day = (book.add_format({"num_format": form}) for form in (TIME_FORMAT, DATE_FORMAT))
     sheet = book.add_worksheet(name, _Sheet)
     _begin(sheet, headers, bold, times)
     for n, row in enumerate(rows, 1):
@@ -68,7 +70,7 @@ def _fill(
                 f"`format` cannot be xlsx: the table has more than {MAX_CELLS:,} cells. Use csv instead."
             )
             refuse("format", "too_many", message)
-        _write(sheet, n, row, time)
+        _write(sheet, n, row, time, day)
 
 
 class _Sheet(Worksheet):  # type: ignore[misc] # of a library without types
@@ -85,7 +87,7 @@ def _begin(sheet: Worksheet, headers: Sequence[str], bold: Format, times: Collec
         _check_written(sheet.write_string(0, n, header, bold))
 
 
-def _write(sheet: Worksheet, n: int, cells: Sequence[Cell], time: Format) -> None:
+def _write(sheet: Worksheet, n: int, cells: Sequence[Cell], time: Format, day: Format) -> None:
     for column, cell in enumerate(cells):
         if cell is None:
             continue
@@ -93,6 +95,8 @@ def _write(sheet: Worksheet, n: int, cells: Sequence[Cell], time: Format) -> Non
             _check_written(sheet.write_number(n, column, float(cell)))
         elif isinstance(cell, datetime):
             _check_written(_write_time(sheet, n, column, cell, time))
+        elif isinstance(cell, date) and cell >= FIRST_TIME.date():
+            _check_written(sheet.write_number(n, column, (cell - DAY_ZERO.date()).days, day))
         else:
             _check_written(sheet.write_string(n, column, str(cell)))
 

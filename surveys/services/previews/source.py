@@ -117,7 +117,9 @@ def _drawable(block: Block, faults: Faults) -> Block:
     if not _is_condition(block.precondition) or any(key in faults for key in _LOGIC):
         block = replace(block, precondition=None)
     if any(key in faults for key in _CORRECT):
-        block = replace(block, correct_answer_ids=None, **dict.fromkeys(_PLACES))
+        block = replace(
+            block, correct_answer_ids=None, correct_answer_index=None, correct_answer_indexes=None
+        )
     if faults.keys() & {"min", "max"} and block.type not in SCALES:
         block = replace(block, min=None, max=None)
     if "rank_top_n" in faults:
@@ -144,6 +146,7 @@ def _as_statement(block: Block) -> Block:
         section=block.section,
         position=block.position,
         prompt=block.prompt,
+        description=block.description,
         precondition=block.precondition,
     )
 

@@ -15,6 +15,7 @@ from surveys.engine.intake.serialization import is_graded, without_solutions
 from surveys.engine.rules import xp
 from surveys.engine.script import Block, Script
 from surveys.models import Project, buckets_in_order
+from surveys.models.project import SETTINGS
 from surveys.services import events
 from surveys.services.ground import access, history, lookup
 from surveys.services.projects import service as projects
@@ -24,16 +25,9 @@ from webhooks.events import EventType
 
 MAX_NAME = 200
 _COPIED = (
+    *SETTINGS,
     "type",
-    "privacy_mode",
     "rounds_times_to_day",
-    "max_completes_per_user",
-    "change_poll",
-    "poll_results_mode",
-    "reveal_results",
-    "share_results",
-    "lock_graded_answers",
-    "hidden_fields",
     "presentation",
     "scoring_enabled",
     "script_is_scored",

@@ -36,8 +36,8 @@ def response_serializer(
     A row contains id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
-    block id, the sentiment and the ids of the themes, as JSON, and the further questions and the texts for
-    options, by block id.
+    block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
+    options, by block id, and the text that was agreed to with its moment.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -94,6 +94,7 @@ def response_serializer(
             readings,
             follow_ups,
             other,
+            consent,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
         read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
@@ -111,6 +112,7 @@ def response_serializer(
             "platform_id": None if is_anonymous else platform_id,
             "provider": provider,
             "metadata": read_part(metadata),
+            "consent": read_part(consent),
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [

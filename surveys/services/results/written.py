@@ -19,7 +19,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, TextField, Value
+from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Concat
@@ -79,7 +79,7 @@ def containing(
     """
     if other_id is not None:
         for word in dict.fromkeys(term.split()):
-            rows = rows.filter(text__icontains=word)
+            rows = rows.filter(Q(text__icontains=word))
         return rows
     asked = RawSQL(
         "jsonb_path_query_array(state, %s::jsonpath)::text",

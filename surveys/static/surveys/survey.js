@@ -38,13 +38,14 @@
     typedText.setUp(step);
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
+    step.querySelectorAll(".task").forEach(prove);
     step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
     step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
-    step.querySelectorAll(".task").forEach(prove);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
     if (!isFirst) announce(step.dataset.announce || "");
+    if (!isFirst && step.dataset.redirect) location.assign(step.dataset.redirect);
   }
 
   function scrollToStep(isFirst) {
@@ -72,7 +73,8 @@
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
     target.focus({ preventScroll: true });
-    if (target === entry) entry.setSelectionRange(entry.value.length, entry.value.length);
+    if (target !== entry || entry.selectionStart === null) return; // an e-mail address or a date has no selection
+    entry.setSelectionRange(entry.value.length, entry.value.length);
   }
 
   /* A timed statement continues by itself, unless the respondent asks it to wait. */
@@ -347,6 +349,24 @@
     event.preventDefault();
     if (!event.repeat) mainButton().click();
   }
+
+  /* A choice by pointer goes on after a moment in which it can still be changed. By keyboard nothing goes on by
+     itself: arrows choose each radio button that they pass. */
+
+  const MOMENT = 600; // milliseconds
+  let isByPointer = false;
+  let moveTimer = 0;
+
+  document.addEventListener("pointerdown", () => { isByPointer = true; clearTimeout(moveTimer); }, true);
+  document.addEventListener("keydown", () => { isByPointer = false; clearTimeout(moveTimer); }, true);
+  document.addEventListener("click", (event) => {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
+    if (!form || !isByPointer || form.querySelector("#consent:not(:checked), .field .entry")) return;
+    clearTimeout(moveTimer);
+    moveTimer = setTimeout(() => { if (form.isConnected && input.checked) mainButton()?.click(); }, MOMENT);
+    timers.push(moveTimer);
+  });
 
   /* Sending: an answer that could not be sent stays in the form and is sent again automatically, unless the respondent
      is changing it: half a sentence would be sent, and the next step would replace the text that they are typing. */

@@ -155,6 +155,14 @@ def test_arithmetic(text: str, expected: str) -> None:
         ("[game] > -1", True),
         ('[a] < "2"', True),
         ("[list] >= 0", True),
+        # Two dates are no text.
+        ('[day] < "2026-02-01"', True),
+        ('[day] >= "2026-02-01"', False),
+        ('"2026-01-31" <= [day]', True),
+        ("[day] < [later]", True),
+        ('[day] < "2026-02-30"', False),
+        ('[nobody] < "2026-02-01"', False),
+        ("[day] < 1", True),
         # argmax gives text.
         ('argmax([score_rogue], [score_warrior]) == "warriorOfOld"', True),
         ('argmax([score_rogue], [score_warrior]) == "Warriorofold"', False),

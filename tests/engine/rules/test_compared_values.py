@@ -34,6 +34,10 @@ BEFORE: tuple[dict[str, Any], ...] = (
     {"type": "single_punch", "name": "size", "options": ["1", "2", "large"]},
     {"type": "open_numeric", "name": "minutes", "min": 1, "max": 15},
     {"type": "open_numeric", "name": "least", "min": 5},
+    {"type": "open_text", "name": "day", "format": "date"},
+    {"type": "open_text", "name": "mail", "format": "email"},
+    {"type": "open_numeric", "name": "count", "whole": True, "min": 1},
+    {"type": "single_punch", "name": "days", "options": ["2026-01-31", "never"]},
 )
 
 
@@ -98,6 +102,13 @@ def code_of(precondition: str) -> str | None:
         ("minutes = 1 OR minutes = 15", None),
         ("minutes = 0", "unknown_value"),
         ("minutes in [15, 16]", "unknown_value"),
+        ("count = 1 AND count in [2, 3]", None),
+        ("count = 1.5", "unknown_value"),
+        ('day = "2026-01-31" OR day in ["2026-02-01"] OR "2026-" in day', None),
+        ('day = "31.01.2026"', "unknown_value"),
+        ('day in ["2026-02-01", "later"]', "unknown_value"),
+        ('"x" in day', "unknown_value"),
+        ('day in "later"', "unknown_value"),
         ("mood = true", "unknown_value"),
         ("words = true", None),  # somebody may write it
         ("score = 3", None),
@@ -137,6 +148,16 @@ def test_a_value_that_no_answer_has_is_unknown(precondition: str, expected: str 
         ('words > "later"', True),
         ('words >= "2026-11-01"', False),
         ('age >= "2026-11-01"', True),
+        ('day >= "2026-11-01"', False),
+        ('"2026-11-01" < day', False),
+        ('day >= "2026-11-31"', True),
+        ('day >= "soon"', True),
+        ("day >= 5", True),
+        ("day < words", False),
+        ('mail >= "2026-11-01"', True),
+        ('days >= "2026-11-01"', False),
+        ('answer >= "2026-11-01" OR field.day < "2026-11-01" OR result < "2026-11-01"', False),
+        ('score >= "2026-11-01"', True),
         ("age > mood", False),
         ("age > game", True),
         ("(age > 1) > 0", True),
@@ -184,6 +205,10 @@ def test_an_ordering_is_never_true_without_numbers_that_satisfy_it(
         ('if [age] == "old" then 1 else 0', "unknown_value"),
         ("if [minutes] < 1 then 1 else 0", None),
         ("if [minutes] < 0 then 1 else 0", "never_true"),
+        ('if [day] < "2026-11-01" then 1 else 0', None),
+        ("if [day] > 5 then 1 else 0", "never_true"),
+        ('if [day] == "soon" then 1 else 0', "unknown_value"),
+        ("if [count] == 1.5 then 1 else 0", "unknown_value"),
     ],
 )
 def test_formulas_compare_values_too(formula: str, code: str | None) -> None:

@@ -157,3 +157,14 @@ def test_a_stored_script_is_measured_again_by_its_own_order() -> None:
     (violation,) = script_rules.check_chat(script)
 
     assert (violation.field, violation.code) == ("script.blocks[0].options[1].value", "too_long")
+
+
+@pytest.mark.parametrize(("length", "faults"), [(97, []), (98, [("prompt", "too_long")])])
+def test_prompt_and_description_fit_into_a_message_together(
+    length: int, faults: list[tuple[str, str]]
+) -> None:
+    """Rule 3.120."""
+    raw = {**CHOICE, "prompt": "a" * 3_801, "description": "b" * length}
+
+    assert block_faults(raw, chat=True) == faults
+    assert block_faults(raw, chat=False) == []

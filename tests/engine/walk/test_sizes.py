@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from surveys.engine.intake import ordering, reader
-from surveys.engine.intake.fields import MAX_LABEL, MAX_OPTIONS, MAX_PROMPT, MAX_VALUE
+from surveys.engine.intake.fields import MAX_DESCRIPTION, MAX_LABEL, MAX_OPTIONS, MAX_PROMPT, MAX_VALUE
 from surveys.engine.language import piping, values
 from surveys.engine.language.lexer import MAX_LENGTH
 from surveys.engine.rules import script as rules
@@ -64,6 +64,8 @@ def blocks(draw) -> list[dict[str, Any]]:
         kind = draw(st.sampled_from(kinds))
         raw: dict[str, Any] = {"type": kind, "name": f"B{n}", "prompt": draw(prompts(list(before)))}
         raw |= {"image_url": ADDRESS, "thumbnail_url": ADDRESS} if draw(st.booleans()) else {}
+        if kind != "calculated_block" and draw(st.booleans()):
+            raw["description"] = draw(prompts(list(before)))[:MAX_DESCRIPTION]
         if kind in ("single_punch", "multi_punch"):
             raw["options"] = draw(options(draw(st.sampled_from([2, 30, MAX_OPTIONS]))))
         if kind == "ranking":

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import signature
 from itertools import count
 from typing import Any
 
 from surveys.ai.local import LocalProvider
+from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
-from surveys.engine.walk import answers, runner
+from surveys.engine.walk import answers, formats, runner
 from surveys.services.scripts import editing as scripts
 
 Respond = Callable[[Block], Mapping[str, object]]
 SKIP = {"skip": True}
+
+
+def each(templates: Iterable[Template]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test with each `template` as one test, because so many would take longer than what they do."""
+
+    def loop(check: Callable[..., None]) -> Callable[..., None]:
+        @wraps(check)
+        def test(**others: object) -> None:
+            for template in templates:
+                try:
+                    check(template=template, **others)
+                except Exception as failure:
+                    failure.add_note(f"The template was {template.id}.")
+                    raise
+
+        told = signature(check)
+        others = [each for name, each in told.parameters.items() if name != "template"]
+        test.__signature__ = told.replace(parameters=others)  # type: ignore[attr-defined]
+        return test
+
+    return loop
 
 
 @dataclass(frozen=True)
@@ -132,4 +156,6 @@ def _answer(block: Block, position: int) -> Mapping[str, object]:
         return {"ranking": (ids if position == 0 else ids[::-1])[: block.rank_top_n]}
     if block.type == "open_numeric":
         return {"value": 5}
-    return {"value": "Because."} if block.type == "open_text" else {"value": block.points[position]}
+    if block.type == "open_text":
+        return {"value": formats.example_of(block.format) or "Because."}
+    return {"value": block.points[position]}

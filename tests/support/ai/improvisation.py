@@ -17,7 +17,7 @@ _BAD = re.compile(r"\b(?:bad|hate|slow|broken|bug|poor|boring|crash)", re.IGNORE
 _EMPTY = {"about", "after", "again", "could", "really", "should", "their", "there", "these", "thing", "which"}
 _CHOICES = ("Very much", "A little", "Not at all")
 _NOTHING_ELSE: dict[str, Any] = {"understood": [], "unmet": [], "wishes": [], "confidence": 0.5}
-_ENDING = {"type": "content_block", "prompt": "That is all. Thank you!", "section": "main"}
+_ENDING = {"type": "content_block", "prompt": "That is all. Thank you!", "description": "", "section": "main"}
 
 
 def improvise(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,13 @@ def _script(data: Mapping[str, Any]) -> dict[str, Any]:
     keys = data.get("bucket_keys") or ["score"]
     count = int(number[1]) if number else 5
     questions = [_question(n, topic, keys[n % len(keys)], scored) for n in range(count)]
-    welcome = {"type": "content_block", "name": "Welcome", "section": "intro", "show_when": []}
+    welcome = {
+        "type": "content_block",
+        "name": "Welcome",
+        "section": "intro",
+        "description": "",
+        "show_when": [],
+    }
     return {
         "scoring_enabled": scored,
         "blocks": [
@@ -101,7 +107,7 @@ def _revision(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _question(n: int, topic: str, key: str, scored: bool) -> dict[str, Any]:
-    name, fields = f"Question{n + 1}", {"required": True, "show_when": []}
+    name, fields = f"Question{n + 1}", {"description": "", "required": True, "show_when": []}
     match n % 5:
         case 0:
             return _choice(name, f"How much do you care for {topic}?", scored=scored, key=key)
@@ -111,7 +117,7 @@ def _question(n: int, topic: str, key: str, scored: bool) -> dict[str, Any]:
         case 2:
             last = {"block": f"Question{n}", "op": "lte", "value": 4}
             question = {"type": "open_text", "name": name, "prompt": f"What would make {topic} better?"}
-            return {**question, "required": False, "show_when": [last]}
+            return {**question, **fields, "format": "text", "required": False, "show_when": [last]}
         case 3:
             return {"type": "nps", "name": name, "prompt": f"Would you recommend {topic}?", **fields}
         case _:
@@ -126,7 +132,7 @@ def _choice(name: str, prompt: str, *, scored: bool, key: str = "score") -> dict
         for points, option in zip((2, 1, 0), options, strict=True):
             option["scores"] = [{"bucket": key, "points": points}]
     question = {"type": "single_punch", "name": name, "prompt": prompt, "options": options}
-    return {**question, "randomize_options": False, "required": True, "show_when": []}
+    return {**question, "description": "", "randomize_options": False, "required": True, "show_when": []}
 
 
 # --- Texts and summaries ----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ VALUES: Mapping[str, Value] = {
     "minus": Decimal(-4),
     "game": "chess",
     "digits": "20.0",
+    "day": "2026-01-31",
+    "later": "2026-03-01",
     "odd": "1e5",
     "empty": "",
     "false": "false",

@@ -25,6 +25,7 @@ EVERYTHING = Script(
         Block(
             type="single_punch",
             prompt="Which?",
+            description="Think of [UserName].",
             id=2,
             name="favGame",
             answer_style="select_menu",
@@ -55,6 +56,7 @@ EVERYTHING = Script(
         Block(
             type="rating",
             prompt="How good?",
+            group="The food",
             id=4,
             name="q3",
             min=1,
@@ -104,6 +106,8 @@ EVERYTHING = Script(
         Block(type="calculated_block", id=8, name="q7", calculated_formula="1 + [q5]", position=7),
         Block(type="nps", prompt="Tell?", id=9, name="q8", min=0, max=10, scale=Scale(), position=8),
         Block(type="open_text", prompt="Why?", id=10, name="q9", follow_ups=2, position=9),
+        Block(type="open_numeric", prompt="Many?", id=19, name="q10", whole=True, position=10),
+        Block(type="open_text", prompt="When?", id=20, name="q11", format="date", position=11),
     ),
     scoring_enabled=True,
     buckets=(Bucket("Score"),),

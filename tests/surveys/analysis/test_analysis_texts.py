@@ -131,6 +131,23 @@ def test_questions_of_the_intro_are_not_read(connect: Any) -> None:
     assert answer["credits_used"] == 1
 
 
+def test_facts_are_not_read(connect: Any) -> None:
+    """Rule 3.122."""
+    provider = connect(Reads())
+    caller = rich()
+    facts = {"email": "ann@example.org", "url": "https://a.org", "phone": "12345", "date": "2026-01-31"}
+    asked = [{**TEXT, "prompt": name, "format": name} for name in facts]
+    line = {**TEXT, "prompt": "Why?", "format": "line"}
+    project = survey(caller, *asked, line)
+    scenario.say(scenario.begin(project), *facts.values(), "#slow")
+
+    answer = analysed(caller, project)
+
+    assert [block["prompt"] for block in answer["blocks"] if block["open_text"]] == ["Why?"]
+    assert [batch.prompt for batch in provider.batches] == ["Why?"]
+    assert answer["credits_used"] == 1
+
+
 def test_every_batch_is_read_against_all_themes(connect: Any) -> None:
     provider = connect(Reads(max_batch_size=1))
     caller = rich()

@@ -85,12 +85,13 @@ def test_the_codebook_tells_themes_with_their_ids(read_project: Any) -> None:
     assert response.headers["ETag"] == f'"{response.json()["version"]}"'
 
 
-@pytest.mark.parametrize("which", ["a choice", "the intro", "nothing"])
+@pytest.mark.parametrize("which", ["a choice", "the intro", "an address", "nothing"])
 def test_only_open_questions_that_are_read_have_one(which: str) -> None:
     caller = Caller()
     name = {**TEXT, "name": "nickname", "section": "intro"}
-    project = survey(caller, name, TEXT, CHOICE)
+    project = survey(caller, name, TEXT, CHOICE, {**TEXT, "format": "email"})
     blocks = {
+        "an address": project.blocks.get(format="email").pk,
         "a choice": project.blocks.get(type="single_punch").pk,
         "the intro": project.blocks.get(section="intro", type="open_text").pk,
         "nothing": 9_999_999,

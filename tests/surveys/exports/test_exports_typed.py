@@ -1,7 +1,7 @@
 """Tables for statistics programs: codes, the long form, Parquet and SPSS, read back with what reads them."""
 
 import io
-from datetime import UTC, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas
@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from communities.ground.errors import InvalidRequest
-from surveys.models import Conversation
+from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations import service as conversations
 from surveys.services.exports import parquet as export_parquet
@@ -353,3 +353,54 @@ def test_a_table_of_too_many_different_fields_is_refused(format, monkeypatch):
     with pytest.raises(InvalidRequest, match="more than 2 different fields"):
         content(made, format)
     assert content(made, "ndjson").count(b"\n") == 3
+
+
+# Dates.
+
+DAY = {"type": "open_text", "format": "date"}
+
+
+def test_dates_are_dates_in_every_file_with_types(tmp_path):
+    """Rule 6.133."""
+    made = scenario.project({**DAY, "name": "day"}, TEXT)
+    answered(made, "2026-01-31", "2026-01-31")
+    answered(made, None, "x")
+
+    table, (frame, meta) = from_parquet(made), from_sav(made, tmp_path)
+
+    assert table["Prompt 0."].tolist() == [date(2026, 1, 31), None]
+    assert meta.original_variable_types["day"] == "SDATE10"
+    assert [str(day)[:10] for day in frame["day"]] == ["2026-01-31", "nan"]
+    assert frame["q1"].tolist() == table["Prompt 1."].tolist() == ["2026-01-31", "x"]
+    assert in_sheet(made)[1:] == [[datetime.fromisoformat("2026-01-31"), "2026-01-31"], [None, "x"]]
+    assert questions(made)[1:] == [["2026-01-31", "2026-01-31"], ["", "x"]]
+
+
+def test_a_text_from_before_the_question_asked_for_a_date_stays_a_text_where_cells_may_differ(tmp_path):
+    """Rule 6.133."""
+    made = scenario.project({**TEXT, "name": "day"})
+    answered(made, "soon")
+    answered(made, "1066-10-14")
+    made.blocks.filter(name="day").update(format="date")
+    Project.objects.filter(pk=made.pk).update(revision=made.revision + 1)
+    made.refresh_from_db()
+
+    table, (frame, _) = from_parquet(made), from_sav(made, tmp_path)
+
+    assert in_sheet(made)[1:] == [["soon"], ["1066-10-14"]]
+    assert table["Prompt 0."].tolist() == [None, date(1066, 10, 14)]
+    assert frame["day"].isna().tolist() == [True, True]
+
+
+def test_a_date_that_is_missing_has_no_mark_in_files_with_types(tmp_path):
+    made = scenario.project({**DAY, "name": "day"}, TEXT)
+    answered(made, None, "x")
+
+    table, (frame, meta) = (
+        from_parquet(made, marks_missing=True),
+        from_sav(made, tmp_path, marks_missing=True),
+    )
+
+    assert (table["Prompt 0."].tolist(), frame["day"].isna().tolist()) == ([None], [True])
+    assert "day" not in meta.missing_ranges
+    assert questions(made, marks_missing=True)[1] == ["[skipped]", "x"]

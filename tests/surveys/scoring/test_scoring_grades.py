@@ -186,7 +186,7 @@ class TestGrading:
 
         chosen = [Sitting(caller, made).answer(each) for each in (["c", "a"], ["a"], ["a", "b", "c"])]
 
-        assert [each.feedback.split(":")[0] for each in chosen] == [
+        assert [(each.feedback or "").split(":")[0] for each in chosen] == [
             "a, c is right",
             "a is wrong",
             "a, b, c is wrong",

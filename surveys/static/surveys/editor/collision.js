@@ -11,7 +11,7 @@ import { smallName, titleOf } from "./list.js";
 import { compare, differing, merge, orderOf, PARTS, resultOf } from "./merging.js";
 import { calledOf, choicesOf, kindOf, operatorsOf, shortened, variables } from "./reach.js";
 import { title, toWire, withKeys } from "./document.js";
-import { PICTURES, typeName } from "./types.js";
+import { FORMATS, PICTURES, typeName } from "./types.js";
 
 const OF_COLLISION = {
   title: "The script was changed while you edited",
@@ -301,8 +301,10 @@ function valueOf(store, block, name) {
     prompt: () => block.prompt,
     pictures: () => PICTURES.map((field) => block[field]).filter(Boolean).join(", "),
     options: () => (block.options ?? []).map(optionWords).join(" · "),
-    limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n]]
-      .filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ")).join(" "),
+    limits: () => [["from", block.min], ["to", block.max], ["best", block.rank_top_n],
+      ["whole numbers", block.whole ? "" : null]]
+      .filter(([, number]) => number !== null && number !== undefined).map((pair) => pair.join(" ").trim()).join(" "),
+    format: () => FORMATS.find(([name]) => name === block.format)?.[1],
     required: () => (block.required ? "Yes" : "No"),
     further: () => (block.follow_ups ? `up to ${block.follow_ups}` : ""),
     logic: () => logicWords(store, block),
@@ -345,7 +347,7 @@ function comparisonWords(store, { block: name, variable, op, value }) {
   const block = name ? store.blocks.find((each) => title(each.name ?? "") === title(name)) : null;
   const called = block ? calledOf(store, block, 40)
     : name ?? variables(store).find((each) => each.name === variable)?.called ?? variable;
-  const kind = block ? kindOf(store, block.type) : "any";
+  const kind = block ? kindOf(store, block) : "any";
   const verb = operatorsOf(store, kind).find((each) => each.op === op)?.words ?? op;
   const labels = new Map(block ? choicesOf(block).map(([choice, words]) => [String(choice), words]) : []);
   const values = (Array.isArray(value) ? value : [value])

@@ -20,7 +20,7 @@ const OPEN_QUOTE = /"((?:[^"\n]|"")*)$/;
 const NAME = /(?<![\p{L}\p{Nd}_])field\.[a-z0-9_]+|[\p{L}][\p{L}\p{M}\p{Nd}_]*|\]|\([\p{L}]+\)/u;
 const COMPARED = new RegExp(`(${NAME.source})\\s*(=|==|!=|<|>|<=|>=|\\bin\\b)\\s*(\\[[^\\]]*)?$`, "iu");
 const COMPARED_IN_FORMULA = /\[\s*([^\][]+?)\s*\]\s*(==|!=|<|>|<=|>=)\s*$/u;
-const WORDS = new Set(["text", "choice", "choices"]); // kinds of answers that are no numbers
+const WORDS = new Set(["text", "date", "choice", "choices"]); // kinds of answers that are no numbers
 const LOGIC_WORDS = [["AND", "Both hold"], ["OR", "At least one holds"], ["NOT", "The opposite"],
   ["in", "Is one of a list"]];
 const FORMULA_WORDS = [

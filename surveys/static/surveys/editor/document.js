@@ -2,16 +2,17 @@
    Functions change the block or list that they receive; the store passes copies. */
 
 import { meansSomethingElse } from "./reach.js";
-import { PICTURES, QUESTIONS, RANGES, TYPES, WITH_ITEMS } from "./types.js";
+import { PRESENTATION, QUESTIONS, RANGES, TYPES, WITH_ITEMS } from "./types.js";
 
 const MAX_WORDS = 40; // characters of a name that is made from a prompt
 const LEAST_ROWS = 2; // of options, as a new question has them
 const SECTIONS = ["intro", "main", "outro"];
 const EMPTY = {
-  id: null, name: null, section: "main", prompt: "", answer_style: null, color: null, image_url: null,
-  image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null, max: null, required: null,
-  precondition: null, show_when: null, hide_when: null, action_kind: null, action_config: null,
-  correct_answer_ids: null, correct_answer_index: null, correct_answer_indexes: null, when_correct: null,
+  id: null, name: null, section: "main", prompt: "", description: null, group: null, answer_style: null,
+  color: null, image_url: null, image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null,
+  max: null, whole: null, format: null, required: null, precondition: null, show_when: null, hide_when: null,
+  action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
+  correct_answer_indexes: null, when_correct: null,
   when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null, follow_ups: null,
   calculated_formula: null, continue: null,
 };
@@ -329,7 +330,7 @@ export function storedAs(sent, stored) {
 
 /* Changing the type of a block */
 
-const SHARED = ["id", "key", "name", "section", "prompt", ...PICTURES, "precondition", "show_when", "hide_when"];
+const SHARED = ["id", "key", "name", "section", ...PRESENTATION, "precondition", "show_when", "hide_when"];
 const OF_CHOICES = ["answer_style", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes",
   "when_correct", "when_incorrect"];
 const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"],

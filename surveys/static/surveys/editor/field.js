@@ -11,8 +11,10 @@ import { TYPES, isOpenForChange } from "./types.js";
 
 /** This page's words for the interface's names, for messages of the server that mention them. */
 const PLAIN = {
-  prompt: "the text", options: "the list of options", value: "the option", label: "the label", emoji: "the emoji",
-  min: "the least", max: "the greatest", name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
+  prompt: "the text", description: "the description", group: "“Group”", options: "the list of options",
+  value: "the option", label: "the label", emoji: "the emoji", min: "the least", max: "the greatest",
+  whole: "“Whole numbers only”", format: "“Answers are”",
+  name: "the name", rank_top_n: "the number to rank", image_url: "the picture",
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",
   answer_style: "the look of the answers", correct_answer_ids: "the right answer",

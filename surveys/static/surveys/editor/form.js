@@ -9,7 +9,7 @@ import { nameByWords } from "./mends.js";
 import { mountOptions } from "./options.js";
 import { mountScale } from "./scale.js";
 import { actionFields, continueFields } from "./statement.js";
-import { CHOICES, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
+import { CHOICES, FORMATS, QUESTIONS, SCALES, STATEMENTS, TYPES, WITH_ITEMS, typeName } from "./types.js";
 
 const PROMPTS = {
   content_block: ["What it says", "Hello [UserName|there], welcome! …"],
@@ -161,11 +161,16 @@ function focusWithin(element) {
   return Boolean(control);
 }
 
+/** @param {Block} block */
+function isFact(block) {
+  return Boolean(block.format) && block.format !== "line";
+}
+
 /** A form is built anew when this changes.
  *  @param {Block} block @param {Store} store */
 function shapeOf(block, store) {
   const saved = store.isLive ? [block, ...(block.options ?? [])].filter((each) => each.id).length : 0;
-  return `${block.type} ${block.section === "outro"} ${saved}`;
+  return `${block.type} ${block.section === "outro"} ${isFact(block)} ${saved}`;
 }
 
 /** @param {Store} store */
@@ -190,7 +195,7 @@ function mainFields(cx, block) {
   const { type } = block;
   if (type === "calculated_block") return calculation(cx);
   /** @type {(Node | null)[]} */
-  const parts = [promptField(cx, block)];
+  const parts = [promptField(cx, block), descriptionField(cx)];
   if (block.section === "outro") parts.push(...pictures(cx));
   if (WITH_ITEMS.has(type)) parts.push(mountOptions(cx));
   if (SCALES.has(type)) parts.push(mountScale(cx));
@@ -208,6 +213,14 @@ function promptField(cx, block) {
     extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");
+  return element;
+}
+
+/** @param {FormContext} cx */
+function descriptionField(cx) {
+  const element = textField(cx, "description", { label: "Description", rows: 1, maximum: 1000,
+    placeholder: "Smaller text below, if it helps to answer", extra: insertButton(cx, "description") });
+  complete(cx, element.querySelector("textarea"), "description");
   return element;
 }
 
@@ -259,12 +272,16 @@ function answering(cx, type) {
     open_numeric: () => [number("min", "Least", { placeholder: "any" }),
       number("max", "Greatest", { placeholder: "any" })],
     ranking: () => [number("rank_top_n", "Rank only the top", { min: 1, max: 20, placeholder: "all" })],
-    open_text: () => (cx.store.vocabulary.asks_further || cx.store.block(cx.key)?.follow_ups
-      ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
-        help: cx.store.vocabulary.further_help })]
-      : []),
+    open_text: () => [
+      selectField(cx, "format", { label: "Answers are", choices: [[null, "Any text"], ...FORMATS] }),
+      ...((cx.store.vocabulary.asks_further && !isFact(cx.block)) || cx.block.follow_ups
+        ? [number("follow_ups", "Further questions", { min: 0, max: 2, placeholder: "none",
+          help: cx.store.vocabulary.further_help })]
+        : []),
+    ],
   }[type]?.() ?? [];
-  return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null, required);
+  return h("div", { class: "form-part" }, limits.length ? h("div", { class: "field-row" }, limits) : null,
+    type === "open_numeric" ? checkField(cx, "whole", { label: "Whole numbers only" }) : null, required);
 }
 
 /** Points, the right answer and the feedback; a button that turns scoring on if it is off.
@@ -308,6 +325,9 @@ function more(cx, block) {
     type === "calculated_block" ? description(cx) : nameField(cx, "Name in logic and texts",
       "Starts with a letter. Logic and [tokens] use it; respondents never see it."),
     typesLike(type).length > 1 && cx.isOpen("type") ? typeField(cx, type) : null,
+    (CHOICES.has(type) || SCALES.has(type)) && textField(cx, "group", { label: "Group", maximum: 200,
+      placeholder: "How satisfied are you with …",
+      help: "A title above this question and its neighbours that have the same title and equal answers." }),
     style && selectField(cx, "answer_style", { label: "Look of the answers", choices: STYLES[style] }),
     WITH_ITEMS.has(type) && checkField(cx, "randomize_options",
       { label: "Shuffle for each respondent", help: "An option can be kept last: use its pin." }),
@@ -326,8 +346,8 @@ function description(cx) {
 /** @param {Block} block */
 function summaryOf(block) {
   const set = [block.type === "calculated_block" || !isChosen(block) ? null : block.name,
-    block.randomize_options && "shuffled", block.image_url && "picture", block.thumbnail_url && "small picture",
-    block.answer_style && "look", block.color && "colour"];
+    block.randomize_options && "shuffled", block.group && "group", block.image_url && "picture",
+    block.thumbnail_url && "small picture", block.answer_style && "look", block.color && "colour"];
   return set.filter(Boolean).join(" · ");
 }
 

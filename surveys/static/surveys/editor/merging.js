@@ -16,9 +16,12 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["section", "Section", ["section"]],
   ["name", "Name", ["name"]],
   ["prompt", "Text", ["prompt"]],
+  ["description", "Description", ["description"]],
+  ["group", "Group", ["group"]],
   ["pictures", "Pictures", PICTURES],
   ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes"]],
-  ["limits", "Limits", ["min", "max", "rank_top_n"]],
+  ["limits", "Limits", ["min", "max", "whole", "rank_top_n"]],
+  ["format", "Answers are", ["format"]],
   ["required", "Required", ["required"]],
   ["further", "Further questions", ["follow_ups"]],
   ["logic", "Condition", ["precondition", "show_when", "hide_when"]],
@@ -30,7 +33,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["scale", "Scale", ["scale"]],
   ["continue", "Button", ["continue"]],
 ]);
-const OF_OUTRO = new Set(["prompt", "pictures", "continue"]);
+const OF_OUTRO = new Set(["prompt", "description", "pictures", "continue"]);
 
 /**
  * @typedef {object} MergeRow

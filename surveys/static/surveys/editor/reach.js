@@ -64,10 +64,10 @@ export function calledOf(store, block, most = 60) {
   return isChosen(block, name) ? name : shortened(block.prompt, most) || typeName(block);
 }
 
-/** The kind of a block's answer: choice, choices, number, text or any; undefined if it has none.
- *  @param {Store} store @param {string} type */
-export function kindOf(store, type) {
-  return store.vocabulary.kinds?.[type];
+/** The kind of a block's answer: choice, choices, number, text, date or any; undefined if it has none.
+ *  @param {Store} store @param {{ type: string, format?: string | null }} block */
+export function kindOf(store, block) {
+  return block.format === "date" ? "date" : store.vocabulary.kinds?.[block.type];
 }
 
 /** @param {Store} store @param {string | undefined} kind @returns {Operator[]} */
@@ -99,7 +99,7 @@ function subjectOf(store, block, at) {
     id: `block:${title(name)}`, block, name, called: calledOf(store, block), form: expressionForm(name),
     type: block.type, at,
     isNamed: isChosen(block, name),
-    kind: kindOf(store, block.type), choices: calculated ? [] : choicesOf(block), suggestions: calculated ?? [],
+    kind: kindOf(store, block), choices: calculated ? [] : choicesOf(block), suggestions: calculated ?? [],
     says: [`Block ${at + 1}`, typeName(block), isChosen(block, name) && shortened(block.prompt)]
       .filter(Boolean).join(" · "),
   };

@@ -4,7 +4,7 @@
 import { title } from "./document.js";
 
 const NOBODY = "no block has this name";
-const TEXTS = ["prompt", "when_correct", "when_incorrect"];
+const TEXTS = ["prompt", "description", "when_correct", "when_incorrect"];
 
 /** Answers how many blocks were changed.
  *  @param {Block[]} blocks @param {string | null} before @param {string | null} after */

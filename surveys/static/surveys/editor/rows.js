@@ -383,7 +383,7 @@ function entry({ leaf, subject, put, isOpen }) {
   const list = subject.suggestions?.length
     ? h("datalist", { id: newId("values") }, subject.suggestions.map(([value]) => h("option", { value }))) : null;
   const input = h("input", {
-    class: "entry logic-value", "aria-label": "Value", type: isNumber ? "number" : "text",
+    class: "entry logic-value", "aria-label": "Value", type: { number: "number", date: "date" }[subject.kind] ?? "text",
     step: isNumber ? "any" : null, list: list?.id, maxlength: 500, autocomplete: "off",
     value: leaf.value === null || leaf.value === undefined ? "" : String(leaf.value), disabled: !isOpen,
   });
@@ -407,5 +407,5 @@ function listEntry({ leaf, subject, put, isOpen }) {
 }
 
 function typed(text, kind) {
-  return kind !== "text" && NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : text;
+  return kind !== "text" && kind !== "date" && NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : text;
 }

@@ -9,6 +9,8 @@
  * @property {string} section  intro, main or outro
  * @property {string | null} name
  * @property {string} prompt
+ * @property {string | null} [description]
+ * @property {string | null} [group]
  * @property {BlockOption[] | null} options
  * @property {string | null} [answer_style]
  * @property {string | null} [color]
@@ -18,6 +20,8 @@
  * @property {string | null} [thumbnail_alt]
  * @property {number | null} [min]
  * @property {number | null} [max]
+ * @property {boolean | null} [whole]
+ * @property {string | null} [format]
  * @property {number | null} [rank_top_n]
  * @property {number | null} [follow_ups]
  * @property {boolean | null} [required]

@@ -414,6 +414,7 @@ function shown({ key: _, ...block }) {
     name: typeof block.name === "string" ? block.name : null,
     section: block.section === "intro" ? "intro" : "main",
     prompt: typeof block.prompt === "string" ? block.prompt : "",
+    description: typeof block.description === "string" ? block.description : null,
     options: options.length
       ? options.map(({ key: __, ...option }) => ({ ...option, value: String(option.value ?? "") })) : null,
   };

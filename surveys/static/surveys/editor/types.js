@@ -11,6 +11,12 @@ export const MAX_OPTIONS = 100;
 export const MAX_LABEL = 500; // characters of an option
 export const MAX_ITEMS = 20; // of a ranking
 
+/** What an answer to an open question may have to be. */
+export const FORMATS = /** @type {[string, string][]} */ ([
+  ["line", "One line"], ["email", "An e-mail address"], ["url", "A link"], ["phone", "A telephone number"],
+  ["date", "A date"],
+]);
+
 /** Where a scale may start, and its fewest and most points. */
 /** @typedef {{ starts: number[], fewest: number, most: number, points: [number, number], icon: string }} Range */
 /** @type {Record<string, Range>} */
@@ -93,10 +99,10 @@ export const INSTEAD = [
     says: "There is no matrix. Make a question of each row: write one Opinion scale, duplicate it, "
       + "and change its words." },
   { words: ["date", "calendar", "time"], type: "open_text",
-    says: "There is no calendar: people write the date as text. To let them choose from a few dates, "
-      + "use One choice or Several choices." },
+    says: "Use a Text question whose answers are “A date”. To let people choose from a few dates, use One choice or "
+      + "Several choices." },
   { words: ["email", "phone", "telephone", "website", "url"], type: "open_text",
-    says: "People write it as text, and how they write it is not checked." },
+    says: "Use a Text question, and choose what its answers are: an e-mail address, a link or a telephone number." },
 ];
 
 export const GROUPS = [...new Set(Object.values(TYPES).map((type) => type.group))];
@@ -110,14 +116,17 @@ export function typeName(block) {
 /** The fields of a block's pictures, each with the words for people who do not see it. */
 export const PICTURES = ["image_url", "image_alt", "thumbnail_url", "thumbnail_alt"];
 
+/** The fields that only change how a block reads. */
+export const PRESENTATION = ["prompt", "description", ...PICTURES];
+
 /** What may still change in a saved block while respondents are answering (rules 2.10 to 2.12). `options` stands for
  *  adding and reordering. The server refuses to switch `required` on. Outro blocks: `OUTRO`. */
 const WORDING = new Set([
   "options", "required",
-  "prompt", "label", "emoji", ...PICTURES, "color", "when_correct", "when_incorrect",
+  ...PRESENTATION, "group", "label", "emoji", "color", "when_correct", "when_incorrect",
   "scale.label_left", "scale.label_center", "scale.label_right", "continue",
 ]);
-const OUTRO = new Set(["prompt", ...PICTURES, "continue.pause"]);
+const OUTRO = new Set([...PRESENTATION, "continue.pause"]);
 
 /** Whether a field may be changed now. `path` is that of a block; an option's field is its last name.
  *  @param {{ mayEdit: boolean, isLive: boolean }} store @param {Block} block @param {string} path */
