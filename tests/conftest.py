@@ -126,7 +126,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -212,9 +211,8 @@ def _empty_quickly() -> None:
 
 
 def _keep_prepared_statements() -> None:
-    """psycopg forgets them at each rollback, which ends most tests, in case it took a table back."""
-    forgetting = re.compile(rb"^(?:DROP|ALTER|DISCARD ALL|DEALLOCATE ALL)\b").match
-    PrepareManager._should_discard.__defaults__ = (forgetting,)  # type: ignore[attr-defined]
+    """psycopg forgets them at each rollback, which ends most tests, because it may take a table back."""
+    PrepareManager.clear = lambda manager: False  # type: ignore[method-assign]
 
 
 def _start_servers() -> None:
