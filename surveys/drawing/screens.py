@@ -496,7 +496,7 @@ def _step(
     return widgets.draw(
         block,
         typed=typed,
-        pictures=view.pictures(block.image_url, block.thumbnail_url),
+        pictures=view.pictures(*block.pictures),
         can_go_back=can_go_back,
         error=error,
         button=defaults.button_of(block, is_poll=view.project.is_poll),

@@ -57,7 +57,17 @@ _PLAIN = (
     "scores_ignored",
     "last_code",
 )
-_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "is_exclusive", "is_other", "code")
+_OPTION_PLAIN = (
+    "value",
+    "label",
+    "emoji",
+    "anchor_position",
+    "is_exclusive",
+    "is_other",
+    "image_url",
+    "image_alt",
+    "code",
+)
 _READ = """
     SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
