@@ -18,6 +18,7 @@ from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
+from surveys.engine.language import markup
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, prefill, runner
 from surveys.engine.walk.answers import Reply
@@ -192,7 +193,7 @@ def first(
     It says when the project closes automatically. A poll's page shows its question together with the texts
     before it.
     """
-    view = at_first(view)
+    view = at_first(_marked(view))
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note else PastChange.REPLACED
@@ -200,7 +201,7 @@ def first(
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
-    question = view.step.block
+    question = _as_title(view.step.block)
     return replace(
         screen,
         has_traps=has_traps,
@@ -240,6 +241,7 @@ def step(
     Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
     first step says when the project closes automatically, also to returning visitors.
     """
+    view = _marked(view)
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
     return Screen(
@@ -293,6 +295,7 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the current vote, which may be changed."""
+    view = _marked(view)
     question, reply, before = _poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
@@ -313,6 +316,7 @@ def end(
 
     A `note` greets visitors who return to a completed conversation.
     """
+    view = _marked(view)
     if view.project.is_poll:
         return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
     title, text = _thanks(view, "Thank you! That was the last question.")
@@ -335,7 +339,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)
-    results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
+    results = _results(_as_title(asked), votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
@@ -401,6 +405,15 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
     # There is no respondent whose values could fill in the prompt
     headed = replace(block, prompt=heading(block.prompt, script))
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
+
+
+def _marked(view: View) -> View:
+    """The view whose texts are Markdown, in which no value of a token is markup."""
+    return view if view.escape else replace(view, escape=markup.escape)
+
+
+def _as_title(block: Block) -> Block:
+    return replace(block, prompt=markup.plain(block.prompt))
 
 
 def _results(

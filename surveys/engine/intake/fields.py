@@ -231,8 +231,10 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown. It may be empty only on a `calculated_block`. The value of a token has at most "
-            "500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
+            "The text shown. It may be empty only on a `calculated_block`. Pages and chat draw a little "
+            "Markdown: `**bold**`, `*italics*`, `[links](https://example.org)`, and lists of lines that "
+            "begin with `- ` or `1. `; so they do in descriptions and feedback. The value of a token has at "
+            "most 500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
             nullable=False,
             required=True,
             example="Do you play e4?",

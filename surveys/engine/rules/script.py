@@ -14,7 +14,6 @@ Each violation names the field in the submitted array, by `block_paths`. No rule
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from itertools import pairwise
 
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
@@ -233,16 +232,18 @@ def _groups_hold_together(contexts: Sequence[RuleContext]) -> Iterator[Violation
     (rule 3.123).
     """
     left: set[str] = set()
-    for number, (before, context) in enumerate(pairwise([None, *contexts]), 1):
-        title, was = context.block.group, before and before.block
-        if was is not None and was.group and was.group != title:
-            left.add(was.group)
+    was: Block | None = None
+    for number, context in enumerate(contexts, 1):
+        before, was = was, context.block
+        title = context.block.group
+        if before is not None and before.group and before.group != title:
+            left.add(before.group)
         if not title or context.block.type not in GROUPED:
             continue
         if title in left:
             message = f"`group` “{title}” is that of earlier blocks, and other blocks stand between them."
             yield context.violation("group", "conflicting", message)
-        elif was is not None and was.group == title and (differing := _differing(was, context.block)):
+        elif before is not None and before.group == title and (differing := _differing(before, was)):
             message = (
                 f"`group` is shared by blocks that have the same `{differing}`, and the `{differing}` of "
                 f"block {number} is not that of the block before it."

@@ -40,3 +40,22 @@ def test_the_title_of_a_group_stands_above_each_question(chat):
     assert "-# The \\*food\\* · 1 of 2\nSoup?" in marit.text
     marit.press("2")
     assert "-# The \\*food\\* · 2 of 2\nCake?" in marit.text
+
+
+def test_markdown_has_the_marks_of_the_platform(chat):
+    """Rule 6.135."""
+    text = {
+        "type": "open_text",
+        "prompt": "__Name__ in snake__case__, *please*?",
+        "description": "__Or__ not.",
+    }
+    marit = begun(
+        chat, {"name": "Name", **text}, {"name": "Bye", "type": "content_block", "prompt": "__Hi__ [Name]."}
+    )
+
+    assert "**Name** in snake__case__, *please*?\n\n**Or** not." in marit.text
+    marit.press("✏️")
+    assert "**Name**" in str(marit.window)
+    marit.write("__A__")
+
+    assert "**Hi** \\_\\_A\\_\\_." in marit.text
