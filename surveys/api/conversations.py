@@ -319,7 +319,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thanks and view.thanks.prompt,
+        "thank_you": view.thank_you,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
-from surveys.drawing import past, rewards, widgets
+from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
@@ -20,7 +20,7 @@ from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead,
 from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, defaults, prefill, runner
+from surveys.engine.walk import answers, defaults, groups, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
@@ -242,6 +242,12 @@ def step(
     first step says when the project closes automatically, also to returning visitors.
     """
     view = _marked(view)
+    if (begun := groups.first_state(view.script, view.state)) is not None:
+        is_there = begun is view.state
+        past_change = past_change if is_there or past_change == PastChange.KEPT else PastChange.REPLACED
+        can_go_back = view.can_go_back and runner.can_go_back(begun)
+        screen = _group(view.moved(begun), page, typed, error, ahead, can_go_back=can_go_back)
+        return replace(screen, note=note, past_change=past_change, latest=_latest(view, past_change))
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
     return Screen(
@@ -267,6 +273,44 @@ def step(
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),
     )
+
+
+def _group(
+    view: WalkView, page: Page, typed: Typed | None, error: str, ahead: Prefill, *, can_go_back: bool
+) -> Screen:
+    """The questions of a group, whose first the `view` stands at."""
+    blocks = groups.rows(view.script, view.state)
+    return Screen(
+        step=widgets.draw_group(
+            markup.escape(blocks[0].group or ""),
+            [view.present(view.state, block) for block in blocks],
+            typed=[_row_typed(view, block, typed, ahead, page) for block in blocks],
+            errors=[_row_error(view, block, typed) if error else "" for block in blocks],
+            can_go_back=can_go_back,
+            error=error,
+        ),
+        progress=progress_of(view),
+        verdict=None if error else verdict_of(view),
+        closes_at=None if runner.can_go_back(view.state) else view.project.closes_at,
+        status=422 if error else 200,
+        past=partial(past.past_of, view),
+    )
+
+
+def _row_typed(view: WalkView, block: Block, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
+    if typed is not None and typed.rows:
+        return Typed(chosen=typed.rows.get(block.id or 0, frozenset()))
+    reply = view.state.replies.get(block.id or 0) or prefill.reply_to(view.script, block, ahead)
+    return typed_of(reply, language=page.lang)
+
+
+def _row_error(view: WalkView, block: Block, typed: Typed | None) -> str:
+    chosen = typed.rows.get(block.id or 0, frozenset()) if typed else frozenset()
+    try:
+        answers.parse(block, forms.row_answer(block, chosen))
+    except answers.InvalidAnswer as invalid:
+        return str(invalid)
+    return ""
 
 
 def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:

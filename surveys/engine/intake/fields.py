@@ -249,8 +249,8 @@ BLOCK = ObjectType(
         "group": FieldSpec(
             _text(MAX_GROUP),
             "A title that neighbouring blocks share: they have the same type and equal options, or the same "
-            "points. It stands above each of their prompts, with the block's place among them. It has no "
-            "tokens.",
+            "points. Pages ask them on one screen below it, with a row for each; in chat and over the "
+            "interface they are asked one by one. It has no tokens.",
             example="How satisfied are you with …",
             only_on=GROUPED,
         ),

@@ -33,7 +33,7 @@ def test_a_description_stands_below_the_prompt_in_messages_and_windows(chat):
 
 
 def test_the_title_of_a_group_stands_above_each_question(chat):
-    """Rule 6.134."""
+    """Rule 6.137."""
     row = {"type": "rating", "prompt": "Soup?", "max": 3, "group": "The *food*"}
     marit = begun(chat, {"name": "Soup", **row}, {"name": "Cake", **row, "prompt": "Cake?"})
 
