@@ -25,7 +25,7 @@ def ids_of(made):
 
 def rows_of(visitor):
     """The prompts of the rows, and what is checked in each."""
-    rows = re.split(r'<div class="row" role', visitor.page)[1:]
+    rows = re.split(r'<div class="in-group" role', visitor.page)[1:]
     return [
         (
             re.findall(r'<p id="row-\d+" class="text">([^<]*)', row)[0],
