@@ -116,6 +116,9 @@ FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
     "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(1, 1_000_000)
 )
 FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
+MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED = _env.int(
+    "MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED", 30, validate=environment.between(1, 10_000)
+)
 SECONDS_TO_WAIT_FOR_A_SCRIPT = _env.float(
     "SECONDS_TO_WAIT_FOR_A_SCRIPT", 60.0, validate=environment.between(0, 600)
 )

@@ -36,6 +36,12 @@ def delete_due_responses(**_later: object) -> None:
     deletion.delete_due(at=timezone.now())
 
 
+@shared_task(name="surveys.delete_expired_responses")
+def delete_expired_responses(**_later: object) -> None:
+    """Every minute: delete responses that are older than their project keeps them."""
+    deletion.delete_expired(at=timezone.now())
+
+
 @shared_task(name="surveys.forget_silent_conversations")
 def forget_silent_conversations(**_later: object) -> None:
     """Every ten minutes: delete sealed respondents and unsent answers of conversations that were inactive for
@@ -43,6 +49,12 @@ def forget_silent_conversations(**_later: object) -> None:
     """
     anonymity.forget_silent(at=timezone.now())
     unsent_answers.forget_left(at=timezone.now())
+
+
+@shared_task(name="surveys.skip_left_follow_ups")
+def skip_left_follow_ups(**_later: object) -> None:
+    """Every minute: end the conversations whose respondents left at a further question after the last one."""
+    further.skip_left(at=timezone.now())
 
 
 @shared_task(name="surveys.settle_anonymous_answers")

@@ -24,6 +24,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django_redis import get_redis_connection
+from psycopg._preparing import PrepareManager
 
 from config import servers
 
@@ -65,6 +66,7 @@ OTHER_SETTINGS = (
     "LOG_LEVEL",
     "METRICS",
     "METRICS_TOKEN",
+    "MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED",
     "MOVES_PER_ADDRESS_AND_MINUTE",
     "MOVES_PER_VISITOR_AND_MINUTE",
     "OPENAI_API_KEY",
@@ -126,6 +128,8 @@ def pytest_collection_finish() -> None:
     """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -143,6 +147,8 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
         _hash_quickly()
         _empty_quickly()
+        _keep_prepared_statements()
+        gc.disable()  # until all tests are collected, because they stay
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -195,14 +201,23 @@ def _settle_hypothesis() -> None:
 
 
 def _hash_quickly() -> None:
-    """Without the work that makes guessing passwords slow."""
+    """Without the work that makes guessing passwords and recovery codes slow."""
+    from communities.accounts.recovery_codes import hashed  # noqa: PLC0415 - once Django is set up
+
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    hashed.__defaults__ = (1_000,)
 
 
 def _empty_quickly() -> None:
     from tests.support import emptying  # noqa: PLC0415 - once Django is set up
 
-    emptying.empty_only_what_has_rows()
+    emptying.empty_quickly()
+
+
+def _keep_prepared_statements() -> None:
+    """psycopg forgets them at each rollback, which ends most tests, in case it took a table back."""
+    forgetting = re.compile(rb"^(?:DROP|ALTER|DISCARD ALL|DEALLOCATE ALL)\b").match
+    PrepareManager._should_discard.__defaults__ = (forgetting,)
 
 
 def _start_servers() -> None:
@@ -295,29 +310,11 @@ def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _places_for_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough for all files that tests leave unread."""
-    from communities.gate import downloads  # noqa: PLC0415
-    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
-
-    monkeypatch.setattr(downloads, "_slots", Slots(100, most_of_one=100))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _forms_of_browsers() -> None:
     from tests.support import forms  # noqa: PLC0415 - once Django is set up
 
     forms.send_as_browsers_do()
-
-
-@pytest.fixture(autouse=True)
-def _own_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves and beginnings that other tests made from the same address do not count."""
-    from communities.gate import throttling  # noqa: PLC0415 - once Django is set up
-
-    monkeypatch.setattr(throttling, "counts_here", throttling.CountsHere())
-    monkeypatch.setattr(settings, "CONVERSATIONS_PER_ADDRESS_AND_MINUTE", 1_000_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -329,36 +326,45 @@ def _callers_stay_in_memory() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _connection_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs close their connection before a long wait. The connection with a test's transaction stays open."""
+def _own_counts() -> None:
+    """What other tests did from the same address does not count, nor do files that they left unread."""
+    from communities.gate import downloads, throttling  # noqa: PLC0415
+    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
+
+    throttling.counts_here = throttling.CountsHere()
+    downloads._slots = Slots(100, most_of_one=100)
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1_000_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _connection_of_the_test() -> None:
+    """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
     from surveys.services.ground import jobs  # noqa: PLC0415 - once Django is set up
 
     close = jobs.close_connection
-
-    def close_outside_tests() -> None:
-        blocks = connection.atomic_blocks
-        if not (blocks and getattr(blocks[-1], "_from_testcase", False)):
-            close()
-
-    monkeypatch.setattr(jobs, "close_connection", close_outside_tests)
+    jobs.close_connection = lambda: None if _is_in_transaction_of_test() else close()
 
 
-@pytest.fixture(autouse=True)
-def _transactions_in_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _transactions_in_the_test() -> None:
     """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
     from communities.ground.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
 
     enter = InTransaction.__enter__
 
     def enter_with_savepoint(block: InTransaction) -> None:
-        blocks = connection.atomic_blocks
-        if blocks and getattr(blocks[-1], "_from_testcase", False):
+        if _is_in_transaction_of_test():
             connection.savepoint_ids.append(connection.savepoint())  # type: ignore[arg-type]
-            blocks.append(block)
+            connection.atomic_blocks.append(block)
         else:
             enter(block)
 
-    monkeypatch.setattr(InTransaction, "__enter__", enter_with_savepoint)
+    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
+
+
+def _is_in_transaction_of_test() -> bool:
+    blocks = connection.atomic_blocks
+    return bool(blocks) and getattr(blocks[-1], "_from_testcase", False)
 
 
 @pytest.fixture

@@ -77,6 +77,7 @@ IN_PLACE = {
     "surveys/ai/local/drafts/matching.py:_word_points": FILES,
     "surveys/ai/local/embeddings.py:_model": ONCE,
     "surveys/ai/local/texts/answers.py:_german_words": ONCE,
+    "surveys/ai/local/texts/matching.py:_words_of_cues": ONCE,
     "surveys/ai/local/texts/languages.py:_common_words": "By languages for which there is a list of words.",
     "surveys/ai/local/texts/languages.py:_identifier": ONCE,
     "surveys/ai/local/texts/languages.py:light_words": "By pairs of languages that the detector knows.",
@@ -165,7 +166,7 @@ def unbounded(tree: ast.Module) -> Iterator[str]:
             kind = name_of(node.func)
             if (
                 kind in WEAK_OR_LOCAL
-                or ast.unparse(node.func) in WEAK_OR_LOCAL
+                or (kind == "local" and ast.unparse(node.func) in WEAK_OR_LOCAL)
                 or (kind in BOUNDED and not is_number(bound_of(node)))
             ):
                 yield f"{'threading.' if kind == 'local' else ''}{kind}()"

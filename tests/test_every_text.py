@@ -28,7 +28,7 @@ IDS = {
 }
 ADDRESSES = {"url", "image_url", "thumbnail_url", "achievement_image_url"}
 SIGNS = {"color", "border_color", "border_color_closed", "chart_emoji"}
-LOGIC = {"precondition", "block", "variable", "source_key", "calculated_formula"}
+LOGIC = {"where", "precondition", "block", "variable", "source_key", "calculated_formula"}
 NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
 # Texts that the interface takes and does not return at once.
 NOT_RETURNED = {

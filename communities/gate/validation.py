@@ -20,7 +20,7 @@ VIOLATION_CODES = (
     *("invalid", "invalid_type", "invalid_choice", "syntax_error"),
     *("too_short", "too_long", "too_small", "too_large", "too_few", "too_many", "too_deep", "too_many_emoji"),
     *("not_found", "unknown_reference", "later_reference", "self_reference"),
-    *("not_allowed", "conflicting", "duplicate", "in_use", "in_past", "cursor_expired"),
+    *("not_allowed", "conflicting", "duplicate", "in_use", "in_past", "cursor_expired", "full"),
 )
 
 Field = serializers.Field[Any, Any, Any, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -23,11 +23,16 @@ from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
+from surveys.admin.rows import Column, RowsField
+from surveys.api.project_shapes import MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
+from surveys.models.project import MAX_DAYS_KEPT
+from surveys.services.conversations import places
 from surveys.services.ground.field_groups import PREMIUM_INVITATION
 from surveys.services.scripts import editing as scripts
 
 _INVITATION = "delivery.invitation"
+_ROWS = ("quotas", "ends")
 _COLOURS = ("border_color", "border_color_closed")
 PICTURE = {"data-picture": "", "inputmode": "url"}  # shown below its address
 BUTTONS = {
@@ -63,6 +68,16 @@ class DeliveryForm(ScheduleForm):
         "max_completes_per_user": "settings.max_completes_per_user",
         "change_poll": "settings.change_poll",
         "lock_graded_answers": "settings.lock_graded_answers",
+        "max_completes": "settings.max_completes",
+        "quotas": "settings.quotas",
+        "consent": "settings.consent",
+        "keep_responses_days": "settings.keep_responses_days",
+        "advance_on_choice": "settings.advance_on_choice",
+        "review": "settings.review",
+        "end_url": "settings.end.url",
+        "end_label": "settings.end.label",
+        "end_redirect": "settings.end.redirect",
+        "ends": "settings.ends",
         "address_fields": "settings.hidden_fields",
         "ping_role_ids": f"{_INVITATION}.ping_role_ids",
         "message": f"{_INVITATION}.message",
@@ -97,7 +112,28 @@ class DeliveryForm(ScheduleForm):
             more="admin/surveys/project/privacy.html",
         ),
         Section("Results of the poll", "", "public", ("poll_results_mode",)),
+        Section(
+            "Consent and keeping",
+            "What people agree to before their first answer is stored, and how long answers are kept.",
+            "hidden",
+            ("consent", "keep_responses_days"),
+        ),
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
+        Section(
+            "How many",
+            "Once a limit is reached, people are told so. What they answered before is kept as an unfinished "
+            "response. Deleting a response frees its place.",
+            "limit",
+            ("max_completes", "quotas"),
+            more="admin/surveys/project/places.html",
+        ),
+        Section("On the page", "", "web", ("advance_on_choice", "review")),
+        Section(
+            "At the end",
+            "Where people go once they have answered.",
+            "link",
+            ("end_url", "end_label", "end_redirect", "ends"),
+        ),
         Section(
             "Values from the address",
             "What the link to the survey may say about where somebody comes from, such as ?campaign=mail.",
@@ -146,6 +182,82 @@ class DeliveryForm(ScheduleForm):
         required=False,
         help_text="Once people have read the “Words after the answer” of a question, they cannot go back and "
         "change it. An answer without such words can be changed.",
+    )
+    consent = TextField(
+        label="Consent",
+        required=False,
+        max_length=MAX_CONSENT,
+        help_text="A text that people agree to by ticking a box, in chat by a button. It is kept with each "
+        "response, with the moment. A changed text is for later conversations. Empty: nothing is asked.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    keep_responses_days = forms.IntegerField(
+        label="Days to keep responses",
+        min_value=1,
+        max_value=MAX_DAYS_KEPT,
+        required=False,
+        help_text="Responses are deleted for good so many days after they were sent, unfinished ones after "
+        "their last answer. People are told. Empty: they are kept.",
+    )
+    max_completes = forms.IntegerField(
+        label="Completions in all",
+        min_value=1,
+        required=False,
+        help_text="How many completed responses the project takes. Empty: as many as come.",
+    )
+    quotas = RowsField(
+        label="Quotas",
+        most=MAX_QUOTAS,
+        columns=(
+            Column("where", "Responses with", placeholder='colour = "red"'),
+            Column("limit", "At most", "number"),
+            Column("message", "What one too many is told"),
+        ),
+        help_text="Limits for some of the responses. The first field is a condition as in the script, such "
+        'as colour = "red", field.city = "Oslo" or score >= 10. Empty rows are left out.',
+    )
+    advance_on_choice = forms.BooleanField(
+        label="A click on one choice goes on",
+        required=False,
+        help_text="After a short moment in which the choice can be changed. Not by keyboard, not where an "
+        "explanation follows, and not at the last question.",
+    )
+    review = forms.BooleanField(
+        label="All answers are shown before the end",
+        required=False,
+        help_text="There people can change each answer before they send all of them.",
+    )
+    end_url = forms.CharField(
+        label="Address",
+        required=False,
+        help_text="An https address for a button at the end. It may hold [response_id] and names of "
+        "questions in brackets, unless the project is anonymous. Empty: there is no button.",
+        widget=forms.TextInput(attrs={"inputmode": "url"}),
+    )
+    end_label = TextField(
+        label="Words on the button at the end",
+        required=False,
+        max_length=MAX_LABEL,
+        help_text="Empty: “Continue”.",
+    )
+    end_redirect = forms.BooleanField(
+        label="Go there at once",
+        required=False,
+        help_text="Pages lead to the address without the button. In chat and inside other sites the button "
+        "is shown.",
+    )
+    ends = RowsField(
+        label="Other ends",
+        most=MAX_ENDS,
+        columns=(
+            Column("where", "Responses with", placeholder="score >= 10"),
+            Column("message", "Thanks"),
+            Column("url", "Address", "url", placeholder="https://"),
+            Column("label", "Words on the button"),
+            Column("redirect", "Go there at once", "checkbox"),
+        ),
+        help_text="The first row whose condition holds takes the place of the end above. Empty rows are left "
+        "out.",
     )
     address_fields = TextField(
         label="Names",
@@ -211,6 +323,8 @@ class DeliveryForm(ScheduleForm):
             del self.fields["change_poll"]
         if page.project.is_poll or not page.project.scoring_enabled:
             del self.fields["lock_graded_answers"]
+        if page.project.is_poll:
+            del self.fields["advance_on_choice"], self.fields["review"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:
@@ -259,6 +373,8 @@ class DeliveryForm(ScheduleForm):
     def shown(self, name: str, value: Any) -> Any:
         if name == "verified_source_ids":
             return [str(each) for each in value or []]
+        if name in _ROWS:
+            return value
         if name == "address_fields" and isinstance(value, dict):
             return "\n".join(f"{field}: {', '.join(values)}" for field, values in value.items())
         return super().shown(name, value)
@@ -294,6 +410,19 @@ class DeliveryForm(ScheduleForm):
         is_at_fault = {*self.paths}.difference(self.cleaned_data)
         fields = {name: path for name, path in self.paths.items() if name not in is_at_fault}
         changes: dict[str, Any] = self.changes(fields).get("delivery", {})
+        return changes
+
+    @property
+    def places(self) -> Sequence[places.Figure]:
+        """How far each limit of completed responses is used."""
+        return places.figures(self.project)
+
+    def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
+        """The changes; without an address there is no button at the end."""
+        changes = super().changes(among)
+        settings = changes.get("settings", {})
+        if "end" in settings and not self.cleaned_data.get("end_url"):
+            settings["end"] = None
         return changes
 
     def sent(self, name: str, value: Any) -> Any:

@@ -35,6 +35,7 @@ from surveys.services.projects import service as projects
 from surveys.services.representations.project import project_as_json
 
 _QUOTED = re.compile(r"`([^`]+)`")
+_ROW = re.compile(r"\w+\.\w+\[(\d+)\]")
 _BLOCK = re.compile(r"script\.blocks\[(\d+)\]")
 _OF_SCRIPT = {
     "value": "an option",
@@ -140,7 +141,7 @@ class ProjectForm(forms.Form):
             if block := _BLOCK.match(each["field"]):
                 self.add_error(None, self._of_the_script(int(block[1]) + 1, each["message"]))
             else:
-                self.add_error(name, self._in_words(each["message"], name))
+                self.add_error(name, _placed(each["field"], self._in_words(each["message"], name)))
 
     def _of_the_script(self, number: int, message: str) -> SafeString:
         """A fault of the script that prevents this change, with a link to the script."""
@@ -233,6 +234,12 @@ def _save(request: HttpRequest, page: ProjectPage, form: ProjectForm) -> bool:
     for warning in form.after_saving():
         messages.warning(request, warning)
     return True
+
+
+def _placed(path: str, message: str) -> str:
+    """The message with the number of the row, if the path is that of a list's element in a group."""
+    row = _ROW.match(path)
+    return message if row is None else f"Row {int(row[1]) + 1}: {message}"
 
 
 def _at(value: Any, path: str) -> Any:

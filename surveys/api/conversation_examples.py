@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from surveys.api.examples import BLOCK
 from surveys.engine.walk.defaults import CONTINUE
-from surveys.engine.walk.presentation import HIDDEN_KEYS
+from surveys.engine.walk.presentation import seen
 
 _ID = "019c1234-5678-7abc-8def-0123456789ab"
-_SEEN: dict[str, Any] = {key: value for key, value in BLOCK.items() if key not in HIDDEN_KEYS}
+_SEEN: dict[str, Any] = seen(deepcopy(BLOCK))
 
 ACTIVE: dict[str, Any] = {
     "id": _ID,
@@ -28,6 +29,7 @@ ACTIVE: dict[str, Any] = {
         "can_go_back": False,
     },
     "thank_you": None,
+    "end": None,
     "outro": None,
     "resumed": False,
 }
@@ -37,6 +39,7 @@ COMPLETED: dict[str, Any] = {
     "session_number": 1,
     "step": None,
     "thank_you": "Thank you for taking part!",
+    "end": {"url": "https://example.com/?from=mail", "label": "To the club", "redirect": False},
     "outro": [
         {
             **_SEEN,
@@ -62,6 +65,7 @@ RESPONSE: dict[str, Any] = {
     "platform_id": "customer-42",
     "provider": "web",
     "metadata": {"customer": "C-1042"},
+    "consent": {"text": "I agree that the club stores my answers.", "at": "2026-01-31T09:28:00Z"},
     "scores": {
         "skill": {
             "name": "Skill",

@@ -21,7 +21,7 @@ from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services.conversations import admission
@@ -78,6 +78,13 @@ class ConversationIn(serializers.Serializer[Any]):
         ),
     )
 
+    consent = StrictBooleanField(
+        required=False,
+        allow_null=True,
+        help_text="Must be true if the project has a `settings.consent`: the respondent has agreed to that "
+        "text. The text and the moment are kept as `consent` of the Response. It is not needed to resume.",
+    )
+
 
 @extend_schema_field(
     {
@@ -127,6 +134,14 @@ class AnswerIn(serializers.Serializer[Any]):
         allow_null=True,
         max_length=MAX_OPTIONS,
         help_text="Option ids, best first.",
+    )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text=(
+            "The respondent's own text, beside the choice of an option with `is_other`, which needs it."
+        ),
     )
     skip = StrictBooleanField(
         required=False,
@@ -182,6 +197,14 @@ class SeenOptionOut(serializers.Serializer[Any]):
     emoji = serializers.CharField(allow_null=True)
     display_order = serializers.IntegerField(allow_null=True)
     anchor_position = serializers.CharField(allow_null=True)
+    is_exclusive = serializers.BooleanField(
+        required=False,
+        help_text="True on an option that cannot be chosen with others; else left out.",
+    )
+    is_other = serializers.BooleanField(
+        required=False,
+        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
+    )
 
 
 COPIED = (
@@ -193,15 +216,16 @@ COPIED = (
 class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
 
-    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it can
-    be drawn without further rules. Scales have an option for each point with its displayed label,
-    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps` are
-    always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A multi
-    punch contains the number of options it accepts: without limits of its own from 1 (0 if it is optional) to
-    all. A ranking's `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or
-    action block, `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits
-    accepts any number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the
-    display style that the script's author chose.
+    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it
+    can be drawn without further rules. Scales have an option for each point with its displayed label,
+    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps`
+    are always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A
+    multi punch contains the number of options it accepts: without limits of its own from 1 (0 if it is
+    optional) to all that are not exclusive; an exclusive option is an answer alone. A ranking's
+    `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or action block,
+    `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits accepts any
+    number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the display
+    style that the script's author chose.
     """
 
     id = serializers.IntegerField()
@@ -244,7 +268,8 @@ class StepOut(serializers.Serializer[Any]):
     answer = serializers.DictField(
         allow_null=True,
         help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
-        "`ranking`, `value` (numbers as text) or `skip`. For a step to which the respondent has gone back; "
+        "`ranking`, `value` (numbers as text) or `skip`, and `other_text` if there is one. For a step to "
+        "which the respondent has gone back; "
         "else null.",
     )
     is_locked = serializers.BooleanField(
@@ -265,6 +290,14 @@ class StepOut(serializers.Serializer[Any]):
     can_go_back = serializers.BooleanField()
 
 
+class EndOut(serializers.Serializer[Any]):
+    """Where to go from the end, with tokens filled in."""
+
+    url = serializers.URLField()
+    label = serializers.CharField()  # type: ignore[assignment]
+    redirect = serializers.BooleanField(help_text="Whether to lead there at once.")
+
+
 class ConversationOut(serializers.Serializer[Any]):
     """One participant session. Its id is also the id of the Response."""
 
@@ -282,6 +315,7 @@ class ConversationOut(serializers.Serializer[Any]):
     )
     step = StepOut(allow_null=True, help_text="The current step; null at the end.")
     thank_you = serializers.CharField(allow_null=True, help_text="The closing words; null before the end.")
+    end = EndOut(allow_null=True, help_text="The project's `end`, or one of its `ends`; null before the end.")
     outro = SeenBlockOut(
         many=True,
         allow_null=True,
@@ -298,7 +332,7 @@ class ConversationOut(serializers.Serializer[Any]):
 
 def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, object]:
     """The ConversationOut object. `resumed` is true if the requested move had been made before."""
-    step, outro = view.step, view.outro
+    step, outro, end = view.step, view.outro, view.end
     shown = [*([step.block] if step else []), *outro]
     pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
     return {
@@ -320,6 +354,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "can_go_back": step.can_go_back,
         },
         "thank_you": view.thank_you,
+        "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }
@@ -367,7 +402,9 @@ class ConversationViewSet(OwnWorkViewSet):
             "it is returned with `200`; so is the completed one on a poll with `change_poll`. On anonymous "
             "projects this always begins a new conversation: an earlier one can be resumed only by its id. "
             "It is `409 conflict` if the project is not live, or if the respondent has reached "
-            "`max_completes_per_user`. On a private project, anyone but a member is `403 forbidden`, and so "
+            "`max_completes_per_user`, or if the project is full (`max_completes` and `quotas`): then the "
+            "code of the violation is `full`. Without the `consent` that the project asks for this is "
+            "`400`. On a private project, anyone but a member is `403 forbidden`, and so "
             "is, on every project, a respondent without one of `required_role_ids` or without one of "
             "`verified_source_ids`. What a platform said counts for 24 hours; before such a refusal it is "
             "asked again, at most three times in 30 seconds. If it cannot be asked, this is "
@@ -378,6 +415,9 @@ class ConversationViewSet(OwnWorkViewSet):
         examples=[
             OpenApiExample(
                 "A respondent that the caller names", {"external_id": "customer-42"}, request_only=True
+            ),
+            OpenApiExample(
+                "With consent", {"external_id": "customer-42", "consent": True}, request_only=True
             ),
             OpenApiExample("Begun", ACTIVE, response_only=True, status_codes=["201"]),
             OpenApiExample("Resumed", ACTIVE, response_only=True, status_codes=["200"]),
@@ -510,4 +550,5 @@ class ConversationViewSet(OwnWorkViewSet):
             respondent,
             metadata=body.get("metadata") or {},
             display_name=body.get("display_name") or "",
+            consents=bool(body.get("consent")),
         )

@@ -95,6 +95,16 @@ PROJECT: dict[str, Any] = {
         "share_results": False,
         "lock_graded_answers": True,
         "hidden_fields": ["utm_source"],
+        "consent": "I agree that the club stores my answers for a year.",
+        "max_completes": 500,
+        "quotas": [
+            {"where": 'first_move = "e4"', "limit": 200, "message": "We have enough players of 1. e4."}
+        ],
+        "advance_on_choice": True,
+        "review": False,
+        "end": {"url": "https://example.com/?from=[response_id]", "label": "To the club", "redirect": False},
+        "ends": [],
+        "keep_responses_days": 365,
     },
     "delivery": None,
     "rewards": None,

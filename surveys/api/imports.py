@@ -26,6 +26,8 @@ from communities.ground.sent_text import sent_text
 from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
+from surveys.api.project_shapes import MAX_CONSENT
+from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation
@@ -71,7 +73,8 @@ DESCRIPTION = (
     "with this account on the platform that `provider` names (on any, if it is `import`, null or missing), "
     "otherwise, and always for `web`, somebody by your own name for them, as `external_id` of a conversation "
     "does. `user_id` is ignored, because other communities have other users. `max_completes_per_user` counts "
-    "these completions with all others; a response beyond it is refused. Without `platform_id` nobody is "
+    "these completions with all others; a response beyond it is refused. They take places of `max_completes` "
+    "and `quotas` too, but none is refused for these. Without `platform_id` nobody is "
     "known.\n\n"
     "**At the same time.** If the project changes while the responses are checked, this is `409 conflict`: "
     "send them again after the seconds in `Retry-After`.\n\n"
@@ -184,6 +187,19 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
         max_length=MAX_TEXT,
         help_text="Names a ranked item without `option_id`; else it is ignored.",
     )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text="The text for an option with `is_other`. An answer of the time before may lack it.",
+    )
+
+
+class ImportedConsentIn(serializers.Serializer[Any]):
+    """What a respondent agreed to elsewhere."""
+
+    text = StrictTextField(max_length=MAX_CONSENT)
+    at = UtcDateTimeField(help_text="On anonymous projects it is rounded, as other times are.")
 
 
 class ImportedResponseIn(serializers.Serializer[Any]):
@@ -214,6 +230,9 @@ class ImportedResponseIn(serializers.Serializer[Any]):
         help_text="The platform of `platform_id`. The stored response has `import`.",
     )
     metadata = Metadata(required=False, allow_null=True, help_text="As `metadata` of a conversation.")
+    consent = ImportedConsentIn(
+        required=False, allow_null=True, help_text="What the respondent agreed to, and when; it is kept."
+    )
     answers = StrictListField(
         child=ImportedAnswerIn(), max_length=MAX_ANSWERS_OF_ONE, help_text="The answers, in any order."
     )
@@ -353,6 +372,7 @@ def _sent(element: Element, fields: Mapping[str, Any]) -> SentResponse:
         provider=fields.get("provider"),
         platform_id=fields.get("platform_id"),
         metadata=fields.get("metadata") or {},
+        consent=fields.get("consent"),
         skipped_removed=fields.get("skipped_removed") or (),
         answers=[
             GivenAnswer(**answer, is_null="value" in answer and answer["value"] is None)

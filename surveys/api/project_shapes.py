@@ -14,6 +14,7 @@ from communities.gate.fields import (
     StrictChoiceField,
     StrictIntegerField,
     StrictListField,
+    StrictStringField,
     StrictTextField,
     UtcDateTimeField,
 )
@@ -33,11 +34,19 @@ from surveys.api.fields import (
 from surveys.engine.language import names
 from surveys.engine.script import Bucket
 from surveys.models import Project
+from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.ground import metadata
 from surveys.services.projects import listing
 
 PRIVACY_MODES = Project.PrivacyMode.values
 MAX_SMALL = 2**31 - 1
+MAX_CONSENT = 2_000  # characters
+MAX_WHERE = 2_000
+MAX_URL = 2_048
+MAX_LABEL = 80
+MAX_END_MESSAGE = 4_000
+MAX_QUOTA_MESSAGE = 1_000
+MAX_QUOTAS = MAX_ENDS = 20
 
 
 @extend_schema_field(ref("Script"))
@@ -59,6 +68,20 @@ class Group(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             errors = {"non_field_errors": ["must be an object."]}
             raise serializers.ValidationError(errors, code="invalid_type")
+        return super().to_internal_value(data)
+
+
+class Element(Group):
+    """An element of a list. It is written whole, also where a request changes only some fields."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            fields = self.fields
+            if missing := [name for name, field in fields.items() if field.required and name not in data]:
+                errors = {name: [ErrorDetail("This field is required.", "required")] for name in missing}
+                raise serializers.ValidationError(errors)
+            defaults = {name: each.default for name, each in fields.items() if not each.required}
+            data = {**defaults, **data}
         return super().to_internal_value(data)
 
 
@@ -125,6 +148,52 @@ def _are_values(values: Any) -> bool:
     )
 
 
+_URL_HELP = (
+    "An https address. `[response_id]` and tokens such as `[score]` or `[field.customer]` are filled in, "
+    "percent-encoded; not on anonymous projects."
+)
+_WHERE_HELP = (
+    "An expression over the script's blocks, its variables, `field.<name>` and `language` (the community's, "
+    "such as `en`). Blocks without an answer compare as in conditions. It follows renamed blocks and values."
+)
+_LABEL_HELP = "The words on the button; null means `Continue`."
+_REDIRECT_HELP = "Whether pages lead there at once. A frame and the chat show the button."
+
+
+class EndIn(Group):
+    url = StrictStringField(max_length=MAX_URL, required=False, help_text=_URL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, required=False, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
+    redirect = StrictBooleanField(required=False, help_text=_REDIRECT_HELP)
+
+
+class OtherEndIn(Element):
+    """An end for the responses that satisfy an expression."""
+
+    where = StrictTextField(max_length=MAX_WHERE, required=True, help_text=_WHERE_HELP)
+    message = StrictTextField(
+        max_length=MAX_END_MESSAGE,
+        default=None,
+        allow_null=True,
+        help_text="Words in place of the thanks, with tokens filled in.",
+    )
+    url = StrictStringField(max_length=MAX_URL, default=None, allow_null=True, help_text=_URL_HELP)
+    label = StrictTextField(max_length=MAX_LABEL, default=None, allow_null=True, help_text=_LABEL_HELP)  # type: ignore[assignment]
+    redirect = StrictBooleanField(default=False, help_text=_REDIRECT_HELP)
+
+
+class QuotaIn(Element):
+    """A limit of the completed responses that satisfy an expression."""
+
+    where = StrictTextField(max_length=MAX_WHERE, required=True, help_text=_WHERE_HELP)
+    limit = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=True)
+    message = StrictTextField(
+        max_length=MAX_QUOTA_MESSAGE,
+        default=None,
+        allow_null=True,
+        help_text="What somebody is told who is one too many; null means a friendly sentence.",
+    )
+
+
 class ProjectSettingsIn(Group):
     privacy_mode = StrictChoiceField(
         PRIVACY_MODES, required=False, allow_null=True, help_text="Null means the community's default."
@@ -168,6 +237,61 @@ class ProjectSettingsIn(Group):
             "values of their own could recognise the answers by them. `embed`, `link`, `skip` and `taken` "
             "are words of the address itself."
         ),
+    )
+    consent = StrictTextField(
+        max_length=MAX_CONSENT,
+        required=False,
+        allow_null=True,
+        help_text="What respondents agree to. The request that begins a conversation must then contain "
+        '`"consent": true`; pages show a box to tick, the chat a button. The text and the moment are kept '
+        "with the response. A changed text applies to later conversations.",
+    )
+    max_completes = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_SMALL,
+        required=False,
+        allow_null=True,
+        help_text="How many completed responses the project takes in all. One that is too many is `409` "
+        "with the violation code `full`, at the beginning or at its last answer; what was answered before is "
+        "kept as a partial response. Deleting a response frees its place. Imports take places, and are not "
+        "refused.",
+    )
+    quotas = StrictListField(
+        child=QuotaIn(),
+        max_length=MAX_QUOTAS,
+        required=False,
+        help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
+        "names only `field.<name>` and `language` also refuses the beginning.",
+    )
+    advance_on_choice = StrictBooleanField(
+        required=False,
+        help_text="Whether pages go on after a click or tap on one choice or a point of a scale. On by "
+        "default. Never by keyboard, from a menu, or where feedback follows. The interface and the chat "
+        "ignore it.",
+    )
+    review = StrictBooleanField(
+        required=False,
+        help_text="Whether pages show all answers before the end, from where each can be changed. Off by "
+        "default. Polls, the interface and the chat ignore it: there the last answer completes. A "
+        "conversation that waits on a page for its end has `step` null and status `active`; `continue` "
+        "completes it.",
+    )
+    end = EndIn(
+        allow_null=True, help_text="A button at the end, or a redirect. `url` is required the first time."
+    )
+    ends = StrictListField(
+        child=OtherEndIn(),
+        max_length=MAX_ENDS,
+        required=False,
+        help_text="Other ends: the first one whose `where` holds takes the place of `end`.",
+    )
+    keep_responses_days = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_DAYS_KEPT,
+        required=False,
+        allow_null=True,
+        help_text="Responses are deleted so many days after they were submitted, partial ones after their "
+        "last answer. The effects are those of a deletion. Respondents are told. Null keeps them.",
     )
 
 
@@ -485,6 +609,14 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     share_results = StrictBooleanField()
     lock_graded_answers = StrictBooleanField()
     hidden_fields = HiddenFields()
+    consent = StrictTextField(allow_null=True)
+    max_completes = StrictIntegerField(min_value=1, allow_null=True)
+    quotas = QuotaIn(many=True)
+    advance_on_choice = StrictBooleanField()
+    review = StrictBooleanField()
+    end = EndIn(required=True, allow_null=True)
+    ends = OtherEndIn(many=True)
+    keep_responses_days = StrictIntegerField(min_value=1, max_value=MAX_DAYS_KEPT, allow_null=True)
 
 
 class BucketOut(serializers.Serializer[Any]):

@@ -130,6 +130,10 @@ class AnswerOut(serializers.Serializer[Any]):
         required=False,
         help_text="Beside `themes`; null if it could not be judged.",
     )
+    other_text = serializers.CharField(
+        required=False,
+        help_text="What was written for an option with `is_other`; else left out.",
+    )
     follow_ups = FollowUpOut(
         many=True,
         required=False,
@@ -145,6 +149,13 @@ class ScoreOut(serializers.Serializer[Any]):
     max_score = serializers.FloatField(help_text="The most that was possible.")
     score_correct = serializers.FloatField(help_text="From questions that were answered correctly.")
     max_score_correct = serializers.FloatField(help_text="The most that correct answers could have.")
+
+
+class ConsentOut(serializers.Serializer[Any]):
+    """What a respondent agreed to."""
+
+    text = serializers.CharField(help_text="The project's `consent` as it was then.")
+    at = serializers.DateTimeField(help_text="On anonymous projects rounded, as other times are.")
 
 
 class ResponseOut(serializers.Serializer[Any]):
@@ -175,6 +186,7 @@ class ResponseOut(serializers.Serializer[Any]):
         allow_null=True,
         help_text="What was sent along when the conversation began; null if nothing was.",
     )
+    consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,

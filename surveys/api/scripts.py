@@ -122,6 +122,7 @@ class ScriptViewSet(OwnWorkViewSet):
             "The script can be sent back with `PUT` as it was read. The `ETag` is the script's revision. "
             "`warnings` lists fields that are valid but may not do what the author expects.\n\n"
             "For role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
+            "`correct_answer_indexes`, "
             "`score_values`, `calculated_formula`, `when_correct` and `when_incorrect` are null, and "
             "`warnings` is empty."
         ),
@@ -192,7 +193,9 @@ class ScriptViewSet(OwnWorkViewSet):
             "the proposal is not ready by then, the response is `503 unavailable` with `Retry-After`: send "
             "the same request with the same `Idempotency-Key`, which joins the running work. It costs as "
             "much as a script from an intent, and nothing if it fails or nobody fetches it within ten "
-            "minutes. Where no model is connected (`local`), the response is `409 conflict`."
+            "minutes. If what the model wrote for an instruction cannot be used, the response is "
+            "`400 invalid_request` naming `instruction`. Where no model is connected (`local`), it is "
+            "`409 conflict`."
         ),
         request=RevisionIn,
         responses={200: RevisionOut, 402: TOO_FEW_CREDITS},

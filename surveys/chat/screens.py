@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from communities.chat_platform.references import Op, of_project
+from communities.chat_platform import limits, references
+from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
 from communities.ground.tiers import TIERS
 from communities.models import Community
@@ -17,10 +18,11 @@ from surveys.chat.messages import DANGER, PRIMARY, SECONDARY, Button, Embed, Mes
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, runner
 from surveys.models import Project
-from surveys.services.conversations import unsent_answers
+from surveys.services.conversations import admission, further, unsent_answers
 from surveys.services.conversations.unsent_answers import UnsentValue
 from surveys.services.conversations.view import ConversationView
 from surveys.services.results import poll as poll_results
+from surveys.services.scripts import editing as scripts
 from xp import levels
 
 DEFAULT_COLOUR, RIGHT, WRONG, PROBLEM = 0x5B6CFF, 0x2E9E5B, 0xC9473D, 0xD98E04
@@ -47,6 +49,21 @@ def draw(
 def notice(text: str, *, rows: Sequence[Row] = (), colour: int = PROBLEM) -> Message:
     """A text in place of a question."""
     return Message([Embed(text, colour=colour)], rows)
+
+
+def consent(project: Project, *, platform_id: str) -> Message:
+    """What somebody agrees to before they begin, with the button that does so."""
+    text = project.consent or ""
+    button = Button(words.AGREE, _agreement(project, text, platform_id), PRIMARY)
+    script = scripts.load(project_id=project.pk, revision=project.revision)
+    told = f"-# {privacy_in_words(project, asks_further=further.asks(project, script))}"
+    embed = Embed(f"{text}\n\n{told}", colour=colour_of(project))
+    return Message([embed], [[button]])
+
+
+def _agreement(project: Project, text: str, platform_id: str) -> str:
+    subject, mark = of_project(project.pk), admission.consent_mark(text)
+    return references.seal(Reference(Op.AGREE, subject, arg=mark), platform_id=platform_id)
 
 
 def may_change_vote(view: ConversationView) -> bool:
@@ -174,7 +191,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
     parts = [words.marked(block.words), text]
     if not view.state.path and not view.is_completed:
-        parts.append(f"-# {privacy_of(view)}")
+        parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(
         "\n\n".join(filter(None, parts)),
         colour=colour,
@@ -183,24 +200,31 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
     )
 
 
-def privacy_of(view: ConversationView) -> str:
+def privacy_in_words(project: Project, *, asks_further: bool) -> str:
     """A text about who can read the answers, and whether an AI may ask about them."""
-    if view.project.is_anonymous:
+    if project.is_anonymous:
         return words.ANONYMOUS
-    is_open = view.project.privacy_mode == Project.PrivacyMode.TRANSPARENT
+    is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     sentence = words.MEMBERS_READ if is_open else words.TEAM_READS
-    return f"{sentence} {privacy_words.AI_ASKS}" if view.asks_further else sentence
+    return f"{sentence} {privacy_words.AI_ASKS}" if asks_further else sentence
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
     again = _again(view, platform_id)
     told = [earned_in_words(view), words.ANSWER_ADDS if again else ""]
+    rows = [*_links(view), *again]
     texts = embeds_of(view.outro, view.project)
     if not any(block.prompt for block in view.outro):
         told.insert(0, "Thank you! That was the last question.")
     embeds = _followed(texts, "\n\n".join(filter(None, told)), colour_of(view.project))
     embeds[0] = replace(embeds[0], author=interviewers.name_of(view.project.presentation))
-    return Message([*_verdict(view), *_alerts(error, note), *embeds], again)
+    return Message([*_verdict(view), *_alerts(error, note), *embeds], rows)
+
+
+def _links(view: ConversationView) -> Sequence[Row]:
+    """The button of the end, if the platform takes its address."""
+    end = view.end
+    return [[Button(end.label, address=end.url)]] if end and 0 < len(end.url) <= limits.LINK else ()
 
 
 def _again(view: ConversationView, platform_id: str) -> Sequence[Row]:
@@ -227,10 +251,10 @@ def _voted(view: ConversationView, *, platform_id: str, note: str, error: str) -
     elif view.is_open:
         embeds[-1] = replace(embeds[-1], footer=words.RESULTS_LATER)
     if not (view.is_open and view.project.change_poll):
-        return Message(embeds)
+        return Message(embeds, _links(view))
     to = References(view.conversation.pk, platform_id, block.id or 0, view.state.place)
     change = Button(words.CHANGE, to.to(Op.CHANGE), PRIMARY)
-    return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)]])
+    return Message(embeds, [[change, Button(words.RETRACT, to.to(Op.RETRACT), DANGER)], *_links(view)])
 
 
 def _question(view: ConversationView) -> tuple[Block, answers.Reply | None]:

@@ -32,6 +32,7 @@ from surveys.chat.messages import Button
 from surveys.chat.moves import Click
 from surveys.chat.replies import PONG, Reply
 from surveys.services.conversations.admission import Missing, NotAdmitted
+from surveys.services.conversations.places import Full
 
 MAX_BYTES = 256 * 1024
 MOST_CLICKS, CLICKS_PERIOD = 30, 10  # of one person; the period in seconds
@@ -188,9 +189,13 @@ def _use(interaction: Interaction, at: datetime, is_repeated: bool) -> Reply:
 def _refused(click: Click, refusal: Refusal) -> Reply:
     """The reason of a refusal, above the conversation at its present step."""
     message = str(refusal.violations[0]["message"]) if refusal.violations else refusal.message
+    if isinstance(refusal, Full):
+        message = refusal.words
     if _is_public(click.reference):
         return replies.private(screens.notice(message))
-    if click.reference.op == Op.WRITTEN and isinstance(refusal, InvalidRequest):
+    if isinstance(refusal, Full):
+        message = f"{message} {words.FULL}"
+    if click.reference.op == Op.WRITTEN and not click.reference.arg and isinstance(refusal, InvalidRequest):
         moves.keep_written(click)
     try:
         return moves.redraw(click, error=message)
@@ -199,7 +204,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
 
 
 def _is_public(reference: Reference) -> bool:
-    return reference.op in (Op.ANSWER, Op.VOTE, Op.INFO, Op.AGAIN)
+    return reference.op in (Op.ANSWER, Op.VOTE, Op.VOTE_WRITTEN, Op.INFO, Op.AGAIN, Op.AGREE)
 
 
 def _not_admitted(refusal: NotAdmitted) -> Any:

@@ -9,12 +9,13 @@ from django.http import HttpRequest, QueryDict
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
 from surveys.engine.intake.reader import MAX_BLOCKS
-from surveys.engine.script import GROUPED, NUMBERS, SCALES, Block, Script
+from surveys.engine.script import CHOICES, GROUPED, NUMBERS, SCALES, Block, Script
 from surveys.engine.walk import defaults
 
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
 PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
 ROWS = "rows"  # the field that names the questions of a group
+CONSENT = "consent"  # the box that is ticked before the first answer is stored
 MAX_DIGITS = 4
 MAX_ID_DIGITS = 20
 
@@ -28,12 +29,8 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     answer: dict[str, object] = {"block_id": block.id}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
-    if block.type == "single_punch":
-        chosen = _ids(sent.getlist("option"))
-        return answer | ({"option_id": chosen[0]} if chosen else {})
-    if block.type == "multi_punch":
-        chosen = _ids(sent.getlist("option"))
-        return answer | ({"option_ids": chosen} if chosen else {})
+    if block.type in CHOICES:
+        return {**answer, **_chosen(block, sent)}
     if block.type == "ranking":
         return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
@@ -64,6 +61,23 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < MAX_ID_DIGITS
 
 
+def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
+    """The chosen options, and the text for the one with `is_other`.
+
+    Who writes a text without a script on the page has chosen its option too: in a single punch, if no other
+    is chosen.
+    """
+    chosen, text = _ids(sent.getlist("option")), _clean(sent.get("other", "")).strip()
+    other_id = block.other.id if block.other else None
+    is_meant = block.type == "multi_punch" or not chosen
+    if text and is_meant and other_id is not None and other_id not in chosen:
+        chosen.append(other_id)
+    answer: dict[str, object] = {}
+    if chosen:
+        answer = {"option_id": chosen[0]} if block.type == "single_punch" else {"option_ids": chosen}
+    return answer | ({"other_text": text} if other_id in chosen else {})
+
+
 def follow_up_of(sent: QueryDict) -> int:
     """Which further question the form was about; 0 for the question itself."""
     number = sent.get("follow_up", "")
@@ -73,13 +87,20 @@ def follow_up_of(sent: QueryDict) -> int:
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:
     """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
-    value = sent.get("value", "")
     rows = {
         int(each): frozenset(sent.getlist(f"row-{each}"))
         for each in sent.get(ROWS, "").split()[:MAX_BLOCKS]
         if _is_id(each)
     }
-    return Typed(rows=rows, chosen=frozenset([*sent.getlist("option"), value]), ranks=ranks, text=value)
+    value, chosen = sent.get("value", ""), sent.getlist("option")
+    return Typed(
+        rows=rows,
+        chosen=frozenset([*chosen, value]),
+        ranks=ranks,
+        text=value,
+        other=sent.get("other", ""),
+        consent=sent.get(CONSENT, ""),
+    )
 
 
 def in_words(block: Block | None, sent: QueryDict) -> str:
@@ -95,7 +116,7 @@ def in_words(block: Block | None, sent: QueryDict) -> str:
         return next((option.display_text for option in block.options if option.value == value), value)
     chosen = set(sent.getlist("option"))
     named = [option.display_text for option in block.options if str(option.id) in chosen]
-    return ", ".join(named) or value
+    return ", ".join(filter(None, [*named, sent.get("other", "")])) or value
 
 
 def _clean(value: str) -> str:

@@ -19,12 +19,13 @@ from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
 from surveys.engine.language import markup
-from surveys.engine.script import Block
+from surveys.engine.script import SCALES, Block
 from surveys.engine.walk import answers, defaults, groups, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
 from surveys.models import Project
+from surveys.services.conversations.admission import consent_mark
 from surveys.services.conversations.view import WalkView
 from surveys.services.results import poll as poll_results
 from surveys.services.results.poll import PollResults
@@ -56,6 +57,16 @@ class Verdict:
 
     is_right: bool
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The text that a respondent agrees to by ticking a box."""
+
+    text: str
+    mark: str  # what the box sends: another text has another mark
+    is_ticked: bool = False
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,7 @@ class Ending:
     kept: str = ""
     actions: Sequence[Action] = ()
     is_over: bool = False
+    redirect: str = ""  # an address to lead to at once, but for a frame
     leaves_the_page: bool = False  # its actions load the whole page again
     items: Sequence[str] = ()
     links: Sequence[Link] = ()
@@ -164,6 +176,7 @@ class Screen:
     results_when: str = ""  # when a poll shows its results, for visitors who have not voted
     closes_at: datetime | None = None  # shown at the first step
     has_traps: bool = False
+    consent: Consent | None = None  # asked for at the first step
     task: Task | None = None  # done before a first form is accepted
     answers_as: AnswersAs | None = None
     asks_further: bool = False  # a model may ask about what is written, which stands beside who sees it
@@ -187,17 +200,23 @@ def first(
     has_traps: bool = False,
     task: Task | None = None,
     ahead: Prefill = NOTHING,
+    consent_error: str = "",
 ) -> Screen:
     """The first step after the steps that are answered `ahead`.
 
-    It says when the project closes automatically. A poll's page shows its question together with the texts
-    before it.
+    It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
+    its question together with the texts before it.
     """
     view = at_first(_marked(view))
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
-    past_change = PastChange.KEPT if error or note else PastChange.REPLACED
+    past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
+    if text := view.project.consent:
+        mark = str(consent_mark(text))
+        is_ticked = typed is not None and typed.consent == mark
+        consent = Consent(text, mark, is_ticked, consent_error)
+        screen = replace(screen, consent=consent, status=422 if consent_error else screen.status)
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
@@ -250,18 +269,19 @@ def step(
         return replace(screen, note=note, past_change=past_change, latest=_latest(view, past_change))
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
+    widget = _step(
+        view,
+        view.step.block,
+        page,
+        _typed_or_ahead(view, typed, ahead, page),
+        can_go_back=view.step.can_go_back,
+        error=error,
+        is_locked=view.step.is_locked,
+        follow_up=view.step.follow_up,
+        group=view.step.group,
+    )
     return Screen(
-        step=_step(
-            view,
-            view.step.block,
-            page,
-            _typed_or_ahead(view, typed, ahead, page),
-            can_go_back=view.step.can_go_back,
-            error=error,
-            is_locked=view.step.is_locked,
-            follow_up=view.step.follow_up,
-            group=view.step.group,
-        ),
+        step=replace(widget, moves_on=_moves_on(view, widget)),
         progress=progress_of(view),
         note=note,
         verdict=None if error else verdict_of(view),
@@ -313,6 +333,17 @@ def _row_error(view: WalkView, block: Block, typed: Typed | None) -> str:
     return ""
 
 
+def _moves_on(view: WalkView, widget: StepWidget) -> bool:
+    """Whether one choice leads to the next step (rule 6.177), but not to feedback, nor to the end."""
+    project, block = view.project, view.script.blocks[view.state.at]
+    is_one_choice = widget.is_group and (block.type == "single_punch" or block.type in SCALES)
+    if not project.advance_on_choice or project.is_poll or not is_one_choice or widget.is_locked:
+        return False
+    if view.script.scoring_enabled and (block.when_correct or block.when_incorrect):
+        return False
+    return project.review or not view.may_be_last
+
+
 def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
     """The typed values, else the control's initial values.
 
@@ -358,11 +389,19 @@ def end(
 ) -> Screen:
     """The end: thanks, rewards, a poll's results if they may be seen, and further actions.
 
-    A `note` greets visitors who return to a completed conversation.
+    A `note` greets visitors who return to a completed conversation. They are not led away.
     """
     view = _marked(view)
-    if view.project.is_poll:
-        return _end_of_poll(view, votes=votes, note=note, past_change=past_change)
+    draw = _end_of_poll if view.project.is_poll else _end_of_survey
+    screen = draw(view, votes=votes, note=note, past_change=past_change)
+    if screen.ending is None or view.end is None or not view.end.url:
+        return screen
+    url, links = view.end.url, (Link(view.end.label, view.end.url),)
+    ending = replace(screen.ending, links=links, redirect="" if note or not view.end.redirects else url)
+    return replace(screen, ending=ending)
+
+
+def _end_of_survey(view: WalkView, *, votes: Votes, note: str, past_change: PastChange) -> Screen:
     title, text = _thanks(view, "Thank you! That was the last question.")
     return Screen(
         ending=Ending(title, text, actions=_actions(view), is_over=True),

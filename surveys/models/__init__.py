@@ -1,6 +1,14 @@
 from surveys.models.analysis import Analysis
 from surveys.models.chat import PublicMessage, SummaryMessage, UnsentAnswer
-from surveys.models.conversation import Answer, Completion, Conversation, FiredAction, SealedGifts, Tally
+from surveys.models.conversation import (
+    Answer,
+    Completion,
+    Conversation,
+    FiredAction,
+    QuotaCount,
+    SealedGifts,
+    Tally,
+)
 from surveys.models.deleted_response import DeletedResponse
 from surveys.models.draft import ScriptDraft
 from surveys.models.generation import Generation
@@ -30,6 +38,7 @@ __all__ = [
     "Project",
     "ProjectQuerySet",
     "PublicMessage",
+    "QuotaCount",
     "Reading",
     "ResponseDeletion",
     "ResultsCount",

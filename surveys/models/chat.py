@@ -101,6 +101,11 @@ class UnsentAnswer(models.Model):
         Conversation, models.CASCADE, primary_key=True, related_name="+", db_constraint=False
     )
     block_id = models.BigIntegerField()
+    follow_up = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="The number of the further question about its answer, if it is one.",
+    )
     option_ids = ArrayField(models.BigIntegerField(), default=list)
     text = models.TextField(blank=True, default="")
 

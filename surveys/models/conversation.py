@@ -32,6 +32,8 @@ class Conversation(models.Model):
         WEB = Identity.Provider.WEB.value
         IMPORT = "import"
 
+    LAPSES = "lapses"  # a key of `state`: a further question is open, and nothing else is
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="conversations", db_index=False)
     user = models.ForeignKey(
@@ -128,6 +130,11 @@ class Conversation(models.Model):
             models.Index(
                 fields=["project"], condition=Q(completed_at__isnull=True), name="conversation_unfinished"
             ),
+            models.Index(
+                fields=["updated_at"],
+                condition=Q(completed_at__isnull=True, state__has_key="lapses"),
+                name="conversation_that_lapses",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -182,6 +189,21 @@ class Completion(models.Model):
 
     def __str__(self) -> str:
         return f"Completions in project {self.project_id}"
+
+
+class QuotaCount(models.Model):
+    """How many completed responses satisfy the `where` of a quota. Without a row they are counted anew.
+
+    `key` is a hash of the `where`. The row is read and written under a lock of the project's places.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "key")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    key = models.CharField(max_length=32)
+    filled = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"Responses of a quota of project {self.project_id}"
 
 
 class FiredAction(models.Model):

@@ -30,6 +30,26 @@ _SIGNS = "._-/@:'+"
 _NAME_WITHOUT_SIGNS = Func(F("name"), Value(_SIGNS), Value(" " * len(_SIGNS)), function="translate")
 _WORDS_OF_NAME = SearchVector(_NAME_WITHOUT_SIGNS, config="simple")
 _WORD = re.compile(r"[^\W_]+")
+MAX_DAYS_KEPT = 3_650
+# The fields of the group `settings`, which copies have and history compares.
+SETTINGS = (
+    "privacy_mode",
+    "max_completes_per_user",
+    "change_poll",
+    "poll_results_mode",
+    "reveal_results",
+    "share_results",
+    "lock_graded_answers",
+    "hidden_fields",
+    "consent",
+    "max_completes",
+    "quotas",
+    "advance_on_choice",
+    "review",
+    "end",
+    "ends",
+    "keep_responses_days",
+)
 _PLAIN_WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 
 
@@ -185,6 +205,32 @@ class Project(models.Model):
         blank=True,
         help_text="Names that a web address may send along; on anonymous projects each with its values.",
     )
+    consent = models.TextField(  # noqa: DJ001 (null in the API too)
+        null=True, blank=True, help_text="What respondents agree to before their first answer is stored."
+    )
+    max_completes = models.PositiveIntegerField(null=True, blank=True)
+    quotas = models.JSONField(
+        default=list,
+        db_default=Value([], models.JSONField()),
+        blank=True,
+        help_text="Limits of the completed responses that satisfy an expression.",
+    )
+    advance_on_choice = models.BooleanField(
+        default=True, db_default=True, help_text="On pages, a single choice by pointer moves on."
+    )
+    review = models.BooleanField(
+        default=False, db_default=False, help_text="Pages show all answers before the end."
+    )
+    end = models.JSONField(null=True, blank=True, help_text="The button of the end: label, url, redirect.")
+    ends = models.JSONField(
+        default=list,
+        db_default=Value([], models.JSONField()),
+        blank=True,
+        help_text="Other ends, each with an expression; the first one that holds is shown.",
+    )
+    keep_responses_days = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="After so many days, responses are deleted."
+    )
     results_token = models.UUIDField(
         unique=True,
         default=uuid.uuid4,
@@ -228,6 +274,15 @@ class Project(models.Model):
             models.CheckConstraint(
                 condition=Q(max_completes_per_user__isnull=True) | Q(max_completes_per_user__gte=1),
                 name="project_allows_at_least_one_complete",
+            ),
+            models.CheckConstraint(
+                condition=Q(max_completes__isnull=True) | Q(max_completes__gte=1),
+                name="project_has_room_for_a_complete",
+            ),
+            models.CheckConstraint(
+                condition=Q(keep_responses_days__isnull=True)
+                | Q(keep_responses_days__range=(1, MAX_DAYS_KEPT)),
+                name="project_keeps_responses_for_1_to_3650_days",
             ),
             models.CheckConstraint(
                 condition=~Q(status="active", opens_at__isnull=False),
@@ -278,6 +333,11 @@ class Project(models.Model):
             ),
             models.Index(
                 fields=["closes_at"], condition=Q(closes_at__isnull=False), name="project_due_to_close"
+            ),
+            models.Index(
+                fields=["id"],
+                condition=Q(keep_responses_days__isnull=False),
+                name="project_forgets",
             ),
         ]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,14 +12,49 @@ from surveys.ai.claude import ClaudeProvider
 from surveys.ai.models import schemas
 from surveys.ai.models.revisions import shown_script
 from surveys.ai.provider import Correction, ProviderError, RevisionRequest
+from surveys.engine.intake.fields import BLOCK
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.language import conditions
-from surveys.engine.script import ActionConfig, Block, Option, Scale, Script
+from surveys.engine.script import SCALES, ActionConfig, Block, Option, Scale, Script
 from surveys.services.scripts import editing as scripts
 from tests.support.ai.improvisation import data_in, improvise
 from tests.support.ai.loopback import Loopback
 from tests.support.ai.request_rules import mismatches
 
+# The fields of blocks that a model does not write, with the reason.
+NOT_WRITTEN = {
+    "answer_style": "how it looks is its author's choice",
+    "color": "how it looks is its author's choice",
+    "image_url": "a model knows no pictures",
+    "image_alt": "a model does not see the picture",
+    "thumbnail_url": "a model knows no pictures",
+    "thumbnail_alt": "a model does not see the picture",
+    "position": "the order of the blocks says it",
+    "precondition": "`show_when` is compiled to it",
+    "hide_when": "a model writes `show_when` alone",
+    "continue": "pauses are their author's choice",
+    "correct_answer_ids": "a model writes `correct_answer_index`",
+    "correct_answer_id": "a model writes `correct_answer_index`",
+    "follow_ups": "they cost credits",
+    "group": "which questions share a title is their author's choice",
+}
+# The same for single types. The API has no room for more optional properties than a schema has by now.
+NOT_WRITTEN_ON = {
+    **{(type_, "options"): "a scale has one for each point from `min` to `max`" for type_ in SCALES},
+    **{
+        (type_, field): "a scale keeps its own"
+        for type_ in SCALES
+        for field in ("correct_answer_index", "when_correct", "when_incorrect")
+    },
+    ("rating", "min"): "stars begin with 1",
+    ("nps", "min"): "it begins with 0",
+    ("nps", "max"): "it ends with 10",
+    ("nps", "scale"): "its ends have labels",
+    ("content_block", "required"): "it asks nothing",
+    ("calculated_block", "required"): "it asks nothing",
+    ("calculated_block", "prompt"): "nobody sees it",
+    ("calculated_block", "show_when"): "it is calculated wherever it stands",
+}
 LIKED = {"block": "liked", "op": "eq", "value": "no"}
 EITHER = {"any": [LIKED, LIKED]}  # more than a model's form can express
 STORED = Script(
@@ -77,6 +113,11 @@ STORED = Script(
 BLOCKS = [{**block, "position": n} for n, block in enumerate(script_as_json(STORED))]
 REQUEST = RevisionRequest(BLOCKS, "shorter", "convo")
 SHOWN: list[dict[str, Any]] = shown_script(BLOCKS)
+WRITABLE: dict[str, Any] = {
+    kind["properties"]["type"]["const"]: kind["properties"]
+    for kind in schemas.REVISED_CONVO["properties"]["blocks"]["items"]["anyOf"]
+    if kind["properties"]["type"]["const"] != "kept"
+}
 KEPT: list[dict[str, Any]] = [{"type": "kept", "id": block["id"]} for block in BLOCKS]
 
 
@@ -84,12 +125,17 @@ def without_positions(blocks: Any) -> list[dict[str, Any]]:
     return [{key: value for key, value in block.items() if key != "position"} for block in blocks]
 
 
-def revised(claude: ClaudeProvider, anthropic: Loopback, *blocks: dict[str, Any]) -> list[dict[str, Any]]:
+def revised(
+    claude: ClaudeProvider,
+    anthropic: Loopback,
+    *blocks: dict[str, Any],
+    request: RevisionRequest = REQUEST,
+) -> list[dict[str, Any]]:
     """The script after a response with these blocks, which can be written, without positions."""
     response = {"blocks": list(blocks), "understood": [], "unmet": []}
     assert mismatches(response, schemas.REVISED_CONVO) == []
     anthropic.queue(response)
-    proposed = claude.revise_script(REQUEST)
+    proposed = claude.revise_script(request)
     assert [block["position"] for block in proposed.blocks if "position" in block] == [
         n for n, block in enumerate(proposed.blocks) if "position" in block
     ]
@@ -179,6 +225,90 @@ def test_a_model_reads_the_script_in_the_form_in_which_it_writes(
     ]
 
 
+def test_the_schema_has_every_field_of_a_block_that_a_model_may_write() -> None:
+    for type_, properties in WRITABLE.items():
+        fields = {name for name, spec in BLOCK.fields.items() if type_ in (spec.only_on or {type_})}
+        has = {"scale" if key.startswith("label_") else key for key in properties}
+        missing = fields - has - NOT_WRITTEN.keys() - {"section"}
+        assert missing == {field for on, field in NOT_WRITTEN_ON if on == type_}, type_
+        assert not has & NOT_WRITTEN.keys()
+
+
+def test_nothing_is_shown_that_cannot_be_written() -> None:
+    for block in SHOWN[:4]:
+        fixed = {key for key in block if (block["type"], key) in NOT_WRITTEN_ON}
+        assert block.keys() - fixed - {"section"} <= WRITABLE[block["type"]].keys()
+
+
+@pytest.mark.parametrize("type_", ["single_punch", "multi_punch"])
+def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
+    claude: ClaudeProvider, anthropic: Loopback, type_: str
+) -> None:
+    graded = {**BLOCKS[1], "type": type_}
+    shown: dict[str, Any] = shown_script([graded])[0]
+    left = {
+        key: shown[key] for key in shown if key not in ("correct_answer_index", "when_correct", "section")
+    }
+    _, second = cast("list[object]", shown["options"])
+    changed = left | {"options": [second, {"id": 0, "value": "Sort of"}]}
+
+    (block,) = revised(
+        claude,
+        anthropic,
+        {"randomize_options": False, "description": "", **changed},
+        request=replace(REQUEST, blocks=[graded]),
+    )
+
+    assert [option["value"] for option in block["options"]] == ["no", "Sort of"]
+    assert [block.get(key) for key in ("correct_answer_ids", "correct_answer_index", "when_correct")] == [
+        None
+    ] * 3
+
+
+def test_the_feedback_of_a_multi_punch_can_be_worded_anew(
+    claude: ClaudeProvider, anthropic: Loopback
+) -> None:
+    graded = {**BLOCKS[1], "type": "multi_punch"}
+    (shown,) = shown_script([graded])
+    del shown["section"]
+
+    (block,) = revised(
+        claude,
+        anthropic,
+        {"randomize_options": False, "description": "", **shown, "when_correct": "Richtig."},
+        request=replace(REQUEST, blocks=[graded]),
+    )
+
+    assert (block["correct_answer_ids"], block["when_correct"]) == ([21], "Richtig.")
+
+
+@pytest.mark.parametrize(("most", "is_graded"), [(2, False), (3, True), (4, True)])
+def test_a_scale_gets_options_for_its_new_points(
+    claude: ClaudeProvider, anthropic: Loopback, most: int, is_graded: bool
+) -> None:
+    options = [{"id": 40 + n, "value": str(n), "label": f"{n} of 3", "display_order": n} for n in (1, 2, 3)]
+    graded = {**BLOCKS[3], "max": 3, "scale": None, "show_when": None, "options": options}
+    graded |= {
+        "precondition": None,
+        "correct_answer_ids": [43],
+        "correct_answer_index": 2,
+        "when_correct": "Right.",
+    }
+    (shown,) = shown_script([graded])
+    del shown["min"], shown["section"]
+
+    (block,) = revised(
+        claude,
+        anthropic,
+        {"required": False, "description": "", **shown, "max": most},
+        request=replace(REQUEST, blocks=[graded]),
+    )
+
+    assert [option["value"] for option in block["options"]] == [str(n + 1) for n in range(most)]
+    assert [option.get("id") for option in block["options"]][:3] == [41, 42, 43][:most]
+    assert (block.get("when_correct") == "Right.") is is_graded
+
+
 def test_a_script_that_is_kept_is_the_same(claude: ClaudeProvider, anthropic: Loopback) -> None:
     assert revised(claude, anthropic, *KEPT) == without_positions(BLOCKS)
 
@@ -188,12 +318,7 @@ def written(index: int, **changes: Any) -> dict[str, Any]:
     shown = {"required": False, "description": "", "format": "text", **SHOWN[index], **changes}
     if shown["type"] in ("single_punch", "content_block"):
         shown = {"randomize_options": False, **shown}
-    allowed = next(
-        kind["properties"]
-        for kind in schemas.REVISED_CONVO["properties"]["blocks"]["items"]["anyOf"]
-        if kind["properties"]["type"].get("const") == shown["type"]
-    )
-    return {key: value for key, value in shown.items() if key in allowed}
+    return {key: value for key, value in shown.items() if key in WRITABLE[shown["type"]]}
 
 
 def test_blocks_that_are_written_as_they_were_shown_are_the_same(

@@ -11,11 +11,13 @@ import pytest
 
 from surveys.ai.local import LocalProvider
 from surveys.ai.local.drafts import length, library
+from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import Correction, ProposedScript, ScriptRequest
 from surveys.engine.script import QUESTIONS
 from tests.support.ai.drafts import (
     check_draft,
     draft_from,
+    each,
     first_option,
     last_option,
     option_values,
@@ -26,7 +28,7 @@ from tests.support.ai.drafts import (
 
 ROOT = Path(__file__).parents[2]
 GRADES = {"correct_answer_index", "when_correct", "when_incorrect"}
-IDS = [template.id for template in library.all_templates() if template.type == "convo"]
+SURVEYS = [template for template in library.all_templates() if template.type == "convo"]
 
 
 def graded(draft: ProposedScript) -> list[Any]:
@@ -46,10 +48,8 @@ def run_draft(draft: ProposedScript, respond: Any, **fields: Any) -> Any:
 
 
 @pytest.mark.parametrize("count", [1, 3, 12])
-@pytest.mark.parametrize("kind", IDS)
-def test_every_survey_has_exactly_as_many_questions_as_are_wanted(kind: str, count: int) -> None:
-    template = library.get(kind)
-    assert template is not None
+@each(SURVEYS)
+def test_every_survey_has_exactly_as_many_questions_as_are_wanted(template: Template, count: int) -> None:
     wanted = f"{template.name} on volcanoes, {count} questions"
 
     draft = draft_from(wanted, for_chat=True)

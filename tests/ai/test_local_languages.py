@@ -15,6 +15,7 @@ from surveys.ai.provider import ProviderError, ScriptRequest
 from tests.support.ai.drafts import (
     check_draft,
     draft_from,
+    each,
     first_option,
     last_option,
     option_values,
@@ -70,7 +71,7 @@ def test_cues_are_for_templates_of_the_library(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.id)
+@each(TEMPLATES)
 def test_a_translated_template_breaks_no_rule_and_runs_to_its_end(template: Template, language: str) -> None:
     draft = builder.neutral_draft(template, language=language)
 

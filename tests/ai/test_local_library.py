@@ -13,7 +13,15 @@ from surveys.ai.local.drafts.library import Template
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.language import names
 from surveys.engine.script import QUESTIONS, SCALES, title_case
-from tests.support.ai.drafts import check_draft, first_option, last_option, questions, required_only, run
+from tests.support.ai.drafts import (
+    check_draft,
+    each,
+    first_option,
+    last_option,
+    questions,
+    required_only,
+    run,
+)
 
 TEMPLATES = library.all_templates()
 SURVEYS = [template for template in TEMPLATES if template.type == "convo"]
@@ -30,10 +38,6 @@ WANTED = {
     "moderator-feedback",
     "exit-survey",
 }
-
-
-def each(templates: list[Template] | tuple[Template, ...] = TEMPLATES) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("template", templates, ids=lambda template: template.id)
 
 
 def asking(template: Template) -> list[str]:
@@ -56,7 +60,7 @@ def test_a_template_is_found_by_its_id() -> None:
     assert library.get("nothing-of-ours") is None
 
 
-@each()
+@each(TEMPLATES)
 def test_a_file_is_named_by_its_id(template: Template) -> None:
     path = library.FOLDER / f"{template.id}.json"
 
@@ -64,7 +68,7 @@ def test_a_file_is_named_by_its_id(template: Template) -> None:
     assert re.fullmatch("[a-z]+(-[a-z]+)*", template.id)
 
 
-@each()
+@each(TEMPLATES)
 @pytest.mark.parametrize("for_chat", [False, True])
 def test_a_template_breaks_no_rule(template: Template, for_chat: bool) -> None:
     checked = check_draft(builder.neutral_draft(template), template.type, for_chat=for_chat)
@@ -72,7 +76,7 @@ def test_a_template_breaks_no_rule(template: Template, for_chat: bool) -> None:
     assert checked.problems == []
 
 
-@each()
+@each(TEMPLATES)
 @pytest.mark.parametrize("respond", [first_option, last_option, required_only])
 def test_a_template_runs_to_its_end(template: Template, respond) -> None:
     result = run(check_draft(builder.neutral_draft(template), template.type).script, respond)
@@ -81,7 +85,7 @@ def test_a_template_runs_to_its_end(template: Template, respond) -> None:
     assert [text for text in result.prompts.values() if re.search(r"[\[{<]", text)] == []
 
 
-@each()
+@each(TEMPLATES)
 def test_every_question_can_be_reached(template: Template) -> None:
     script = check_draft(builder.neutral_draft(template), template.type).script
     met = {
@@ -95,7 +99,7 @@ def test_every_question_can_be_reached(template: Template) -> None:
     assert hidden <= {"reason_middle", "open_issue", "details"}
 
 
-@each()
+@each(TEMPLATES)
 def test_texts_are_complete_and_options_fit_on_buttons(template: Template) -> None:
     for block in (*template.blocks, *template.more):
         assert not PREMIUM & block.keys()
@@ -106,7 +110,7 @@ def test_texts_are_complete_and_options_fit_on_buttons(template: Template) -> No
             assert "{" not in option["value"]
 
 
-@each()
+@each(TEMPLATES)
 def test_scales_have_labels_at_both_ends(template: Template) -> None:
     for block in template.blocks:
         if block["type"] == "opinion_scale":
@@ -142,7 +146,7 @@ def test_a_survey_ends_with_an_open_question(template: Template) -> None:
     assert not asked.get("required")
 
 
-@each()
+@each(TEMPLATES)
 def test_importance_lists_every_question_before_its_follow_ups(template: Template) -> None:
     assert sorted(template.importance) == sorted(asking(template))
     order = {title_case(name): n for n, name in enumerate(template.importance)}
@@ -151,7 +155,7 @@ def test_importance_lists_every_question_before_its_follow_ups(template: Templat
             assert order.get(title_case(block["name"]), MAX_BLOCKS) > order[mention]
 
 
-@each()
+@each(TEMPLATES)
 def test_the_fields_for_matching_and_filling_are_complete(template: Template) -> None:
     names = {block["name"]: block for block in template.blocks}
 
@@ -188,7 +192,7 @@ def test_scales_of_further_questions_have_labels_at_both_ends() -> None:
     assert [block["name"] for block in scales if "scale" not in block] == []
 
 
-@each()
+@each(TEMPLATES)
 def test_no_block_of_a_template_is_named_like_a_position(template: Template) -> None:
     named = [block["name"] for block in template.blocks]
 

@@ -7,7 +7,7 @@ import pytest
 from surveys.ai.local.drafts import library, matching
 from surveys.ai.local.drafts.intent import read_intent
 from surveys.ai.provider import ScriptRequest
-from tests.support.ai.drafts import draft_from, prompts, questions
+from tests.support.ai.drafts import draft_from, each, prompts, questions
 
 # intent, template, number of questions, part of the prompts
 SURVEYS = [
@@ -107,7 +107,7 @@ def test_a_poll_suits_its_intent(intent: str, template: str, asked: str) -> None
     assert prompts(draft) == [asked]
 
 
-@pytest.mark.parametrize("template", library.all_templates(), ids=lambda template: template.id)
+@each(library.all_templates())
 def test_every_template_is_found_by_its_own_name(template: library.Template) -> None:
     about = " about volcanoes" if template.needs_topic else ""
 

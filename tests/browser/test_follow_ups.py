@@ -19,9 +19,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+def anthropic(settings: Any) -> Iterator[Loopback]:
     settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
-    with model(settings, monkeypatch) as loopback:
+    with model(settings) as loopback:
         yield loopback
 
 

@@ -289,7 +289,7 @@ def test_a_question_is_answered_on_the_tab_and_its_figure_leads_to_its_card(wind
     field = page.get_by_label("A question about these results")
     field.fill("What is the average of the evening?")
     field.press("Enter")
-    expect(page.get_by_role("progressbar", name="The answer is being looked for")).to_be_visible()
+    expect(page.get_by_role("progressbar", name="Looking for the answer")).to_be_visible()
     expect_to_fit(page)
 
     generation.run(generation_id=Generation.objects.get().pk)

@@ -148,6 +148,7 @@ def memory_of_parsing(body: bytes) -> tuple[int, int]:
     return held, most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", [b'{"":1.5}', b"{}", b"[1.5]"])
 def test_no_body_is_held_twice_and_its_memory_has_a_bound(element: bytes) -> None:
     body = b'{"data":[1.5,' + b",".join([element] * (MAX_VALUES_OF_LINES // 2 - 2)) + b"]}"

@@ -75,6 +75,13 @@ READ_BACK = {
     "POST /projects/{project_id}/responses": RESPONSES,
 }
 NEW: Mapping[str, Mapping[str, Any]] = {"show_when": {"block": "Who", "op": "eq", "value": "x"}}
+# What stands beside the text, in the settings of a project and in what somebody agreed to.
+BESIDE: Mapping[str, Any] = {
+    "consent": None,
+    "quotas": [{"where": 'language = "en"', "limit": 1}],
+    "end": {"url": "https://example.com/"},
+    "ends": [{"where": 'language = "en"'}],
+}
 _COMMUNITY = "/v1/communities/{community_id}"
 
 
@@ -163,6 +170,11 @@ def _body(field: TextField, value: str, place: Mapping[str, str]) -> dict[str, A
         }
         if {"show_when", "precondition"} & {*field.steps}:
             body["script"]["blocks"].reverse()
+    for step, beside in BESIDE.items():
+        if step in field.steps and "settings" in field.steps:
+            body["settings"] = {step: deepcopy(beside)}
+        elif step in field.steps and "data" in field.steps:
+            body["data"][0][step] = {"at": PAST["started_at"]}
     _put(body, field.steps, value)
     if operation.endswith("/codebook") and field.steps[-1] == "description":
         body["themes"][0]["title"] = "Price"

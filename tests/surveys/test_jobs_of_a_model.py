@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from surveys import ai
 from surveys.models import Analysis, Project
 from surveys.services.ai_work import generation
 from surveys.services.ai_work.analysis import service as analysis
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import TEXT, Caller
 from tests.support.staff import Staff
@@ -31,13 +31,9 @@ WORDS = (
 
 @pytest.fixture
 def anthropic(settings: Any) -> Iterator[Loopback]:
-    with Loopback() as loopback:
+    with claude_at_work(settings) as loopback:
         loopback.default_to_error(400, "invalid_request_error")
-        settings.AI_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "sk-ant-test"
-        settings.ANTHROPIC_BASE_URL = loopback.url
-        ai._provider.cache_clear()
         yield loopback
-        ai._provider.cache_clear()
 
 
 def script_by_api(caller: Caller) -> Any:

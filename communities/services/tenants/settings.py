@@ -28,6 +28,15 @@ def get_settings(*, community_id: int) -> CommunitySettings:
     return CommunitySettings(community_id=community_id) if own is None else own
 
 
+def language(*, community_id: int) -> str:
+    """The language in which a community asks, such as `de` for the locale `de-AT`; empty if none is set."""
+    locale = get_settings(community_id=community_id).locale
+    if not locale:
+        community = by_id(Community, community_id)
+        locale = community.locale if community else None
+    return (locale or "").replace("_", "-").partition("-")[0].lower()
+
+
 @in_transaction
 def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> CommunitySettings:
     """Change the given settings of the actor's community, and return all of them.

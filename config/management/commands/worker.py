@@ -24,6 +24,7 @@ from django.core.management.base import BaseCommand
 from config import servers, startup
 
 SECONDS_BETWEEN_CHECKS = 0.1
+FOLLOW_UP_THREADS = 4  # for further questions, for which respondents wait while other jobs take long
 OTHER_THREADS = 10  # for mails, chat and pictures together: the sum of their limits
 SECONDS_TO_STOP = 4  # honcho kills its processes after 5
 MIN_SECONDS_TO_RESTART = 10.0  # a worker that ends earlier cannot work at all
@@ -71,7 +72,11 @@ def workers() -> dict[str, Worker]:
         ),
         # As above: another worker takes over a killed job when its lease expires.
         "ai": Worker(
-            ["--queues", "ai", "--pool", "threads", "--concurrency", str(settings.AI_THREADS)],
+            [
+                *("--queues", "ai", "--pool", "threads"),
+                # Jobs take AI_THREADS at most (`jobs.py`), so none delays a further question.
+                *("--concurrency", str(settings.AI_THREADS + FOLLOW_UP_THREADS)),
+            ],
             signal.SIGKILL,
         ),
     }

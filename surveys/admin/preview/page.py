@@ -117,7 +117,8 @@ def _screen(
     if view.is_completed:
         note = note or (NOTHING_GIVEN if rewards.has_given(view) else "")
         screen = screens.end(view, votes=votes, past_change=past_change)
-        return replace(screen, note=note)
+        ending = screen.ending and replace(screen.ending, redirect="")
+        return replace(screen, note=note, ending=ending)
     if preview.project.is_poll:
         screen = screens.first(view, page, votes=votes, typed=typed, error=error)
     else:

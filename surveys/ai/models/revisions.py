@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from surveys.ai.models.json_values import JsonObject, as_integer, as_objects, as_text, malformed
-from surveys.ai.models.scripts import BLOCK_TYPES, Fields, is_scored, read_block, read_sentences
+from surveys.ai.models.scripts import BLOCK_TYPES, FEEDBACK, Fields, is_scored, read_block, read_sentences
 from surveys.ai.provider import ProposedScript, RevisionRequest
 from surveys.engine.intake.fields import MAX_OPTIONS
 from surveys.engine.intake.reader import MAX_BLOCKS
 from surveys.engine.rules import naming
-from surveys.engine.script import title_case
+from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, title_case
 
 KEPT = "kept"
 Block = Mapping[str, Any]  # as our API returns it
@@ -33,11 +33,9 @@ _PLAIN = (
     "format",
     "randomize_options",
     "rank_top_n",
-    "correct_answer_index",
-    "when_correct",
-    "when_incorrect",
     "calculated_formula",
 )
+_PLACES = {"single_punch": "correct_answer_index", "multi_punch": "correct_answer_indexes"}
 
 
 # --- Showing --------------------------------------------------------------------------------------------
@@ -54,16 +52,14 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
         return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
     shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
+    if block["type"] in CHOICES:
+        grading = (_PLACES[block["type"]], *FEEDBACK)
+        shown |= {key: block[key] for key in grading if block.get(key) is not None}
     shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
-    if "options" in shown_fields(block["type"]):
+    if block["type"] in WITH_ITEMS:
         shown["options"] = [_shown_option(option) for option in _options(block)]
     shown["show_when"] = list(_shown_conditions(block.get("show_when"), texts))
     return shown
-
-
-def shown_fields(type_: str) -> Sequence[str]:
-    """The fields that a model sees of a block of this type beside those of every block."""
-    return ("options",) if type_ in ("single_punch", "multi_punch", "ranking") else ()
 
 
 def _shown_option(option: Mapping[str, Any]) -> dict[str, object]:
@@ -205,7 +201,7 @@ def _changed(
     before, after = (read_block(each, frozenset()) for each in (shown, raw))
     changed = dict(block)
     differing = {key for key in before | after if before.get(key) != after.get(key)}
-    for key in differing - {"name", "options", "scale", "show_when", "correct_answer_index"}:
+    for key in differing - {"name", "options", "scale", "show_when", *_PLACES.values()}:
         changed[key] = after.get(key)
     if "scale" in differing:
         labels = {key: (after.get("scale") or {}).get(key) for key in _LABELS}
@@ -217,9 +213,29 @@ def _changed(
     has_options = "options" in differing or _ids(raw) != _ids(shown)
     if has_options:
         changed["options"] = _changed_options(block, raw, after)
-    if block["type"] == "single_punch" and (has_options or "correct_answer_index" in differing):
-        _set_correct_answer(changed, block, raw, after)
+    if block["type"] in CHOICES and (has_options or differing & {*_PLACES.values()}):
+        _set_correct_answers(changed, block, raw, after)
+    if block["type"] in SCALES and differing & {"min", "max"}:
+        _set_points(changed, block, after)
     return changed
+
+
+def _set_points(changed: Fields, block: Block, after: Fields) -> None:
+    """Cut or extend the options of a scale to its new points. A right answer that is cut goes."""
+    if not _options(block) or "min" not in after or "max" not in after:
+        return
+    stored = {option["value"]: option for option in _options(block)}
+    points = [str(n) for n in range(after["min"], after["max"] + 1)[:MAX_OPTIONS]]
+    has_labels = any(option.get("label") for option in stored.values())
+    options = [
+        stored.get(point, {"value": point, "label": point if has_labels else None}) for point in points
+    ]
+    changed["options"] = [
+        {key: value for key, value in option.items() if key != "display_order"} for option in options
+    ]
+    if not {option.get("id") for option in options} & {*(block.get("correct_answer_ids") or ())}:
+        for key in ("correct_answer_ids", "correct_answer_index", *FEEDBACK):
+            changed.pop(key, None)
 
 
 def _ids(raw: JsonObject) -> list[int | None]:
@@ -247,17 +263,16 @@ def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Field
     return options
 
 
-def _set_correct_answer(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
-    """Name the correct option by its id if it has one, since its index may be another one now."""
-    index, ids = after.get("correct_answer_index"), _ids(raw)
-    option_id = ids[index] if index is not None and 0 <= index < len(ids) else None
-    if option_id and option_id in (block.get("correct_answer_ids") or ()):
-        changed.pop("correct_answer_index", None)
-        return
-    for key in ("correct_answer_ids", "correct_answer_index"):
-        changed.pop(key, None)
+def _set_correct_answers(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
+    """Name the correct options by their ids if they have some, since their indexes may be others now."""
+    key, ids = _PLACES[block["type"]], _ids(raw)
+    sent = after.get(key)
+    indexes = sent if isinstance(sent, list) else [] if sent is None else [sent]
+    right = [ids[index] if 0 <= index < len(ids) else None for index in indexes]
     known = {option.get("id") for option in _options(block)}
-    if option_id and option_id in known:
-        changed["correct_answer_ids"] = [option_id]
-    elif index is not None:
-        changed["correct_answer_index"] = index
+    for each in ("correct_answer_ids", *_PLACES.values()):
+        changed.pop(each, None)
+    if right and all(option_id and option_id in known for option_id in right):
+        changed["correct_answer_ids"] = right
+    elif indexes:
+        changed[key] = sent

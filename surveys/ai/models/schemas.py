@@ -75,9 +75,9 @@ _CONTENT = _block(
         "show_when": _list_of(_CONDITION),
     },
 )
-_FEEDBACK = {"correct_answer_index": _INTEGER, "when_correct": _TEXT, "when_incorrect": _TEXT}
-_SINGLE = _block("single_punch", _CHOICE, _FEEDBACK)
-_MULTI = _block("multi_punch", _CHOICE, _RANGE)
+_FEEDBACK = {"when_correct": _TEXT, "when_incorrect": _TEXT}
+_SINGLE = _block("single_punch", _CHOICE, {"correct_answer_index": _INTEGER, **_FEEDBACK})
+_MULTI = _block("multi_punch", _CHOICE, {**_RANGE, "correct_answer_indexes": _list_of(_INTEGER), **_FEEDBACK})
 _RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
 _OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
 _NPS = _block("nps", _QUESTION)
@@ -127,10 +127,16 @@ def _with_id(block: Schema) -> Schema:
     return {**block, "properties": properties, "required": required}
 
 
+# A multi punch with a right answer comes from people alone: the prompt for new scripts asks for none.
+_GRADED_MULTI = _block("multi_punch", _CHOICE, {**_RANGE, **_FEEDBACK})
+
+
 def _revision(*blocks: Schema) -> Schema:
     return _object(
         {
-            "blocks": _list_of({"anyOf": [_KEPT, *map(_with_id, blocks)]}),
+            "blocks": _list_of(
+                {"anyOf": [_KEPT, *(_with_id(_GRADED_MULTI if each is _MULTI else each) for each in blocks)]}
+            ),
             "understood": _list_of(_TEXT),
             "unmet": _list_of(_TEXT),
         }

@@ -50,6 +50,27 @@ def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
     )
 
 
+def carried_expression(
+    text: str, *, before: Script, after: Sequence[Block], own_variables: Collection[str]
+) -> str:
+    """Rewrite an expression that belongs to no block, as `carry` does. It has variables of its own."""
+    changes = _Changes(before, tuple(after))
+    renamed = {old: title_case(new) if new in own_variables else new for old, new in changes.renamed.items()}
+    with suppress(ParseError):
+        if changes.revalued:
+            expression = expressions.parse(text)
+            text = comparisons.with_values(expression.source, expression.tree, changes.literal)
+        if renamed:
+            text = expressions.rename(text, renamed, variables={*changes.variables, *own_variables})
+    return text
+
+
+def carried_text(text: str, *, before: Script, after: Sequence[Block]) -> str:
+    """Rewrite the tokens of a text that belongs to no block."""
+    changes = _Changes(before, tuple(after))
+    return piping.rename(text, changes.renamed, variables=changes.variables) if changes.renamed else text
+
+
 def _carried(block: Block, was: Block, changes: _Changes) -> Block:
     """The block with new values, and then with new names, because the values are found by the old names."""
     unchanged = _Unchanged(block, was)

@@ -16,7 +16,7 @@ from surveys.engine.walk.runner import State
 def first_state(script: Script, state: State) -> State | None:
     """The state at the first shown question of the current group; None if the current block is asked alone.
 
-    A group is not drawn as one screen if any of its blocks has a picture or feedback.
+    A group is not drawn as one screen if any of its blocks has a picture, feedback, or an option with a text.
     """
     if state.at >= len(script.blocks) or not script.blocks[state.at].group:
         return None
@@ -50,6 +50,5 @@ def _bounds(script: Script, at: int) -> tuple[int, int]:
 
 
 def _fits(block: Block) -> bool:
-    return not (
-        block.when_correct or block.when_incorrect or any(getattr(block, key) for key in PICTURE_FIELDS)
-    )
+    pictures = (getattr(block, key) for key in PICTURE_FIELDS)
+    return not (block.when_correct or block.when_incorrect or block.other or any(pictures))

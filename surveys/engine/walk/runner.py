@@ -25,6 +25,9 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.path_values import PathValues
 
+# The parts of replies that stand beside the answers in a state.
+_PARTS = (follow_ups.KEY, answers.OTHER)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -38,8 +41,10 @@ class State:
     `fields` are the fields that the conversation began with, by key. `display_name` is the respondent's name.
     `earns` is false for an imported response that gives its respondent nothing. `further` is the further
     question about the answer to the current block, and `asked` is the number of further questions requested
-    so far. `aside` are the further questions that a step back left unanswered, by block id; none of these
-    blocks is on the path.
+    so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
+    of these blocks is on the path. Only the one that was requested last can be unwritten.
+    `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
+    blocks that were passed, while one of their answers is changed from the review at the end.
     """
 
     at: int = 0
@@ -54,6 +59,8 @@ class State:
     further: Further | None = None
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
+    consent: Mapping[str, str] = field(default_factory=dict)
+    reviewed: tuple[int, ...] = ()
 
     @property
     def place(self) -> int:
@@ -71,19 +78,27 @@ class State:
         """`aside` without the further question of one block."""
         return {key: further for key, further in self.aside.items() if key != block_id}
 
+    @property
+    def unwritten(self) -> Further | None:
+        """The further question that is being written."""
+        wanted = (self.further, *self.aside.values())
+        return next((each for each in wanted if each is not None and each.question is None), None)
+
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` has only the replies that count, `left` has the others.
 
-        Further questions about answers are in the key `follow_ups`, where SQL reads them.
+        Further questions about answers are in the key `follow_ups`, and texts for options in `other`, where
+        SQL reads them.
         """
         counted = self.counted
         raw: dict[str, object] = {
             "at": self.at,
             "path": list(self.path),
-            "answers": {str(k): follow_ups.without(v) for k, v in counted.items()},
+            "answers": {str(k): _without_parts(v) for k, v in counted.items()},
         }
-        if asked := {str(k): v[follow_ups.KEY] for k, v in counted.items() if follow_ups.KEY in v}:
-            raw["follow_ups"] = asked
+        for key in _PARTS:
+            if parts := {str(k): v[key] for k, v in counted.items() if key in v}:
+                raw[key] = parts
         if self.left:
             raw["left"] = {str(k): v for k, v in self.replies.items() if k in self.left}
         if self.results:
@@ -102,6 +117,10 @@ class State:
             raw["asked"] = self.asked
         if self.aside:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
+        if self.consent:
+            raw["consent"] = dict(self.consent)
+        if self.reviewed:
+            raw["reviewed"] = list(self.reviewed)
         return raw
 
     @classmethod
@@ -110,8 +129,9 @@ class State:
         assert isinstance(path, list)
         left = _by_id(raw.get("left"))
         counted = _by_id(raw.get("answers"))
-        for block_id, exchanges in _by_id(raw.get("follow_ups")).items():
-            counted[block_id] = {**counted[block_id], follow_ups.KEY: exchanges}
+        for key in _PARTS:
+            for block_id, part in _by_id(raw.get(key)).items():
+                counted[block_id] = {**counted[block_id], key: part}
         further = raw.get("further")
         return cls(
             at=int(str(raw.get("at", 0))),
@@ -126,7 +146,16 @@ class State:
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
+            consent=_texts(raw.get("consent")),
+            reviewed=_ids(raw.get("reviewed")),
         )
+
+
+def _without_parts(reply: Reply) -> Reply:
+    """The reply without what stands beside the answers in a state."""
+    if not any(key in reply for key in _PARTS):
+        return reply
+    return {key: value for key, value in reply.items() if key not in _PARTS}
 
 
 def _by_id(raw: object) -> dict[int, Any]:
@@ -135,6 +164,10 @@ def _by_id(raw: object) -> dict[int, Any]:
         return {}
     assert isinstance(raw, dict)
     return {int(block_id): value for block_id, value in raw.items()}
+
+
+def _ids(raw: object) -> tuple[int, ...]:
+    return tuple(raw) if isinstance(raw, list) else ()
 
 
 def _texts(raw: object) -> Mapping[str, str]:
@@ -198,6 +231,10 @@ class Walk:
         """Leave the current block and proceed to the next block that is shown."""
         return self._leave(self.script.blocks[self.state.at], self.state.replies)
 
+    def leave_out(self) -> Turn:
+        """Proceed to the next block that is shown, as if the current one were not in the script."""
+        return self._forward(self.state.at + 1)
+
     def _leave(self, block: Block, replies: Mapping[int, Reply]) -> Turn:
         """Leave the current block with these replies: one copy of the state for the whole move."""
         assert block.id is not None
@@ -227,6 +264,14 @@ def proceed(script: Script, state: State) -> Turn:
     return Walk(script, state).proceed()
 
 
+def asks_no_more(script: Script, state: State) -> bool:
+    """Whether no question is left once the current block is left with its reply."""
+    turn = proceed(script, state)
+    while turn.show is not None and not turn.show.asks:
+        turn = proceed(script, turn.state)
+    return turn.show is None
+
+
 def back(script: Script, state: State) -> Turn:
     """Go back to the previous block that was shown, or from a further question to the question itself.
 
@@ -235,7 +280,7 @@ def back(script: Script, state: State) -> Turn:
     if not can_go_back(state):
         raise LookupError("This is the first step.")
     if (further := state.further) is not None:
-        aside = {**state.aside, further.block_id: further} if further.question else state.aside
+        aside = {**state.aside, further.block_id: further}
         return Turn(replace(state, further=None, aside=aside), show=script.blocks[state.at])
     previous = state_at_step(script, state, len(state.path) - 1)
     return Turn(previous, show=script.blocks[previous.at])
@@ -282,15 +327,24 @@ def realign(script: Script, state: State) -> State:
     """The state of an unfinished conversation after a change of the script, never further than before.
 
     The walk repeats with the stored replies, up to the first block that was not passed before or whose reply
-    no longer fits. Replies to removed blocks are kept, and so is an open further question of that block.
+    no longer fits. Blocks that were added before the furthest place are left out (rule 2.20). Replies to
+    removed blocks are kept, and so is an open further question of that block.
     """
     passed = frozenset(state.path)
+    furthest = max((script.index_by_id.get(block_id, -1) for block_id in passed), default=-1)
+    newest = max(passed, default=0)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
-    while turn.show is not None and turn.show.id in passed:
-        if turn.show.asks:
-            reply = state.replies.get(turn.show.id)
-            if reply is None or not answers.fits(turn.show, reply):
+    while (shown := turn.show) is not None:
+        block_id = shown.id or 0
+        if block_id not in passed:
+            # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
+            if block_id < newest or turn.state.at > furthest:
+                break
+            turn = walk.leave_out()
+        elif shown.asks:
+            reply = state.replies.get(block_id)
+            if reply is None or not answers.fits(shown, reply):
                 break
             turn = walk.answer(reply)
         else:
@@ -428,7 +482,8 @@ def fill(
 def _inserted(block: Block, reply: Reply | None) -> str:
     """The text that a token inserts for a reply, marked if the author wrote it and not the respondent."""
     text = answers.display_text(block, reply)
-    return text if reply is None or "text" in reply else piping.Authored(text)
+    is_written = reply is None or "text" in reply or answers.OTHER in reply
+    return text if is_written else piping.Authored(text)
 
 
 def calculate(block: Block, results: dict[int, Reply], known: PathValues) -> None:

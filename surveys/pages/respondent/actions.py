@@ -16,12 +16,13 @@ from surveys.engine.script import Block
 from surveys.models import Project
 from surveys.pages.respondent import kept_forms, not_admitted, notices, protection
 from surveys.pages.respondent.visit import Visit, block_of, posted_block
-from surveys.services.conversations import admission
+from surveys.services.conversations import admission, places
 from surveys.services.conversations import service as conversations
-from surveys.services.conversations.admission import NotAdmitted
+from surveys.services.conversations.admission import NotAdmitted, consent_mark
+from surveys.services.conversations.places import Full
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
-from surveys.services.ground import anonymity
+from surveys.services.ground import anonymity, metadata
 from surveys.services.scripts import editing as scripts
 
 # Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
@@ -184,6 +185,8 @@ def _begin(visit: Visit, do: str) -> Outcome:
     ):  # an invalid answer does not count as one more begun
         raw = _raw_answer(visit, block)
         conversations.require_valid(project=visit.project, block=block, raw=raw)
+    if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
+        return _without_consent(visit)
     if visit.has_traps and not protection.is_proven(visit.request, visit.project):
         may_be_a_program = protection.may_be_a_program(
             visit.request,
@@ -197,6 +200,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
             visit.task = protection.task(visit.project, do=do)
             return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
     visit.require_admitted()
+    visit.respondent = replace(visit.respondent, consents=True)
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
     if block is None:
@@ -222,6 +226,12 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if view.resumed:
         return _standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return _moved(visit, view, _past_change(visit, view, block))
+
+
+def _without_consent(visit: Visit) -> Outcome:
+    """The first step with what was typed, and the box that has to be ticked. Nothing was saved."""
+    typed = forms.typed_in(posted_block(visit), visit.request.POST)
+    return Outcome(partial(_first, visit, typed=typed, consent_error=words.WORDS["consent"]))
 
 
 def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
@@ -333,14 +343,19 @@ def _screen_of(
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
 
 
-def _first(visit: Visit, *, typed: Typed | None = None, error: str = "", note: str = "") -> Screen:
-    """The first step, if this visitor may see it."""
+def _first(
+    visit: Visit, *, typed: Typed | None = None, error: str = "", note: str = "", consent_error: str = ""
+) -> Screen:
+    """The first step, if this visitor may see it and there is a place for them."""
     if not visit.is_live:
         return notices.not_live(visit)
     try:
         visit.require_admitted()
     except NotAdmitted as refusal:
         return not_admitted.notice(visit, refusal)
+    fields = metadata.allowed(visit.project, visit.respondent.metadata)
+    if (full := places.first_full(visit.project, fields)) is not None:
+        return notices.full(visit, full)
     view = of_visitor(
         project=visit.project,
         respondent=visit.respondent,
@@ -360,6 +375,7 @@ def _first(visit: Visit, *, typed: Typed | None = None, error: str = "", note: s
         has_traps=visit.has_traps,
         task=visit.task,
         ahead=visit.ahead,
+        consent_error=consent_error,
     )
 
 
@@ -412,6 +428,8 @@ def _conflict(visit: Visit, refusal: Conflict) -> Outcome:
         return Outcome(partial(notices.not_live, visit))
     if isinstance(refusal, LimitReached):
         return Outcome(notices.limit_reached)
+    if isinstance(refusal, Full):
+        return Outcome(partial(notices.full, visit, refusal))
     view = None if refusal.retry_after is not None else _held(visit)
     if view is None:
         return _again(visit, words.ONCE_MORE)

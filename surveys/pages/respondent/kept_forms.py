@@ -16,13 +16,14 @@ import zlib
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from communities.ground import sealing
+from surveys.drawing import forms
 from surveys.pages.respondent import browsers
 
 COOKIE = "colloquy_typed"
 MAX_AGE = 1800  # seconds
 MAX_LENGTH = 3000  # characters; browsers keep 4,096 bytes of a cookie with its name and attributes
 _PURPOSE = "kept forms"
-_FIELDS = ("block", "option", "value", "rows")
+_FIELDS = ("block", "option", "value", forms.ROWS, forms.CONSENT)
 
 
 def read(request: HttpRequest, *, slug: str) -> QueryDict | None:

@@ -13,11 +13,17 @@ from surveys.pages.respondent.visit import Visit, posted_block
 from surveys.services import public_messages
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import NotAdmitted
+from surveys.services.conversations.places import Full
 from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault
 
 LEAVE = screens.Action("leave", "Go on without this link")
 NOT_OPEN_YET = "Not open yet."
+_FULL_NEW = "Nothing of your answers is stored."
+_FULL_BEGUN = (
+    "The last places were taken while you answered. What you answered before is kept as an unfinished "
+    "response. Your last answer is not stored."
+)
 _KEPT_NOTHING = "Thank you! This browser keeps nothing of your answers."
 _OVER = {
     Fault.UNKNOWN: (
@@ -92,6 +98,13 @@ def limit_reached() -> Screen:
         title="You have answered already.",
         text="You have answered this as often as its author allows. Thank you!",
     )
+
+
+def full(visit: Visit, refusal: Full) -> Screen:
+    """The project is full, for everybody or for responses like this one. What was typed stays in sight."""
+    has_begun = visit.browser.conversation_id is not None
+    text = _FULL_BEGUN if has_begun else _FULL_NEW
+    return screens.notice(title=refusal.words, text=text, kept=_sent_in_words(visit))
 
 
 def answered(visit: Visit, *, may_answer_again: bool) -> Screen:

@@ -7,6 +7,7 @@ rows would refuse.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -76,6 +77,7 @@ class Respondent:
     respondent, who is always new. `platform_id` and `provider` are the account that admitted the respondent;
     a Response shows both. `person` is None for web visitors, and for an `external_id` until a user is stored
     for it (never on anonymous projects). The caller sent `metadata` and `display_name`; they prove nothing.
+    `consents` says that the respondent agreed to the project's `consent`.
     """
 
     who: str | None = None
@@ -85,6 +87,7 @@ class Respondent:
     external_id: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
+    consents: bool = False
 
     @property
     def user_id(self) -> int | None:
@@ -110,6 +113,11 @@ class Respondent:
 
 
 NAMELESS = Respondent()
+
+
+def consent_mark(text: str) -> int:
+    """A number for a project's `consent`, below 2**63. A box or button for another text has another one."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
 def member(*, community_id: int, member_id: str) -> Respondent:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from communities.ground.errors import Conflict
+from communities.ground.errors import Conflict, refuse
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, counting, runner, scoring
@@ -15,13 +15,15 @@ from surveys.engine.walk.answers import AnswerRow, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import events
-from surveys.services.conversations import completions, effects, repository, respondents
+from surveys.services.conversations import completions, effects, places, repository, respondents
 from surveys.services.conversations.admission import Respondent, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
-from surveys.services.ground import anonymity, metadata
+from surveys.services.ground import anonymity, field_groups, metadata
 from surveys.services.scripts import editing as scripts
+
+NO_CONSENT = "`consent` must be true: respondents of this project agree to its `settings.consent` first."
 
 
 class LimitReached(Conflict):
@@ -37,8 +39,13 @@ def new(
     """A conversation that is not saved yet, and its first turn. Without a `seed` the option order is random.
 
     Locks the member who responds, so that they cannot be erased during the move. Refuses a member who has
-    left or was erased since they were admitted.
+    left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
+    and one for whom there is no place (`places.Full`).
     """
+    if project.consent and not respondent.consents:
+        refuse("consent", "required", NO_CONSENT)
+    fields = metadata.allowed(project, respondent.metadata)
+    places.require_free(project, fields)
     held = None
     if respondent.is_member and respondent.user_id is not None:
         held = effects.lock_member(project, respondent.user_id)
@@ -47,10 +54,13 @@ def new(
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(
         script,
-        fields=metadata.allowed(project, respondent.metadata),
+        fields=fields,
         display_name="" if project.is_anonymous else respondent.display_name,
     )
     moment = anonymity.rounded(project=project, at=at)
+    if project.consent:
+        agreed = {"text": project.consent, "at": field_groups.as_text(moment)}
+        turn = replace(turn, state=replace(turn.state, consent=agreed))
     conversation = Conversation(
         id=anonymity.new_id(project=project),
         project=project,
@@ -102,6 +112,8 @@ def save(
         state = effects.reach(recipient, script, state, reached)
     if completes:
         state = _complete(loaded, state, earner, recipient, at)
+    elif loaded.is_completed and reply != replaced:
+        places.take(loaded.project, before=loaded.state, after=state)
     if recipient is not None:
         recipient.finish()
     moved = replace(loaded, state=state, remembered=None if completes else loaded.remembered)
@@ -172,10 +184,11 @@ def _complete(
 ) -> State:
     """Complete the conversation, count it for its respondent and give the gifts of the end.
 
-    Returns the state after that. Refuses a completion over the limit. Nameless respondents have no limit, nor
-    have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
+    Returns the state after that. Refuses a completion over the limits. Nameless respondents have no limit of
+    their own, nor have respondents whom an anonymous conversation no longer stores (rules 7.2 and 7.3).
     """
     conversation, project, remembered = loaded.conversation, loaded.project, loaded.remembered
+    places.take(project, before=None, after=state)
     conversation.completed_at = anonymity.rounded(project=project, at=at)
     conversation.session_number = None if project.is_anonymous else 1
     respondent = remembered.respondent if remembered else conversation.respondent
@@ -225,12 +238,15 @@ def storable_state(script: Script, state: State, project: Project) -> dict[str, 
     """The state as JSON. On anonymous projects it has no gifts, which would mark a member's answers.
 
     The JSON includes the present scores, because a later script could not compute them (rule 5.12). Scores
-    and results include all answers that count, also answers to later blocks after a step back.
+    and results include all answers that count, also answers to later blocks after a step back. LAPSES marks a
+    conversation in which only a further question is open.
     """
     stored = replace(state, fired={}) if state.fired and project.is_anonymous else state
     ahead = counting.looked_ahead(script, stored)
     written = stored.as_json() if ahead is stored else replace(stored, results=ahead.results).as_json()
     written["revision"] = project.revision
+    if state.further is not None and runner.asks_no_more(script, state):
+        written[Conversation.LAPSES] = True
     if script.scoring_enabled:
         written["scores"] = scoring.by_bucket(script, runner.score_variables(script, ahead))
     return written

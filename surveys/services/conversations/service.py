@@ -28,12 +28,14 @@ from surveys.services.conversations import (
     completions,
     effects,
     further,
+    places,
     repository,
     respondents,
     saving,
     view,
 )
 from surveys.services.conversations.admission import Respondent
+from surveys.services.conversations.effects import Recipient
 from surveys.services.conversations.loaded import NO_CONVERSATION, LoadedConversation
 from surveys.services.conversations.prefill import may_skip
 from surveys.services.conversations.repository import RespondentHistory, TallyChange
@@ -304,11 +306,22 @@ def remove(*, conversation: Conversation, at: datetime) -> None:
 
     Takes part in the caller's transaction. The XP of a vote is taken back; all other gifts stay (rule 6.50).
     """
-    replies = State.from_json(conversation.state).counted
     is_vote = conversation.project.is_poll and conversation.completed_at is not None
     voter = None
     if is_vote:  # the member is locked before the limit, in the same order as by a completion
         _, voter = respondents.recipient_of(conversation, at=at)
+    _remove(conversation, voter, at)
+
+
+def expire(*, conversation: Conversation, at: datetime) -> None:
+    """Delete a locked conversation whose time is over, as `remove` does. XP stays, that of a vote too."""
+    _remove(conversation, None, at)
+
+
+def _remove(conversation: Conversation, voter: Recipient | None, at: datetime) -> None:
+    replies = State.from_json(conversation.state).counted
+    if conversation.completed_at is not None:
+        places.free(conversation.project, conversation.state)
     repository.delete(conversation=conversation, at=at)
     if voter is not None:
         effects.unwind(voter)

@@ -6,11 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
-from typing import Self
+from functools import cached_property, partial
+from typing import Any, Self
+from urllib.parse import quote
+
+from django.utils.encoding import iri_to_uri
 
 from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
+from communities.services.tenants import settings as community_settings
+from surveys.engine import where
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
 from surveys.engine.walk.answers import Reply
@@ -26,6 +31,7 @@ from surveys.services.ground import metadata
 from surveys.services.scripts import editing as scripts
 from xp.services.standings import Totals
 
+_THANKS = Block(type="content_block", section="outro", prompt="")
 _DEFERRED = (
     "This is added {when}, together with what others earned, so that nobody can tell which answers are yours."
 )
@@ -62,6 +68,19 @@ class Exchange:
     reply: Reply | None
     answer: str
     follow_ups: Sequence[Mapping[str, str | None]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where the end leads, with tokens filled in. `message` takes the place of the thanks; empty for none.
+
+    Without a `url` there is no button.
+    """
+
+    message: str
+    url: str
+    label: str
+    redirects: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +177,12 @@ class WalkView(ABC):
             return ""
         return f"{number} of {most}" if fewest == most else f"{number} of {fewest} to {most}"
 
+    @property
+    def may_be_last(self) -> bool:
+        """Whether the current question may be the last one."""
+        fewest, _ = self._known.questions_ahead(self.state.at)
+        return fewest <= 1
+
     @cached_property
     def _known(self) -> PathValues:
         """The values of names at this step. The text and the count of questions ahead share them."""
@@ -171,10 +196,55 @@ class WalkView(ABC):
     @cached_property
     def outro(self) -> Sequence[Block]:
         """The outro as the respondent sees it: the thank-you, and actions that gave something."""
-        if not self.is_completed or runner.current_block(self.script, self.state) is not None:
+        if not self._is_over:
             return ()
-        blocks = (block for block in self.script.outro if block.action_kind is None or self.has_fired(block))
-        return [self.present(self.state, block) for block in blocks]
+        blocks = [block for block in self.script.outro if block.action_kind is None or self.has_fired(block)]
+        shown = [self.present(self.state, block) for block in blocks]
+        if self.end is None or not self.end.message:
+            return shown
+        thanks = next((block for block in shown if block.type == "content_block"), _THANKS)
+        others = (block for block in shown if block is not thanks)
+        return [replace(thanks, prompt=self.end.message, description=None), *others]
+
+    @cached_property
+    def end(self) -> End | None:
+        """The first of the project's `ends` whose expression holds, else its `end`; None before the end."""
+        project = self.project
+        if not self._is_over or not (project.end or project.ends):
+            return None
+        language = community_settings.language(community_id=project.community_id) if project.ends else ""
+        chosen: Mapping[str, Any] | None = next(
+            (
+                each
+                for each in project.ends
+                if where.holds(each["where"], script=self.script, state=self.state, language=language)
+            ),
+            project.end,
+        )
+        if chosen is None:
+            return None
+        message, url = chosen.get("message") or "", chosen["url"] or ""
+        return End(
+            message=message and self._filled(None, message),
+            url=url and self._filled_address(url),
+            label=chosen["label"] or "Continue",
+            redirects=bool(url) and chosen["redirect"],
+        )
+
+    @property
+    def _is_over(self) -> bool:
+        return self.is_completed and runner.current_block(self.script, self.state) is None
+
+    @property
+    def response_id(self) -> str:
+        """The id of the response; empty if none is stored."""
+        return ""
+
+    def _filled_address(self, address: str) -> str:
+        """An address with the values of its tokens, percent-encoded."""
+        values = {"response_id": self.response_id, **tokens.values(self.context, None, [address])}
+        filled = runner.fill(self.script, self.state, address, values, escape=partial(quote, safe=""))
+        return iri_to_uri(filled).replace("[", "%5B").replace("]", "%5D")
 
     @property
     def thanks(self) -> Block | None:
@@ -309,6 +379,10 @@ class ConversationView(WalkView):
     @property
     def is_completed(self) -> bool:
         return self.loaded.is_completed
+
+    @property
+    def response_id(self) -> str:
+        return str(self.conversation.pk)
 
     @property
     def is_open(self) -> bool:

@@ -20,24 +20,15 @@ from communities.services.trail import audit
 from surveys.engine.intake.serialization import block_as_json
 from surveys.engine.script import Script
 from surveys.models import Project
+from surveys.models.project import SETTINGS
 from surveys.services.ground.anonymity import rounding_of
 
 Json = dict[str, Any]
 
-_SETTINGS = (
-    "privacy_mode",
-    "rounds_times_to_day",
-    "max_completes_per_user",
-    "change_poll",
-    "poll_results_mode",
-    "reveal_results",
-    "share_results",
-    "lock_graded_answers",
-    "hidden_fields",
-)
+_SETTINGS = (*SETTINGS, "rounds_times_to_day")
 _GROUPS = ("delivery", "rewards", "presentation")
 # These fields follow from the order and from `correct_answer_ids`.
-_DERIVED = frozenset({"position", "display_order", "correct_answer_index"})
+_DERIVED = frozenset({"position", "display_order", "correct_answer_index", "correct_answer_indexes"})
 _NAMING = ("id", "name", "value")  # fields that identify a changed block or option
 
 

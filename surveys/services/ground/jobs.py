@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import structlog
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Case, F, Q, QuerySet, When
 
@@ -39,6 +40,7 @@ Fail = Callable[[Kind, Exception | None, datetime], None]
 
 _taken: WeakValueDictionary[tuple[type[Job], int, int], Job] = WeakValueDictionary()  # by this process
 _is_ending = threading.Event()
+_free = threading.BoundedSemaphore(settings.AI_THREADS)  # jobs of this process at one time
 
 
 class TakenOver(Exception):
@@ -60,11 +62,22 @@ def carry_out(
     """Take a job, do its work, and save the result. A second worker changes nothing.
 
     An exception of `work` fails the job, and is logged as a fault unless it is `foreseen`. If the database
-    fails, the lease expires, and another worker continues.
+    fails, the lease expires, and another worker continues. A process that is busy with AI_THREADS jobs leaves
+    the job to the sweep: its other threads are for those who wait for a further question.
     """
-    job = take(kind, pk, at=now())
-    if job is None:
+    if not _free.acquire(blocking=False):
         return
+    try:
+        job = take(kind, pk, at=now())
+        if job is not None:
+            _carry_out(job, work=work, fail=fail, foreseen=foreseen, now=now)
+    finally:
+        _free.release()
+
+
+def _carry_out(
+    job: Kind, *, work: Callable[[Kind], None], fail: Fail[Kind], foreseen: type[Exception], now: Clock
+) -> None:
     try:
         work(job)
     except TakenOver:
@@ -75,7 +88,7 @@ def carry_out(
         with suppress(TakenOver):
             fail(job, failure, now())
             if not isinstance(failure, foreseen):
-                log_fault(log, f"{kind._meta.model_name}.fault", failure, job_id=pk)
+                log_fault(log, f"{job._meta.model_name}.fault", failure, job_id=job.pk)
 
 
 def take(kind: type[Kind], pk: int, *, at: datetime) -> Kind | None:

@@ -14,7 +14,7 @@ from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services.conversations import saving
 from surveys.services.conversations.repository import NewResponse, TallyChange
-from surveys.services.ground import anonymity
+from surveys.services.ground import anonymity, field_groups
 from surveys.services.imports.people import Person
 from surveys.services.imports.sent import SentResponse
 
@@ -48,6 +48,18 @@ def conversation_of(
         updated_at=anonymity.rounded(project=project, at=at),
         completed_at=sent.submitted_at and anonymity.rounded(project=project, at=sent.submitted_at),
     )
+
+
+def consent_of(project: Project, sent: SentResponse) -> Mapping[str, str] | None:
+    """What the respondent agreed to, as a state stores it.
+
+    On anonymous projects only the project's own text: another could name somebody.
+    """
+    consent = sent.consent
+    if consent is None or (project.is_anonymous and consent["text"] != project.consent):
+        return None
+    moment = anonymity.rounded(project=project, at=consent["at"])
+    return {"text": consent["text"], "at": field_groups.as_text(moment)}
 
 
 def new_response(

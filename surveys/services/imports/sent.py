@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from communities.ground.errors import ViolationJson
 from surveys.engine.script import Violation
@@ -29,6 +30,7 @@ class SentResponse:
     provider: str | None = None
     platform_id: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    consent: Mapping[str, Any] | None = None
     answers: Sequence[GivenAnswer] = ()
     skipped_removed: Sequence[int] = ()
 

@@ -37,7 +37,7 @@ from surveys.engine.walk.replay import Replay
 from surveys.engine.walk.runner import State
 from surveys.models import Conversation, Project
 from surveys.services import events
-from surveys.services.conversations import completions, effects, repository
+from surveys.services.conversations import completions, effects, places, repository
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.repository import NewResponse
 from surveys.services.ground import access, history
@@ -113,8 +113,8 @@ def _refuse(violations: Sequence[ViolationJson]) -> None:
 class _Import:
     """Responses without a violation, and the writes that store them.
 
-    Locks are taken in the same order as by a completion: members, the counts of their completions, and last
-    the project's counts, because every vote needs them.
+    Locks are taken in the same order as by a completion: members, the places of the project, the counts of
+    their completions, and last the project's counts, because every vote needs them.
     """
 
     project: Project
@@ -129,6 +129,7 @@ class _Import:
     def store(self, actor: Actor) -> None:
         """Write the responses and everything that follows from them."""
         held = self._locked_members() if self.options.gives_xp else {}
+        places.forget(self.project)
         numbers = limits.count_completions(project=self.project, sent=self.sent, people=self.people)
         walks = zip(self.sent, self.walks, strict=True)
         responses = [self._new(place, each, walk, numbers, held) for place, (each, walk) in enumerate(walks)]
@@ -174,6 +175,8 @@ class _Import:
             state = walk.state if self.project.is_anonymous else replace(walk.state, earns=False)
         else:
             state = _give(recipient, self.script, walk)
+        if consent := rows.consent_of(self.project, sent):
+            state = replace(state, consent=consent)
         return rows.new_response(conversation, self.script, self.complete_blocks, state, sent.skipped_removed)
 
     def _session_number(self, sent: SentResponse, numbers: Mapping[int, int]) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from surveys.engine.script import Violation
 from surveys.models import Project
+from surveys.models.project import SETTINGS
 from surveys.services.ground import field_groups, metadata
 
 PRIVACY_BY_DEFAULT = {
@@ -16,15 +17,7 @@ PRIVACY_BY_DEFAULT = {
     "yes": (Project.PrivacyMode.ANONYMOUS, False),
     "more_anonymous": (Project.PrivacyMode.ANONYMOUS, True),
 }
-_PLAIN_SETTINGS = (
-    "max_completes_per_user",
-    "change_poll",
-    "poll_results_mode",
-    "reveal_results",
-    "share_results",
-    "lock_graded_answers",
-    "hidden_fields",
-)
+_PLAIN_SETTINGS = [name for name in SETTINGS if name not in ("privacy_mode", "end")]
 
 
 def apply_fields(
@@ -44,6 +37,8 @@ def apply_fields(
     for key in _PLAIN_SETTINGS:
         if key in settings:
             setattr(project, key, settings[key])
+    if "end" in settings:
+        violations += _apply_end(project, settings["end"])
     violations += _apply_privacy(project, fields, default_privacy)
     if "hidden_fields" in settings or project.hidden_fields:
         violations += metadata.faults(project)
@@ -54,6 +49,16 @@ def apply_fields(
         violations += apply_delivery(project, fields["delivery"], at=at)
     violations += _apply_scoring(project, fields)
     return violations
+
+
+def _apply_end(project: Project, sent: Mapping[str, Any] | None) -> list[Violation]:
+    """Merge the submitted fields of `settings.end` into the stored ones; null clears them."""
+    path = "settings.end.url"
+    if sent is None:
+        project.end = None
+        return []
+    project.end = {"url": None, "label": None, "redirect": False, **(project.end or {}), **sent}
+    return [] if project.end["url"] else [Violation(path, "required", f"`{path}` is required.")]
 
 
 def apply_delivery(project: Project, sent: Mapping[str, Any] | None, *, at: datetime) -> list[Violation]:

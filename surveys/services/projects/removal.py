@@ -18,9 +18,9 @@ from communities.ground.undo_period import UNDO_PERIOD
 from surveys.models import Project
 from surveys.services import events
 from surveys.services.ground import access, history, lookup
+from surveys.services.ground.batches import change_each
 from surveys.services.projects import schedule
 from surveys.services.projects import service as projects
-from surveys.services.projects.batches import change_each
 
 MOST_LISTED = 200
 BATCH = 100  # projects that one run deletes at most; the next run takes the rest
@@ -83,7 +83,12 @@ def delete_overdue(*, at: datetime) -> int:
     """Delete all projects for good that can no longer be restored. Returns the number of deleted projects."""
     overdue = Project.with_deleted.filter(deleted_at__lte=at - UNDO_PERIOD)
     ids = overdue.order_by("deleted_at", "pk").values_list("pk", flat=True)[:BATCH]
-    return change_each(ids, lambda project_id: _delete_for_good(project_id, at=at), fault="removal.fault")
+    return change_each(
+        ids,
+        lambda project_id: _delete_for_good(project_id, at=at),
+        fault="removal.fault",
+        key_name="project_id",
+    )
 
 
 @in_transaction

@@ -15,7 +15,7 @@ from communities.ground.transactions import in_transaction
 from surveys.models import Project
 from surveys.services import events, public_messages
 from surveys.services.ground import field_groups, history, lookup
-from surveys.services.projects.batches import change_each
+from surveys.services.ground.batches import change_each
 from webhooks.events import EventType
 
 # The fields that an opening or closing changes.
@@ -86,7 +86,9 @@ def open_and_close_due(*, at: datetime) -> int:
     Runs may overlap: each skips the rows that another run has locked.
     """
     due = Project.objects.due_to_change(at=at).order_by("pk").values_list("pk", flat=True)[:BATCH]
-    return change_each(due, lambda project_id: _settle_one(project_id, at=at), fault="schedules.fault")
+    return change_each(
+        due, lambda project_id: _settle_one(project_id, at=at), fault="schedules.fault", key_name="project_id"
+    )
 
 
 def catch_up(project: Project, *, at: datetime) -> None:

@@ -23,7 +23,7 @@ from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
 from surveys.services import events, public_messages
-from surveys.services.ground import access, feed_order, history, lookup
+from surveys.services.ground import access, feed_order, history, lookup, script_settings
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import pictures, schedule, server_rules
 from surveys.services.scripts import editing as scripts
@@ -119,6 +119,8 @@ def plan_project(
     violations += access.ping_faults(actor=actor, after=project.delivery, before=None)
     new, faults = _read_script(actor, project, script, declared)
     violations += faults
+    if not faults:
+        violations += script_settings.faults(project, new.script)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=None)
@@ -198,6 +200,7 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
     if project.is_anonymous and not was.is_anonymous:
         stored_script = scripts.load(project_id=project.pk, revision=was.revision)
         violations += script_rules.check_anonymous(stored_script)
+    violations += _script_setting_faults(project, was)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=was.delivery)
@@ -230,6 +233,18 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
         ),
     )
     return updated
+
+
+def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
+    """The faults of the settings that refer to the script. Their counts begin anew if they may change."""
+    if not (project.quotas or project.end or project.ends or was.quotas):
+        return []
+    if project.quotas != was.quotas or project.scoring_enabled != was.scoring_enabled:
+        script_settings.forget_counts(project)
+    script = scripts.load(project_id=project.pk, revision=was.revision)
+    buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
+    after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
+    return list(script_settings.faults(project, after))
 
 
 def _differs(updated: Project, was: Project) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from surveys.models import Project, buckets_in_order
+from surveys.models.project import SETTINGS
 from surveys.services.ground import field_groups
 
 
@@ -38,16 +39,7 @@ def project_as_json(project: Project, *, at: datetime) -> dict[str, Any]:
             else None,
             "results_url": results_url(project) if project.share_results else None,
         },
-        "settings": {
-            "privacy_mode": project.privacy_mode,
-            "max_completes_per_user": project.max_completes_per_user,
-            "change_poll": project.change_poll,
-            "poll_results_mode": project.poll_results_mode,
-            "reveal_results": project.reveal_results,
-            "share_results": project.share_results,
-            "lock_graded_answers": project.lock_graded_answers,
-            "hidden_fields": project.hidden_fields,
-        },
+        "settings": {name: getattr(project, name) for name in SETTINGS},
         "delivery": project.delivery,
         "rewards": project.rewards,
         "presentation": project.presentation,

@@ -15,23 +15,22 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-
-import structlog
-from celery.exceptions import SoftTimeLimitExceeded
-from django.db import connection
+from functools import partial
 
 from communities.ground import rounding
 from communities.ground.actors import Actor
 from communities.ground.audit_actions import Action
 from communities.ground.errors import NotFound
-from communities.ground.faults import log_fault
 from communities.ground.rounding import Rounding
 from communities.ground.transactions import again_after_deadlock, in_transaction
 from communities.ground.undo_period import UNDO_PERIOD
 from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.conversations import repository
+from surveys.services.conversations import service as conversations
 from surveys.services.ground import access, history
+from surveys.services.ground.batches import change_each
+from surveys.services.responses import quotes
 from surveys.services.responses import service as responses
 from surveys.services.responses.service import NO_RESPONSE
 
@@ -39,7 +38,6 @@ HOUR = timedelta(hours=1)
 MOST_AT_ONCE = 500
 MOST_LISTED = 20
 IS_DELETED = "This response is already deleted."
-log = structlog.get_logger("colloquy.responses")
 
 
 @in_transaction
@@ -89,17 +87,42 @@ def delete_due(*, at: datetime) -> int:
     """
     present = ResponseDeletion.objects.filter(project__deleted_at__isnull=True)
     due = present.filter(deletes_at__lte=at).order_by("deletes_at", "pk")
+    ids = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    return change_each(ids, lambda response_id: _delete(response_id, at), fault="response_deletion.fault")
+
+
+def delete_expired(*, at: datetime) -> int:
+    """Delete responses that are older than their project keeps them (rule 7.110).
+
+    Returns how many. Each is deleted by a transaction of its own, at most MOST_AT_ONCE of a project at once.
+    """
+    keeping = Project.objects.filter(keep_responses_days__isnull=False).order_by("pk")
     count = 0
-    for response_id in list(due.values_list("pk", flat=True)[:MOST_AT_ONCE]):
-        try:
-            count += _delete(response_id, at)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception as fault:
-            log_fault(log, "response_deletion.fault", fault)
-            if not connection.is_usable():
-                raise
+    for project_id, days in list(keeping.values_list("pk", "keep_responses_days")):
+        before = at - timedelta(days=days)
+        expire = partial(_expire, before=before, at=at)
+        count += change_each(_expired(project_id, before), expire, fault="response_expiry.fault")
     return count
+
+
+def _expired(project_id: int, before: datetime) -> list[uuid.UUID]:
+    """Conversations that were completed before a time, and unfinished ones that were last changed before."""
+    own = Conversation.objects.filter(project_id=project_id)
+    completed = own.filter(completed_at__lt=before).order_by("completed_at")
+    unfinished = own.filter(completed_at__isnull=True, updated_at__lt=before).order_by("updated_at")
+    found = [*completed.values_list("pk", flat=True)[:MOST_AT_ONCE]]
+    return [*found, *unfinished.values_list("pk", flat=True)[: MOST_AT_ONCE - len(found)]]
+
+
+@again_after_deadlock
+@in_transaction
+def _expire(conversation_id: uuid.UUID, *, before: datetime, at: datetime) -> bool:
+    conversation = repository.lock(conversation_id=conversation_id)
+    if conversation is None or (conversation.completed_at or conversation.updated_at) >= before:
+        return False
+    quotes.remove(project_id=conversation.project_id, conversation_id=conversation.pk)
+    conversations.expire(conversation=conversation, at=at)
+    return True
 
 
 @again_after_deadlock

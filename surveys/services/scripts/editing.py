@@ -20,7 +20,7 @@ from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block, Script
 from surveys.models import Bucket as BucketRow
 from surveys.models import Project
-from surveys.services.ground import access, history, lookup
+from surveys.services.ground import access, history, lookup, script_settings
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import planning, storage
 from surveys.services.scripts.cache import Catalogue
@@ -180,7 +180,10 @@ def _save(project: Project, before: Script, script: Script, new_buckets: Collect
     project.block_count = count
     project.question_count = sum(block.asks for block in script.blocks)
     project.script_is_scored = script.is_scored
-    project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored"])
+    carried = script_settings.carry(project, before, script.blocks)
+    if project.quotas and project.status == Project.Status.INACTIVE:
+        script_settings.forget_counts(project)
+    project.save(update_fields=["revision", "block_count", "question_count", "script_is_scored", *carried])
     return script
 
 

@@ -26,6 +26,7 @@ from surveys.engine.rules import revision as revisions
 from surveys.engine.rules import script as script_rules
 from surveys.engine.script import CALCULATED, Block, Bucket, Script, Violation
 from surveys.models import Answer, Project
+from surveys.services.ground import script_settings
 from surveys.services.scripts import cache as script_cache
 from surveys.services.scripts import outro as outro_blocks
 from surveys.services.scripts import outro_edits, pictures
@@ -305,6 +306,7 @@ def _broken_rules(
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
     anonymous = script_rules.check_anonymous(script, ordered.block_paths) if project.is_anonymous else []
     return [
+        *script_settings.missed(project, before, script),
         *renamed,
         *hosts,
         *_readable(anonymous, parsed),

@@ -39,10 +39,13 @@
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     step.querySelectorAll(".task").forEach(prove);
+    step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
+    step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
     if (!isFirst) announce(step.dataset.announce || "");
+    if (!isFirst && step.dataset.redirect) location.assign(step.dataset.redirect);
   }
 
   function scrollToStep(isFirst) {
@@ -65,7 +68,7 @@
   }
 
   function focusStep(isFirst) {
-    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
+    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other])");
     const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
@@ -139,6 +142,43 @@
     };
     area.addEventListener("input", update);
     update();
+  }
+
+  /* The text for an option such as “Other” is asked for while the option is chosen. What was written waits for that
+     option to be chosen again. A press leads on into the text; by keyboard, Tab does. */
+
+  function setUpOwnText(box) {
+    const entry = box.querySelector("input");
+    const control = /** @type {HTMLInputElement | HTMLSelectElement} */ (step.querySelector("[name=option]"));
+    const option = step.querySelector(`input[name=option][value="${box.dataset.ownText}"]`);
+    let pressedAt = -Infinity;
+    let waiting = "";
+    const update = (leadsOn) => {
+      const isChosen = option ? option.checked : control.value === box.dataset.ownText;
+      if (isChosen === !box.hidden) return;
+      box.hidden = !isChosen;
+      [entry.value, waiting] = isChosen ? [waiting || entry.value, ""] : ["", entry.value];
+      if (isChosen && leadsOn) entry.focus();
+    };
+    step.addEventListener("pointerdown", (event) => { pressedAt = event.timeStamp; });
+    step.addEventListener("change", (event) => {
+      if (event.target === entry) return;
+      update(Boolean(option) && event.timeStamp - pressedAt < 1000);
+      typedText.save();
+    });
+    update(false);
+  }
+
+  /* An option such as “None of these” takes the ticks of all others away, and each of them takes its own. */
+
+  function onTicked(event) {
+    const ticked = event.target;
+    if (ticked.type !== "checkbox" || !ticked.checked) return;
+    const isAlone = "exclusive" in ticked.dataset;
+    event.currentTarget.querySelectorAll("input:checked").forEach((other) => {
+      if (other !== ticked && (isAlone || "exclusive" in other.dataset)) other.checked = false;
+    });
+    typedText.save();
   }
 
   /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The initial order is not an
@@ -309,6 +349,24 @@
     event.preventDefault();
     if (!event.repeat) mainButton().click();
   }
+
+  /* A choice by pointer goes on after a moment in which it can still be changed. By keyboard nothing goes on by
+     itself: arrows choose each radio button that they pass. */
+
+  const MOMENT = 600; // milliseconds
+  let isByPointer = false;
+  let moveTimer = 0;
+
+  document.addEventListener("pointerdown", () => { isByPointer = true; clearTimeout(moveTimer); }, true);
+  document.addEventListener("keydown", () => { isByPointer = false; clearTimeout(moveTimer); }, true);
+  document.addEventListener("click", (event) => {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
+    if (!form || !isByPointer || form.querySelector("#consent:not(:checked), .field .entry")) return;
+    clearTimeout(moveTimer);
+    moveTimer = setTimeout(() => { if (form.isConnected && input.checked) mainButton()?.click(); }, MOMENT);
+    timers.push(moveTimer);
+  });
 
   /* Sending: an answer that could not be sent stays in the form and is sent again automatically, unless the respondent
      is changing it: half a sentence would be sent, and the next step would replace the text that they are typing. */

@@ -29,11 +29,6 @@ SECRET = "JBSWY3DPEHPK3PXP"
 CODE = r"\d{5}-\d{5}-\d{5}"
 
 
-@pytest.fixture(autouse=True)
-def quick_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashed, "__defaults__", (1_000,))
-
-
 @pytest.fixture
 def ada() -> User:
     user = person()

@@ -157,14 +157,16 @@ def test_blocks_that_nobody_has_seen_are_reordered_while_active() -> None:
 def test_nothing_moves_that_a_text_refers_to_by_position(field: str, text: str) -> None:
     """Rule 2.12."""
     one, two, three = ACTIVE.blocks
-    last = replace(three, **{field: text})
+    written: dict[str, Any] = {field: text}
+    other: dict[str, Any] = {field: "[more]"}
+    last = replace(three, **written)
     before = replace(ACTIVE, blocks=(one, two, last))
     new = Block("open_text", "New?")
 
     assert frozen(one, new, two, last, before=before) == []
     assert frozen(new, one, two, last, before=before) == [f"blocks[3].{field}"]
     if field != "precondition":  # which is structure
-        assert frozen(new, one, two, replace(last, **{field: "[more]"}), before=before) == []
+        assert frozen(new, one, two, replace(last, **other), before=before) == []
 
 
 def test_scores_that_are_passed_over_are_no_change() -> None:

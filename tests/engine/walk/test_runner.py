@@ -230,7 +230,7 @@ def test_a_graded_answer_earns_its_words(scored, reply, expected):
 
 
 class TestRealigning:
-    """A conversation continues in a script that was edited while its project was closed."""
+    """A conversation continues in a script that was edited after it had begun."""
 
     old = script_builder.script(COLOUR, SAYING, TEXT, TEXT)
 
@@ -244,11 +244,29 @@ class TestRealigning:
 
     def test_it_goes_no_further_than_a_new_question(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})
-        new = script_builder.script(COLOUR, SAYING, {**TEXT, "id": 77}, {**TEXT, "id": 3})
+        new = script_builder.script(COLOUR, SAYING, {**TEXT, "id": 3}, {**TEXT, "id": 77}, {**TEXT, "id": 4})
 
         there = runner.realign(new, state)
 
-        assert (there.at, there.path, dict(there.replies)) == (2, (1, 2), dict(state.replies))
+        assert (there.at, there.path, dict(there.replies)) == (3, (1, 2, 3), dict(state.replies))
+
+    def test_a_new_question_before_the_furthest_place_is_left_out(self):
+        """Rule 2.20."""
+        kept = [{**block, "id": number} for number, block in enumerate((TEXT, SAYING, TEXT, TEXT), 1)]
+        state = walked(script_builder.script(*kept), {"text": "a"}, None, {"text": "b"})
+        new = script_builder.script({**TEXT, "id": 77}, *kept[:2], {**TEXT, "id": 78}, *kept[2:])
+
+        there = runner.realign(new, state)
+
+        assert (there.at, there.path, dict(there.replies)) == (5, (1, 2, 3), dict(state.replies))
+
+    def test_an_older_question_that_other_logic_shows_now_is_asked(self):
+        old = script_builder.script(COLOUR, {**TEXT, "precondition": "true"}, TEXT, TEXT)
+        state = walked(old, {"option_ids": [10]}, {"text": "a"})
+
+        there = runner.realign(script_builder.script(COLOUR, TEXT, TEXT, TEXT), state)
+
+        assert (there.at, there.path) == (1, (1,))
 
     def test_an_answer_that_no_longer_fits_is_asked_again(self):
         state = walked(self.old, {"option_ids": [10]}, None, {"text": "a"})

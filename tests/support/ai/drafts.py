@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import signature
 from itertools import count
 from typing import Any
 
 from surveys.ai.local import LocalProvider
+from surveys.ai.local.drafts.library import Template
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.engine.rules import warnings
 from surveys.engine.script import QUESTIONS, Block, Script
@@ -16,6 +19,27 @@ from surveys.services.scripts import editing as scripts
 
 Respond = Callable[[Block], Mapping[str, object]]
 SKIP = {"skip": True}
+
+
+def each(templates: Iterable[Template]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test with each `template` as one test, because so many would take longer than what they do."""
+
+    def loop(check: Callable[..., None]) -> Callable[..., None]:
+        @wraps(check)
+        def test(**others: object) -> None:
+            for template in templates:
+                try:
+                    check(template=template, **others)
+                except Exception as failure:
+                    failure.add_note(f"The template was {template.id}.")
+                    raise
+
+        told = signature(check)
+        others = [each for name, each in told.parameters.items() if name != "template"]
+        test.__signature__ = told.replace(parameters=others)  # type: ignore[attr-defined]
+        return test
+
+    return loop
 
 
 @dataclass(frozen=True)

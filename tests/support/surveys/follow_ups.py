@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
 from django.utils import timezone
 
-from surveys import ai
-from surveys.ai.claude import ClaudeProvider
 from surveys.models import Conversation
 from surveys.services.ai_work import follow_ups
-from tests.support.ai.api_key import KEY
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import Caller
 
@@ -32,11 +29,10 @@ SECOND = "Which time would suit you?"
 
 
 @contextmanager
-def model(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+def model(settings: Any) -> Iterator[Loopback]:
     """A model: the real client, with a server of queued answers. No answer is too late."""
-    settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
-    with Loopback() as loopback, ClaudeProvider(api_key=KEY, base_url=loopback.url) as provider:
-        monkeypatch.setattr(ai, "get_provider", lambda: provider)
+    settings.FOLLOW_UP_SECONDS = 60
+    with claude_at_work(settings) as loopback:
         yield loopback
 
 
@@ -73,3 +69,9 @@ def run_out(conversation_id: object) -> None:
     conversation = Conversation.objects.get(pk=UUID(str(conversation_id)))
     conversation.state["further"]["until"] = 1
     conversation.save(update_fields=["state"])
+
+
+def leave(conversation_id: object, *, minutes: int = 30) -> None:
+    """Let so many minutes pass since the latest move of a conversation."""
+    at = timezone.now() - timedelta(minutes=minutes)
+    Conversation.objects.filter(pk=UUID(str(conversation_id))).update(updated_at=at)

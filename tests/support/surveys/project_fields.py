@@ -47,6 +47,22 @@ SETTINGS = {
     "share_results": True,
     "lock_graded_answers": False,
     "hidden_fields": ["utm_source"],
+    "consent": "I agree.",
+    "max_completes": 30,
+    "quotas": [{"where": "field.utm_source = 1", "limit": 20, "message": "Thanks, we have enough."}],
+    "advance_on_choice": False,
+    "review": True,
+    "end": {"url": "https://example.com/", "label": "Home", "redirect": True},
+    "ends": [
+        {
+            "where": 'language = "de"',
+            "message": "Danke!",
+            "url": "https://example.com/de",
+            "label": None,
+            "redirect": False,
+        }
+    ],
+    "keep_responses_days": 90,
 }
 EVERYTHING = {
     "name": "Other name",

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from django.urls import reverse
 
+from surveys.admin.rows import RowsField
 from surveys.models import Analysis, Project
 from surveys.services.results import figures
 from tests.support.moments import LUNCHTIME
@@ -82,9 +83,12 @@ def form_of(page):
         if field.field.show_hidden_initial:
             hidden = field.as_hidden(only_initial=True)
             shown = [html.unescape(value) for value in re.findall(r'value="([^"]*)"', hidden)]
-            is_many = isinstance(value, list)
+            is_many = isinstance(value, list) and not isinstance(field.field, RowsField)
             sent[field.html_initial_name] = shown if is_many else "".join(shown[:1])
-        if value is True:
+        if isinstance(field.field, RowsField):
+            cells = ((n, key, each[key]) for n, each in enumerate(value or []) for key in each if each[key])
+            sent |= {f"{field.html_name}-{n}-{key}": "on" if cell is True else cell for n, key, cell in cells}
+        elif value is True:
             sent[field.html_name] = "on"
         elif value not in (None, False):
             sent[field.html_name] = value

@@ -210,7 +210,7 @@ def test_an_answer_is_there_for_the_one_who_asked_alone(monkeypatch: Any, settin
     scene.staff = Staff(community=scene.caller.community)
 
     assert scene.poll(job_id).status_code == 404
-    assert "is gone. Ask again." in html.unescape(scene.see(asked).content.decode())
+    assert "has been deleted. Ask again." in html.unescape(scene.see(asked).content.decode())
 
 
 @pytest.mark.parametrize("asked", ["x", "-1", "9" * 30, "٣"])

@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from communities.models import ChatTask
 from surveys.models import Answer, Conversation
+from surveys.services.conversations import further, unsent_answers
+from surveys.services.conversations import service as conversations
 from tests.support.ai.loopback import Loopback
 from tests.support.chat.agent import text_of
-from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, model, run_out, write
+from tests.support.surveys.follow_ups import CHANGE, COLOUR, asks, leave, model, run_out, write
 
 pytestmark = pytest.mark.django_db
 
@@ -20,8 +22,8 @@ QUESTION = "What about the *evenings* would you like to be different?"
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         loopback.queue(asks(QUESTION))
         yield loopback
 
@@ -97,8 +99,12 @@ def test_a_step_back_leads_to_the_answer_which_may_stay(marit: Any) -> None:
     marit.press("Back")
     marit.press("Change answer")
     marit.write("The evenings")
+    still_written = marit.text
+    write(Conversation.objects.get().pk)
+    marit.press("Go on")
 
-    assert "Which colour?" in marit.text
+    assert "One moment, please." in still_written
+    assert "would you like to be different?" in marit.text
 
 
 def test_a_window_from_before_answers_no_further_question(marit: Any) -> None:
@@ -141,3 +147,60 @@ def test_a_question_is_asked_again_about_the_same_answer_and_answered_in_its_wor
     assert "would you like to be different?" in again
     assert "Which colour?" in marit.text
     assert list(stored().values()) == [[{"question": QUESTION, "answer": "The evenings"}]]
+
+
+def test_a_message_that_was_left_shows_the_end(chat: Any, anthropic: Loopback) -> None:
+    chat.community.bot_credits = 1
+    chat.community.save()
+    chat.open(COLOUR, CHANGE)
+    marit = chat.agent()
+    marit.press("Answer", message=chat.message())
+    for text in ("Blue", "The evenings"):
+        marit.press("Write answer")
+        marit.write(text)
+    conversation = Conversation.objects.get()
+    write(conversation.pk)
+    marit.press("Go on")
+    leave(conversation.pk)
+    further.skip_left(at=timezone.now())
+    marit.press("Skip")
+
+    assert "Thank you" in marit.text
+    assert "would you like to be different?" not in marit.text
+    assert list(stored().values()) == [[{"question": QUESTION, "answer": None}]]
+
+
+def test_a_text_that_was_not_taken_stays_with_its_question(
+    chat: Any, marit: Any, anthropic: Loopback
+) -> None:
+    conversation = Conversation.objects.get()
+    block_id = conversation.state["further"]["block_id"]
+
+    def keep(text: str) -> int:
+        """The place among the steps at which a text is kept."""
+        place = conversations.get(conversation_id=conversation.pk, at=timezone.now()).state.place
+        unsent_answers.keep_text(conversation_id=conversation.pk, block_id=block_id, text=text, step=place)
+        return place
+
+    def kept() -> str:
+        return unsent_answers.of(conversations.get(conversation_id=conversation.pk, at=timezone.now())).text
+
+    marit.press("Back")
+    at_question = keep("Of the question")
+    conversations.answer(
+        conversation_id=conversation.pk,
+        raw={"block_id": block_id, "value": "The evenings"},
+        at=timezone.now(),
+    )
+    write(conversation.pk)
+    conversations.go_on(conversation_id=conversation.pk, at=timezone.now())
+    texts = [kept()]
+    keep("Of the further one")
+    unsent_answers.keep_text(
+        conversation_id=conversation.pk, block_id=block_id, text="Late", step=at_question
+    )
+    texts.append(kept())
+    conversations.back(conversation_id=conversation.pk, at=timezone.now())
+    texts.append(kept())
+
+    assert texts == ["", "Of the further one", "The evenings"]

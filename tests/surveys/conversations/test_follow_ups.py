@@ -71,8 +71,8 @@ class Talk:
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         yield loopback
 
 
@@ -300,6 +300,56 @@ def test_a_question_is_asked_again_about_the_same_answer(
     assert "aside" not in Conversation.objects.get(pk=talk.id).state
 
 
+@pytest.mark.parametrize("is_back_first", [True, False])
+def test_a_question_that_is_written_during_a_step_back_is_asked_about_the_same_answer(
+    is_back_first: bool, talk: Talk, caller: Caller, anthropic: Loopback
+) -> None:
+    talk.move("back")
+    if is_back_first:
+        write(talk.id)
+    at_question = talk.caller.get(f"/conversations/{talk.id}").json()["step"]
+    talk.answer("The evenings")
+    if not is_back_first:
+        assert (talk.step["block"]["type"], talk.step["follow_up"]) == ("content_block", 1)
+        write(talk.id)
+        talk.move("continue")
+    write(talk.id)
+
+    caller.community.refresh_from_db()
+    assert (at_question["follow_up"], at_question["answer"]) == (0, {"value": "The evenings"})
+    assert (talk.prompt, len(anthropic.requests)) == (QUESTION, 1)
+    assert (caller.community.bot_credits, caller.community.follow_ups_of_ten) == (4, 1)
+
+
+@pytest.mark.parametrize("fault", ["none came", "the time is over"])
+def test_nobody_waits_after_a_step_back_for_a_question_that_does_not_come(
+    fault: str, caller: Caller, anthropic: Loopback
+) -> None:
+    anthropic.queue({"is_clear": True, "question": ""})
+    talk = Talk(caller, survey(caller)).answer("The evenings")
+    if fault == "the time is over":
+        run_out(talk.id)
+    talk.move("back")
+    write(talk.id)
+
+    assert talk.answer("The evenings").prompt == "Which colour?"
+    assert "aside" not in Conversation.objects.get(pk=talk.id).state
+
+
+def test_a_question_is_written_while_its_respondent_is_two_steps_back(
+    caller: Caller, anthropic: Loopback
+) -> None:
+    anthropic.queue(asks(QUESTION))
+    talk = Talk(caller, survey(caller, COLOUR, CHANGE)).answer("Red")
+    colour, talk.block_id = talk.block_id, talk.step["block"]["id"]
+    talk.answer("The evenings").move("back").move("back")
+    write(talk.id)
+    talk.answer("Blue", block_id=colour)
+
+    assert talk.answer("The evenings").prompt == QUESTION
+    assert len(anthropic.requests) == 1
+
+
 @pytest.mark.parametrize(("length", "is_short"), [(0, False), (1, True), (199, True), (200, False)])
 def test_only_a_short_answer_is_asked_about(length: int, is_short: bool) -> None:
     """Rule 10.60."""
@@ -346,9 +396,11 @@ def test_a_step_back_leads_to_the_answer_which_may_stay(asked: Talk, anthropic: 
     asked.move("back")
 
     assert (asked.prompt, asked.step["answer"]) == ("What should we change?", {"value": "The evenings"})
-    assert asked.answer("The evenings").prompt == "Which colour?"
     assert asked.stored()["follow_ups"] == [{"question": QUESTION, "answer": "They end late"}]
-    assert len(anthropic.requests) == 1
+    assert asked.answer("The evenings").step["follow_up"] == 2  # which is still written
+    write(asked.id, asked=2)
+    assert asked.move("continue").prompt == SECOND
+    assert len(anthropic.requests) == 2
 
 
 def test_a_changed_answer_takes_its_questions_with_it(asked: Talk) -> None:

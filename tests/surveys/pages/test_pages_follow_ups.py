@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from surveys.models import Conversation, Project
+from surveys.services.conversations import further
 from tests.support.ai.loopback import Loopback
 from tests.support.surveys.follow_ups import (
     CHANGE,
@@ -17,6 +19,7 @@ from tests.support.surveys.follow_ups import (
     SECOND,
     asks,
     caller_with_credits,
+    leave,
     model,
     run_out,
     survey,
@@ -28,8 +31,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_no_hurry")]
 
 
 @pytest.fixture
-def anthropic(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
-    with model(settings, monkeypatch) as loopback:
+def anthropic(settings: Any) -> Iterator[Loopback]:
+    with model(settings) as loopback:
         yield loopback
 
 
@@ -189,3 +192,17 @@ def test_a_question_is_asked_again_after_a_step_back(project: Project, anthropic
     assert re.search(r"<textarea[^>]*>The evenings", before)
     assert QUESTION in visitor.page
     assert not re.search(r"<textarea[^>]*>[^<]", visitor.page)
+
+
+def test_a_form_that_was_left_leads_to_the_end(anthropic: Loopback) -> None:
+    anthropic.queue(asks(QUESTION))
+    visitor = answered(Project.objects.get(pk=survey(caller_with_credits(), CHANGE)), htmx=False)
+    write(conversation().pk)
+    visitor.send("go")
+    leave(conversation().pk)
+    further.skip_left(at=timezone.now())
+    visitor.send(value="They end late")
+
+    assert not visitor.has_control("Asked by an AI")
+    assert "Thank you" in visitor.page
+    assert [*conversation().state["follow_ups"].values()] == [[{"question": QUESTION, "answer": None}]]

@@ -46,6 +46,14 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "share_results": False,
         "lock_graded_answers": True,
         "hidden_fields": [],
+        "consent": None,
+        "max_completes": None,
+        "quotas": [],
+        "advance_on_choice": True,
+        "review": False,
+        "end": None,
+        "ends": [],
+        "keep_responses_days": None,
     }
     assert [made[group] for group in ("delivery", "rewards", "presentation")] == [None, None, None]
     assert made["scoring"] == {"enabled": False, "buckets": []}

@@ -50,9 +50,9 @@ def caller() -> Caller:
 
 
 @pytest.fixture
-def response(settings: Any, monkeypatch: pytest.MonkeyPatch, caller: Caller) -> Iterator[Conversation]:
+def response(settings: Any, caller: Caller) -> Iterator[Conversation]:
     """A member's complete response: one further question is answered, one skipped."""
-    with model(settings, monkeypatch) as anthropic:
+    with model(settings) as anthropic:
         anthropic.queue(asks(QUESTION), asks(SECOND))
         project_id = survey(caller, CHANGE, COLOUR)
         listener(caller.community.pk, "response.submitted")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from surveys import ai
 from surveys.models import Generation
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import generation, writing
+from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
 from tests.support.caller import CHOICE, SAYING, TEXT, Caller, refusal
@@ -29,12 +29,8 @@ NEW = {"type": "open_text", "id": 0, "name": "price", "prompt": "Was darf es kos
 
 @pytest.fixture
 def anthropic(settings: Any) -> Iterator[Loopback]:
-    with Loopback() as loopback:
-        settings.AI_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", "sk-ant-test"
-        settings.ANTHROPIC_BASE_URL = loopback.url
-        ai._provider.cache_clear()
+    with claude_at_work(settings) as loopback:
         yield loopback
-        ai._provider.cache_clear()
 
 
 @pytest.fixture
@@ -154,8 +150,10 @@ def test_a_change_that_stays_invalid_is_refused_and_gives_the_credits_back(
 
     answer = revise(caller, project)
 
-    assert refusal(answer) == (503, "unavailable")
-    assert answer.json()["message"] == generation.NO_VALID_REVISION
+    assert refusal(answer) == (400, "invalid_request")
+    assert [(each["field"], each["message"]) for each in answer.json()["violations"]] == [
+        ("instruction", writing.NO_VALID_REVISION)
+    ]
     assert len(anthropic.requests) == 3
     assert credits_of(caller.community) == 3
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 
 import regex
 
@@ -44,9 +45,8 @@ class Fit:
         """Where the answer mentions the theme: the longest word of the cue, else the whole clause."""
         start, end = self.clause
         for word in sorted(plain(self.cue).split(), key=lambda word: -len(word)):
-            beginning = word[: max(3, len(word) - 2)]
             for match in _WORD.finditer(answer.text, start, end):
-                if beginning in plain(match[0]):
+                if _beginning(word) in plain(match[0]):
                     return match.span()
         return self.clause
 
@@ -69,11 +69,18 @@ def _cues_in(prompt: str) -> frozenset[Cue]:
     """The cues all whose words occur in the question, in any form."""
     words = _WORD.findall(plain(prompt))
     beginnings = {word[:length] for word in words for length in range(1, len(word) + 1)}
+    return frozenset(cue for cue, words in _words_of_cues() if beginnings.issuperset(words))
 
-    def occurs(word: str) -> bool:
-        return word[: max(3, len(word) - 2)] in beginnings
 
-    return frozenset(cue for cue in seed_index().cues if all(map(occurs, plain(cue.phrase).split())))
+@cache
+def _words_of_cues() -> Sequence[tuple[Cue, Sequence[str]]]:
+    """All cues of seeds, with the beginnings of their words."""
+    return [(cue, [_beginning(word) for word in plain(cue.phrase).split()]) for cue in seed_index().cues]
+
+
+def _beginning(word: str) -> str:
+    """What other forms of a word begin with too."""
+    return word[: max(3, len(word) - 2)]
 
 
 def fit_themes(

@@ -1,0 +1,61 @@
+"""An expression over a whole response (`where`): its faults, whether a response satisfies it, and renaming.
+
+It may name all blocks of the script, its variables, `field.<name>` and `language`. A block without an answer
+has no value, as in conditions (rule 4.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from surveys.engine.language import expressions, names, references
+from surveys.engine.language.lexer import ParseError
+from surveys.engine.language.values import Value
+from surveys.engine.rules import carrying
+from surveys.engine.script import Block, Script, Violation
+from surveys.engine.walk import counting, runner
+from surveys.engine.walk.runner import State
+
+LANGUAGE = "language"  # a block of this name is written in title case
+
+
+def faults(text: str, *, script: Script, path: str) -> Iterator[Violation]:
+    """Yield the faults of an expression, each with its column. `path` is that of its field."""
+    key = path.rpartition(".")[2]
+    try:
+        expression = expressions.parse(text)
+    except ParseError as error:
+        yield Violation(path, error.code, f"`{key}`: {error.message}", error.column)
+        return
+    languages = {mention.column for mention in expression.mentions if mention.name == LANGUAGE}
+    for problem in references.check(expression, script=script, at=len(script.blocks)):
+        if problem.column not in languages:
+            yield Violation(path, problem.code, f"`{key}`: {problem.message}", problem.column)
+
+
+def holds(text: str, *, script: Script, state: State, language: str = "") -> bool:
+    """Whether a response satisfies the expression, by the answers that count. Never raises for a valid one.
+
+    The script may have changed since the state was stored.
+    """
+    path = tuple(block_id for block_id in state.path if block_id in script.index_by_id)
+    at = min(state.at, len(script.blocks))
+    counted = replace(state, at=at, path=path, replies=state.counted, left=frozenset())
+    known = runner.path_values(script, counting.looked_ahead(script, counted))
+
+    def value_of(name: str) -> Value:
+        return language or None if name == LANGUAGE else known.value(name)
+
+    return expressions.parse(text).holds(value_of)
+
+
+def is_known_at_start(text: str) -> bool:
+    """Whether the expression names nothing that an answer could change."""
+    mentions = expressions.parse(text).mentions
+    return all(each.name == LANGUAGE or names.field_key(each.name) is not None for each in mentions)
+
+
+def carried(text: str, *, before: Script, after: Sequence[Block]) -> str:
+    """The expression after a write of the script: with the new names of blocks and values of options."""
+    return carrying.carried_expression(text, before=before, after=after, own_variables=(LANGUAGE,))

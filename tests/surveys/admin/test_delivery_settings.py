@@ -1,0 +1,129 @@
+"""The tab Delivery: consent, places, the page, ends, and how long responses are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from surveys.models import Project
+from surveys.services.representations.project import project_as_json
+from tests.support.staff import Staff
+from tests.support.surveys import scenario
+from tests.support.surveys.project_tabs import draft, form_of, project_staff, send, tab
+from tests.support.surveys.scenario import CHOICE
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def staff() -> Staff:
+    return project_staff()
+
+
+def told(made: Project) -> dict[str, Any]:
+    stored = Project.objects.with_details().get(pk=made.pk)
+    return project_as_json(stored, at=timezone.now())
+
+
+def test_a_project_is_given_all_settings(staff: Staff) -> None:
+    made = draft()
+
+    send(
+        staff,
+        made,
+        "delivery",
+        consent="I agree.",
+        keep_responses_days="90",
+        max_completes="30",
+        review="on",
+        advance_on_choice=None,
+        end_url="https://example.com/",
+        end_label="Home",
+        end_redirect="on",
+        **{
+            "quotas-0-where": 'language = "de"',
+            "quotas-0-limit": "20",
+            "quotas-0-message": "Enough.",
+            "quotas-1-where": "",
+            "ends-1-where": 'language = "en"',
+            "ends-1-url": "https://example.com/en",
+        },
+    )
+
+    settings = told(made)["settings"]
+    assert settings["consent"] == "I agree."
+    assert (settings["keep_responses_days"], settings["max_completes"]) == (90, 30)
+    assert (settings["review"], settings["advance_on_choice"]) == (True, False)
+    assert settings["end"] == {"url": "https://example.com/", "label": "Home", "redirect": True}
+    assert settings["quotas"] == [{"where": 'language = "de"', "limit": 20, "message": "Enough."}]
+    end = {"where": 'language = "en"', "message": None, "url": "https://example.com/en", "label": None}
+    assert settings["ends"] == [{**end, "redirect": False}]
+
+
+def test_what_is_set_is_shown_and_saved_again_unchanged(staff: Staff) -> None:
+    made = draft()
+    quotas = [{"where": 'language = "de"', "limit": 20, "message": None}]
+    Project.objects.filter(pk=made.pk).update(quotas=quotas)
+    before = told(made)
+
+    form = form_of(staff.client.get(tab(made.pk, "delivery")))
+    assert (form["quotas-0-where"], form["quotas-0-limit"]) == ('language = "de"', 20)
+    send(staff, made, "delivery")
+
+    assert told(made)["settings"] == before["settings"]
+
+
+def test_an_end_without_an_address_is_none(staff: Staff) -> None:
+    made = draft()
+    end = {"url": "https://example.com/", "label": "Home", "redirect": True}
+    Project.objects.filter(pk=made.pk).update(end=end)
+
+    send(staff, made, "delivery", end_url="")
+
+    assert told(made)["settings"]["end"] is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"quotas-0-where": "colr = 1", "quotas-0-limit": "1"}, "Row 1: “where”: No block or variable"),
+        ({"quotas-0-where": "score", "quotas-0-limit": "many"}, "Row 1:"),
+        ({"ends-0-where": 'language = "de"', "ends-0-url": "http://example.com"}, "begins with https://"),
+        ({"end_url": "http://example.com"}, "begins with https://"),
+        ({"keep_responses_days": "3651"}, "3650"),
+    ],
+)
+def test_faults_stand_at_their_fields_and_keep_what_was_typed(
+    staff: Staff, typed: dict[str, Any], words: str
+) -> None:
+    made = draft()
+    address = tab(made.pk, "delivery")
+    form = form_of(staff.client.get(address))
+
+    answer = staff.client.post(address, {**form, **typed})
+
+    page = answer.content.decode()
+    assert words in page.replace("&quot;", '"')
+    assert all(value.replace('"', "&quot;") in page for value in typed.values())
+    assert told(made)["settings"]["quotas"] == []
+
+
+def test_the_tab_says_how_far_each_limit_is_used(staff: Staff) -> None:
+    made = draft()
+    scenario.write(made, CHOICE)
+    quotas = [{"where": 'q0 = "a"', "limit": 1, "message": None}]
+    Project.objects.filter(pk=made.pk).update(max_completes=5, quotas=quotas)
+
+    page = staff.client.get(tab(made.pk, "delivery")).content.decode()
+
+    assert "All completed responses:\n        0 of 5" in page
+    assert "0 of 1" in page
+
+
+def test_a_poll_has_no_settings_of_several_questions(staff: Staff) -> None:
+    fields = staff.client.get(tab(draft(type="poll").pk, "delivery")).context["form"].fields
+
+    assert not {"review", "advance_on_choice"} & {*fields}
+    assert {"max_completes", "quotas", "consent"} <= {*fields}

@@ -1,0 +1,329 @@
+"""The limits of a project's completed responses: `max_completes` and `quotas` (rules 6.172 to 6.176)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from surveys.models import Conversation, QuotaCount
+from surveys.services.conversations import places
+from surveys.services.ground import lookup
+from tests.support.caller import Caller, faults
+from tests.support.concurrency import run_together
+from tests.support.surveys import scenario
+from tests.support.surveys.participants import QUESTION, Talk
+from tests.support.surveys.scenario import TEXT
+from tests.support.surveys.visitor import Visitor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+COLOUR = {**QUESTION, "name": "colour"}
+WHY = {"type": "open_text", "prompt": "Why?", "name": "why"}
+WEB = {"audience": {"participation": "open_web"}}
+RED = {"where": 'colour = "red"', "limit": 2, "message": "Enough red."}
+
+
+def open_to_all(caller: Caller, *blocks: Any, **settings: Any) -> Any:
+    return caller.make_open(*(blocks or (COLOUR,)), delivery=WEB, settings=settings)
+
+
+def begin(caller: Caller, project: Any, **more: Any) -> Any:
+    return caller.post(f"/projects/{project['id']}/conversations", more)
+
+
+def answered(caller: Caller, project: Any, value: str, **more: Any) -> Any:
+    """The answer of the request that completes a new conversation."""
+    talk = Talk(caller, project, **more)
+    return caller.post(f"{talk.path}/answers", {"block_id": talk.block["id"], "value": value})
+
+
+def figures(caller: Caller, project: Any) -> list[tuple[str, int, int]]:
+    stored = lookup.get(community_id=caller.community.pk, project_id=int(project["id"]))
+    return [(each.where, each.limit, each.filled) for each in places.figures(stored)]
+
+
+def is_full(answer: Any, field: str) -> bool:
+    return (answer.status_code, faults(answer)) == (409, {(field, "full")})
+
+
+# --- max_completes --------------------------------------------------------------------------------
+
+
+def test_the_beginning_is_refused_once_all_places_are_taken() -> None:
+    caller = Caller()
+    project = open_to_all(caller, max_completes=2)
+
+    for _ in range(2):
+        Talk(caller, project).answer()
+
+    assert is_full(begin(caller, project), "settings.max_completes")
+
+
+def test_one_who_began_before_is_refused_at_the_end_and_stays_a_partial_response() -> None:
+    caller = Caller()
+    project = open_to_all(caller, WHY, COLOUR, max_completes=1)
+    late, early = Talk(caller, project), Talk(caller, project)
+    for talk in (late, early):
+        talk.answer("because")
+    early.answer()
+
+    refused = caller.post(f"{late.path}/answers", {"block_id": late.block["id"], "value": "red"})
+
+    assert is_full(refused, "settings.max_completes")
+    found = caller.get(f"/projects/{project['id']}/responses?status=partial").json()["data"]
+    assert [(each["id"], len(each["answers"])) for each in found] == [(late.told["id"], 1)]
+
+
+def test_deleting_a_response_frees_its_place_also_for_one_who_waits() -> None:
+    caller = Caller()
+    project = open_to_all(caller, max_completes=1)
+    waiting, done = Talk(caller, project), Talk(caller, project)
+    done.answer()
+
+    assert caller.delete(f"/responses/{done.told['id']}").status_code == 204
+
+    waiting.answer()
+    assert waiting.told["status"] == "completed"
+
+
+@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
+@pytest.mark.parametrize("settings", [{"max_completes": 3}, {"quotas": [{**RED, "limit": 3}]}])
+def test_eight_at_one_time_do_not_exceed_the_limit(settings: dict[str, Any], privacy: str) -> None:
+    caller = Caller()
+    project = open_to_all(caller, privacy_mode=privacy, **settings)
+    talks = [Talk(caller, project) for _ in range(8)]
+
+    def finish(talk: Talk) -> int:
+        body = {"block_id": talk.block["id"], "value": "red"}
+        return caller.in_another_thread().post(f"{talk.path}/answers", body).status_code
+
+    statuses = run_together(*[partial(finish, talk) for talk in talks])
+
+    assert sorted(statuses) == [200] * 3 + [409] * 5
+    assert Conversation.objects.filter(completed_at__isnull=False).count() == 3
+    assert [filled for *_, filled in figures(caller, project)] == [3]
+
+
+# --- Quotas ---------------------------------------------------------------------------------------
+
+
+def test_a_quota_counts_the_responses_that_satisfy_it() -> None:
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED])
+
+    told = [answered(caller, project, value).status_code for value in ("red", "green", "red", "green")]
+
+    assert told == [200] * 4
+    assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
+    assert answered(caller, project, "green").status_code == 200
+    assert figures(caller, project) == [('colour = "red"', 2, 2)]
+
+
+def test_responses_from_before_a_quota_count_too() -> None:
+    caller = Caller()
+    project = open_to_all(caller)
+    for value in ("red", "green", "red"):
+        answered(caller, project, value)
+
+    caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [RED]}})
+
+    assert figures(caller, project) == [('colour = "red"', 2, 2)]
+    assert is_full(answered(caller, project, "red"), "settings.quotas[0]")
+
+
+def test_deleting_a_response_frees_its_place_in_a_quota() -> None:
+    caller = Caller()
+    project = open_to_all(caller, quotas=[{**RED, "limit": 1}])
+    talk = Talk(caller, project)
+    talk.answer("red")
+    caller.delete(f"/responses/{talk.told['id']}")
+
+    assert answered(caller, project, "red").status_code == 200
+    assert QuotaCount.objects.get().filled == 1
+
+
+def test_a_quota_over_fields_refuses_the_beginning_of_those_alone() -> None:
+    caller = Caller()
+    quota = {"where": 'field.city = "Oslo"', "limit": 1}
+    project = open_to_all(caller, hidden_fields=["city"], quotas=[quota])
+    answered(caller, project, "red", metadata={"city": "Oslo"})
+
+    assert is_full(begin(caller, project, metadata={"city": "Oslo"}), "settings.quotas[0]")
+    assert begin(caller, project, metadata={"city": "Bergen"}).status_code == 201
+    assert begin(caller, project).status_code == 201
+
+
+def test_a_quota_over_the_language_counts_the_communitys() -> None:
+    caller = Caller()
+    caller.patch("/settings", {"locale": "de-AT"})
+    project = open_to_all(caller, quotas=[{"where": 'language = "de"', "limit": 1}])
+    answered(caller, project, "red")
+
+    assert is_full(begin(caller, project), "settings.quotas[0]")
+
+
+def test_a_changed_vote_moves_from_one_quota_to_another() -> None:
+    caller = Caller()
+    green = {"where": 'colour = "green"', "limit": 1}
+    settings = {"quotas": [{**RED, "limit": 1}, green], "change_poll": True, "max_completes_per_user": None}
+    project = caller.make_open(COLOUR, type="poll", delivery=WEB, settings=settings)
+    talk = Talk(caller, project, external_id="ann")
+    talk.answer("red")
+
+    caller.post(f"{talk.path}/back", {})
+    body = {"block_id": talk.project["script"]["blocks"][0]["id"], "value": "green"}
+    assert caller.post(f"{talk.path}/answers", body).status_code == 200
+
+    assert [filled for *_, filled in figures(caller, project)] == [0, 1]
+    other = Talk(caller, project, external_id="bob")
+    body["block_id"] = other.block["id"]
+    assert is_full(caller.post(f"{other.path}/answers", body), "settings.quotas[1]")
+
+
+def test_imports_take_places_and_are_not_refused() -> None:
+    caller = Caller()
+    project = open_to_all(caller, quotas=[{**RED, "limit": 1}], max_completes=1)
+    answered(caller, project, "red")
+    [line] = caller.get(f"/projects/{project['id']}/responses").json()["data"]
+
+    assert caller.post(f"/projects/{project['id']}/responses", {"data": [line]}).status_code == 201
+
+    assert [filled for *_, filled in figures(caller, project)] == [2, 2]
+
+
+# --- Expressions and the script -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "column"),
+    [
+        ('color = "red"', "unknown_reference", 1),
+        ('colour = "red" AND', "syntax_error", 19),
+        ("colour = ", "syntax_error", 9),
+        ("score > 3", "unknown_reference", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["quotas", "ends"])
+def test_an_expression_that_does_not_fit_is_refused_with_its_column(
+    name: str, where: str, code: str, column: int
+) -> None:
+    caller = Caller()
+    project = caller.make(COLOUR)
+    element = {"where": where, **({"limit": 1} if name == "quotas" else {})}
+
+    answer = caller.patch(f"/projects/{project['id']}", {"settings": {name: [element]}})
+
+    [fault] = answer.json()["violations"]
+    assert (answer.status_code, fault["field"]) == (400, f"settings.{name}[0].where")
+    assert (fault["code"], fault["column"]) == (code, column)
+
+
+@pytest.mark.parametrize(
+    ("quota", "fault"),
+    [
+        ({"limit": 1}, ("settings.quotas[0].where", "required")),
+        ({"where": "colour = 1"}, ("settings.quotas[0].limit", "required")),
+        ({"where": "colour = 1", "limit": 0}, ("settings.quotas[0].limit", "too_small")),
+        ({"where": " ", "limit": 1}, ("settings.quotas[0].where", "blank")),
+    ],
+)
+def test_a_quota_needs_an_expression_and_a_limit(quota: dict[str, Any], fault: tuple[str, str]) -> None:
+    caller = Caller()
+    project = caller.make(COLOUR)
+
+    assert faults(caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [quota]}})) == {fault}
+
+
+@pytest.mark.parametrize(("count", "status"), [(20, 200), (21, 400)])
+def test_a_project_has_at_most_twenty_quotas(count: int, status: int) -> None:
+    caller = Caller()
+    project = caller.make(COLOUR)
+
+    body = {"settings": {"quotas": [RED] * count}}
+    assert caller.patch(f"/projects/{project['id']}", body).status_code == status
+
+
+def test_new_names_and_values_of_the_script_are_carried_into_expressions() -> None:
+    caller = Caller()
+    ends = [{"where": 'colour != "green"', "url": "https://example.com/?c=[colour]"}]
+    project = caller.make(COLOUR, settings={"quotas": [RED], "ends": ends})
+    block = project["script"]["blocks"][0]
+    block["name"] = "shade of it"
+    block["options"][0]["value"] = 'deep "red"'
+
+    written = caller.put(f"/projects/{project['id']}/script", {"blocks": [block]})
+
+    assert written.status_code == 200, written.content
+    told = caller.get(f"/projects/{project['id']}").json()["settings"]
+    assert told["quotas"][0]["where"] == 'shade_of_it = "deep ""red"""'
+    assert told["ends"][0]["where"] == 'shade_of_it != "green"'
+    assert told["ends"][0]["url"] == "https://example.com/?c=[shade of it]"
+
+
+def test_a_block_named_language_is_not_the_variable() -> None:
+    caller = Caller()
+    project = caller.make(COLOUR, settings={"quotas": [RED, {"where": 'language = "de"', "limit": 1}]})
+    block = {**project["script"]["blocks"][0], "name": "language"}
+
+    caller.put(f"/projects/{project['id']}/script", {"blocks": [block]})
+
+    told = caller.get(f"/projects/{project['id']}").json()["settings"]["quotas"]
+    assert [each["where"] for each in told] == ['Language = "red"', 'language = "de"']
+
+
+def test_a_block_that_an_expression_names_cannot_be_removed() -> None:
+    caller = Caller()
+    project = caller.make(COLOUR, WHY, settings={"quotas": [RED]})
+
+    answer = caller.put(f"/projects/{project['id']}/script", {"blocks": project["script"]["blocks"][1:]})
+
+    assert (answer.status_code, faults(answer)) == (400, {("blocks", "in_use")})
+    assert "`settings.quotas[0].where`" in answer.json()["violations"][0]["message"]
+
+
+# --- What it costs --------------------------------------------------------------------------------
+
+
+def test_a_project_without_limits_locks_and_counts_nothing() -> None:
+    made = scenario.project(TEXT)
+    told = scenario.begin(made)
+
+    with scenario.at_most(3):  # the conversation, its move, its event
+        scenario.say(told, "a")
+
+
+# --- Pages ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pages(settings: Any, redis: Any) -> None:
+    settings.LEAST_SECONDS_TO_FIRST_ANSWER = 0
+
+
+@pytest.mark.usefixtures("pages")
+def test_a_full_project_says_so_before_anything_is_typed() -> None:
+    made = scenario.project(TEXT, participation="open_web", max_completes=1)
+    Visitor(made).look().send(value="a")
+
+    visitor = Visitor(made).look()
+
+    assert places.WORDS in visitor.page
+    assert "Nothing of your answers is stored." in visitor.page
+    assert 'name="value"' not in visitor.page
+
+
+@pytest.mark.usefixtures("pages")
+@pytest.mark.parametrize("htmx", [False, True])
+def test_who_comes_too_late_reads_the_quotas_message_and_what_happens_to_the_answers(htmx: bool) -> None:
+    quota = {"where": 'q1 != ""', "limit": 1, "message": "Enough of those, thanks."}
+    made = scenario.project(TEXT, TEXT, participation="open_web", quotas=[quota])
+    late = Visitor(made, htmx=htmx).look().send(value="first")
+    Visitor(made).look().send(value="a").send(value="b")
+
+    late.send(value="a long thought")
+
+    assert "Enough of those, thanks." in late.page
+    assert "kept as an unfinished response" in late.page
+    assert "a long thought" in late.page
+    assert scenario.counts(made)["completed"] == 1

@@ -1,0 +1,125 @@
+"""Responses that a project keeps for some days only (rule 7.110)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from surveys.models import Conversation, Project
+from surveys.services.responses import deletion
+from tests.support.caller import Caller, faults
+from tests.support.surveys import scenario
+from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WEB = {"audience": {"participation": "open_web"}}
+
+
+def aged(days: float) -> None:
+    """Let all conversations be so old."""
+    at = timezone.now() - timedelta(days=days)
+    Conversation.objects.filter(completed_at__isnull=False).update(completed_at=at)
+    Conversation.objects.update(updated_at=at, started_at=at)
+
+
+def expire() -> int:
+    return deletion.delete_expired(at=timezone.now())
+
+
+@pytest.mark.parametrize(("age", "left"), [(29.99, 1), (30.01, 0)])
+@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
+@pytest.mark.parametrize("is_completed", [True, False])
+def test_a_response_goes_once_its_days_are_over(
+    is_completed: bool, privacy: str, age: float, left: int
+) -> None:
+    caller = Caller()
+    project = caller.make_open(
+        QUESTION, QUESTION, delivery=WEB, privacy_mode=privacy, settings={"keep_responses_days": 30}
+    )
+    talk = Talk(caller, project)
+    talk.answer()
+    if is_completed:
+        talk.answer()
+    aged(age)
+
+    assert expire() == 1 - left
+
+    made = Project.objects.get()
+    assert caller.get(f"/projects/{project['id']}/responses").json()["pagination"]["total"] == left
+    assert scenario.counts(made) == scenario.recounted(made)
+
+
+def test_without_the_setting_responses_stay() -> None:
+    caller = Caller()
+    Talk(caller, caller.make_open(QUESTION, delivery=WEB)).answer()
+    aged(10_000)
+
+    assert expire() == 0
+
+
+def test_an_expiry_is_a_deletion_to_readers_of_the_feed_and_frees_the_place() -> None:
+    caller = Caller()
+    settings = {"keep_responses_days": 1, "max_completes": 1}
+    project = caller.make_open(QUESTION, delivery=WEB, settings=settings)
+    path = f"/projects/{project['id']}/responses/changes"
+    talk = Talk(caller, project)
+    talk.answer()
+    first = caller.get(path).json()
+    aged(2)
+
+    expire()
+
+    changes = caller.get(f"{path}?cursor={first['cursor']}").json()["data"]
+    assert [each["id"] for each in changes if each.get("deleted")] == [talk.told["id"]]
+    Talk(caller, project).answer()
+
+
+def test_a_beginning_without_an_answer_expires_too() -> None:
+    caller = Caller()
+    Talk(caller, caller.make_open(QUESTION, delivery=WEB, settings={"keep_responses_days": 1}))
+    aged(2)
+
+    assert (expire(), Conversation.objects.count()) == (1, 0)
+
+
+def test_the_xp_of_an_expired_vote_stays() -> None:
+    caller = Caller()
+    member = a_member(caller)
+    project = caller.make_open(
+        QUESTION, type="poll", rewards={"use_xp": True}, settings={"keep_responses_days": 1}
+    )
+    Talk(caller, project, member_id=member).answer()
+    before: Any = deltas(caller, member)
+    assert before
+    aged(2)
+
+    assert expire() == 1
+    assert deltas(caller, member) == before
+
+
+def test_at_most_a_number_is_deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "MOST_AT_ONCE", 2)
+    caller = Caller()
+    project = caller.make_open(QUESTION, delivery=WEB, settings={"keep_responses_days": 1})
+    for _ in range(3):
+        Talk(caller, project).answer()
+    aged(2)
+
+    assert [expire(), expire(), expire()] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [(0, "too_small"), (1, None), (3_650, None), (3_651, "too_large"), (None, None), ("7", "invalid_type")],
+)
+def test_the_days_have_limits(days: object, expected: str | None) -> None:
+    caller = Caller()
+    project = caller.make(QUESTION)
+
+    answer = caller.patch(f"/projects/{project['id']}", {"settings": {"keep_responses_days": days}})
+
+    found = {("settings.keep_responses_days", expected)} if expected else set()
+    assert faults(answer) == found
