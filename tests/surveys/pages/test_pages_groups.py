@@ -9,6 +9,7 @@ from surveys.models import Conversation
 from surveys.services.conversations import service as conversations
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
+from tests.support.surveys.exports import questions
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 from tests.support.surveys.visitor import Visitor
 
@@ -67,7 +68,9 @@ def test_neighbours_stand_on_one_screen_and_are_answered_with_one_form():
 
     assert scenario.answers_of(made) == [("Prompt 1.", "3"), ("Prompt 2.", "1")]
     assert "Prompt 4." in visitor.page
+    assert "The *food*\nPrompt 1." in visitor.page
     assert "3 of 3 stars" in visitor.page
+    assert questions(made)[0][:2] == ["The *food*: Prompt 1.", "The *food*: Prompt 2."]
 
 
 def test_a_group_may_come_first_and_last():
