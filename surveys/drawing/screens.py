@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
+from communities.ground import privacy_words
 from surveys.drawing import past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
@@ -90,6 +91,12 @@ class AnswersAs:
     by: str = ""
     sign_out: str = ""
     misses: str = ""
+    keep_days: int | None = None
+
+    @property
+    def deletion(self) -> str:
+        """A sentence that says when the answers are deleted."""
+        return privacy_words.deleted_after(self.keep_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,7 @@ Votes = Callable[[Block, bool], PollResults | None]
 View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None)
 AGAIN = Action("again", "Answer again")
+HIDE = Action("hide", "Hide my answers on this device")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
@@ -519,11 +527,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
+    hide = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
     if not view.is_open:
-        return ()
+        return hide
     if project.is_poll:
-        return VOTE_ACTIONS if project.change_poll else ()
+        return (*VOTE_ACTIONS, *hide) if project.change_poll else hide
     most, number = project.max_completes_per_user, view.session_number
-    if most is None or (number or 1) < most:
-        return (AGAIN,)
-    return ()
+    return (AGAIN, *hide) if most is None or (number or 1) < most else hide

@@ -24,6 +24,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "Only the author and the community’s admins can see the answers that you give here."
         ),
         "ai_asks": privacy_words.AI_ASKS,
+        "privacy": privacy_words.ADDRESS,
         "not_you": "Not you?",
         "jump": "Go to the question",
         "open_until": "Open until",

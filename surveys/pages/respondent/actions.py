@@ -169,6 +169,8 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return Outcome(partial(_retracted, visit))
         case "again":
             return _answer_again(visit)
+        case "hide":
+            return _hide(visit, conversation_id)
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
 
 
@@ -271,6 +273,16 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     address = f"{visit.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, visit.page), address)
+
+
+def _hide(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Let the browser forget the answers of a conversation that is over."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not view.is_completed:
+        return _moved(visit, view, PastChange.REPLACED)
+    visit.hide()
+    screen = partial(_answered, visit)
+    return Outcome(lambda: replace(screen(), past_change=PastChange.REPLACED), visit.page.address)
 
 
 def _answer_again(visit: Visit) -> Outcome:
