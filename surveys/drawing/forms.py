@@ -14,6 +14,7 @@ from surveys.engine.walk import defaults
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
 PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
 CONSENT = "consent"  # the box that is ticked before the first answer is stored
+SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
 
 

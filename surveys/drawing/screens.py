@@ -164,6 +164,14 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A question and its answer in the review. `may_change` is false for a graded answer that stays."""
+
+    step: PastStep
+    may_change: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
@@ -173,6 +181,7 @@ class Screen:
 
     step: StepWidget | None = None
     ending: Ending | None = None
+    review: Sequence[Reviewed] = ()  # in place of a step
     progress: Progress = NO_PROGRESS
     note: str = ""
     unsaved: str = ""  # typed text that was not accepted; the note gives the reason
@@ -328,6 +337,23 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
     block = view.script.blocks[view.state.at]
     reply = prefill.reply_to(view.script, block, ahead)
     return typed_ahead(block, reply, language=page.lang)
+
+
+def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
+    """All answers before the end, each with a way to change it."""
+    asked = [each for each in view.history() if each.block.asks]
+    most = past.MAX_PAST_CHARACTERS // max(1, len(asked))
+    steps = [past.step_of(view, each) for each in asked]
+    return Screen(
+        review=[
+            Reviewed(replace(step, reply=past.cut(step.reply, most)), not view.is_settled(each.block))
+            for step, each in zip(steps, asked, strict=True)
+        ],
+        progress=Progress(100),
+        note=note,
+        verdict=verdict_of(view),
+        past_change=past_change,
+    )
 
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:

@@ -69,6 +69,8 @@ def show(visit: Visit) -> Screen:
             return screens.end(view, votes=visit.votes, note=note)
         if visit.is_live:
             note = "" if follows_a_form else words.WELCOME_BACK
+            if view.is_at_review:
+                return screens.review(view, note=note)
             return screens.step(view, visit.page, note=note, ahead=visit.ahead)
     return notices.limit_reached() if is_at_limit and visit.is_live else _first(visit)
 
@@ -149,7 +151,12 @@ def _perform(visit: Visit, do: str) -> Outcome:
     if conversation_id is None:
         visit.stop_skipping()
         return _from_the_start(visit)
+    if do.startswith(forms.REVISE):
+        return _revise(visit, conversation_id, do.removeprefix(forms.REVISE))
     match do:
+        case forms.SEND:
+            view = conversations.go_on(conversation_id=conversation_id, at=at)
+            return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
             view = conversations.back(
@@ -172,6 +179,15 @@ def _perform(visit: Visit, do: str) -> Outcome:
         case "hide":
             return _hide(visit, conversation_id)
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
+
+
+def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: str) -> Outcome:
+    """Go back from the review to one question."""
+    number = int(block_id) if block_id.isascii() and block_id.isdigit() and len(block_id) < 19 else 0
+    view = conversations.revise(conversation_id=conversation_id, block_id=number, at=visit.at)
+    if view.resumed:
+        return _standing(visit, view, note=words.MOVED_ON)
+    return _moved(visit, view, PastChange.REPLACED)
 
 
 def _begin(visit: Visit, do: str) -> Outcome:
@@ -217,6 +233,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
         at=at,
         seed=seed,
         ahead=visit.ahead,
+        stops=True,
     )
     visit.remember(view)
     if view.resumed:
@@ -237,14 +254,16 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
         view = conversations.go_on(
-            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead
+            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
         return _moved(visit, view, _past_change(visit, view, block))
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(visit, view, PastChange.KEPT)
-    view = conversations.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead)
+    view = conversations.answer(
+        conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
+    )
     return _moved(visit, view, _past_change(visit, view, block))
 
 
@@ -330,6 +349,8 @@ def _screen_of(
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
+    if view.is_at_review:
+        return screens.review(view, note=note)
     if view.is_completed or view.step is None:
         return screens.end(view, votes=visit.votes, note=note, past_change=past_change)
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
@@ -410,6 +431,8 @@ def _with_error(visit: Visit, error: str) -> Outcome:
     view, page = _held(visit), visit.page
     if view is None:
         return Outcome(partial(_first, visit, typed=typed, error=error))
+    if view.is_at_review:
+        return _moved(visit, view, PastChange.REPLACED)
     if view.is_completed or view.step is None:
         return Outcome(partial(screens.vote_again, view, page, typed=typed, error=error))
     return Outcome(partial(screens.step, view, page, typed=typed, error=error, past_change=PastChange.KEPT))
