@@ -34,7 +34,8 @@ class Op(IntEnum):
     ANSWER = 1  # public: begin or resume a conversation
     VOTE = 2  # public: vote in a poll
     INFO = 3  # public: read about a project
-    AGREE = 4  # agree to a project's `consent`, and begin; private, but about the project
+    VOTE_WRITTEN = 4  # public: the window for the text of an option was sent
+    AGREE = 5  # agree to a project's `consent`, and begin; private, but about the project
     SHOW = 10  # draw the conversation in its current state
     CHOOSE = 11  # answer with an option, or with the point of a scale
     TOGGLE = 12  # select an option, or deselect it

@@ -43,7 +43,10 @@ DAYS = ("submitted_after", "submitted_before")
 @project_tab("results")
 @require_safe
 def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpResponseBase:
-    """The answers to an open question, newest first. An invalid filter is left out."""
+    """The answers to an open question, or the texts for an option of a choice, newest first.
+
+    An invalid filter is left out.
+    """
     try:
         access.require_responses_reader(actor=page.actor, project=page.project, at=page.at)
     except Forbidden as refusal:
@@ -51,16 +54,17 @@ def answers(request: HttpRequest, page: ProjectPage, block_id: int) -> HttpRespo
     project = page.project
     catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
     block = catalogue.blocks.get(block_id)
-    if block is None or block.type != "open_text":
+    if block is None or (block.type != "open_text" and block.other is None):
         raise Http404
+    other_id = block.other.id if block.other else None
     form = results.results_form(request, page)
     form.full_clean()
-    found = written.answers(project=project, block_id=block_id, selection=form.selection)
+    found = written.answers(project=project, block_id=block_id, selection=form.selection, other_id=other_id)
     keeps = {name: f"{form.cleaned_data[name]}" for name in DAYS if form.cleaned_data.get(name)}
     asked = request.GET.urlencode()
     list_page = listing.draw(request, _listing(page, block, found, keeps, asked and f"?{asked}"), found.rows)
     query = f"?{form.query}" if form.query else ""
-    is_read = block.is_read
+    is_read = block.is_read and other_id is None
     context = {
         "themes_address": (
             reverse("admin:surveys_project_results_themes", args=[project.pk, block_id])
@@ -110,7 +114,7 @@ def _listing(
     def read_as(row: Any) -> Mapping[str, object]:
         found = readings.get((row.pk, block.id))
         correction = reverse("admin:surveys_project_results_answer", args=[project.pk, block.id, row.pk])
-        is_offered = page.may_edit and block.section != "intro" and (found or titles)
+        is_offered = page.may_edit and block.section != "intro" and (found or titles) and not block.other
         address = f"{correction}{query}" if is_offered else ""
         return {"reading": found, "correct_address": address, "asked": written.asked_of(row, longest=LONGEST)}
 
@@ -132,7 +136,9 @@ def _listing(
         orders={"newest": Order("By id" if project.is_anonymous else "Newest first", found.order)},
         filters=filters,
         searches="words in the answers",
-        search=lambda rows, term: written.containing(rows, block_id=block.id, term=term),
+        search=lambda rows, term: written.containing(
+            rows, block_id=block.id, term=term, other_id=block.other and block.other.id
+        ),
         empty=Empty(
             "Every written answer to this question appears here as soon as it is given.",
             "Share the project",

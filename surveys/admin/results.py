@@ -362,14 +362,23 @@ class Excerpt:
 
 
 def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[int, WrittenPart]:
-    """The newest written answers to each open question that has some, by block."""
+    """The newest written answers to each open question that has some, and the newest texts for an option of a
+    choice, by block.
+    """
     project = page.project
     counts = {
         each["block_id"]: each["response_count"]
         for each in totals.blocks
         if each["block_type"] == "open_text" and each["response_count"]
     }
-    newest = written.newest(project=project, block_ids=list(counts), selection=form.selection)
+    others = _others(project, totals)
+    counts |= {block_id: count for block_id, (_, count) in others.items() if count}
+    newest = written.newest(
+        project=project,
+        block_ids=list(counts),
+        selection=form.selection,
+        others={block_id: option_id for block_id, (option_id, _) in others.items()},
+    )
     names = names_of(project, [row for rows in newest.values() for row in rows])
 
     def excerpt(row: Any) -> Excerpt:
@@ -384,6 +393,17 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
         return WrittenPart([excerpt(row) for row in newest.get(block_id, ())], count, f"{address}{query}")
 
     return {block_id: part(block_id, count) for block_id, count in counts.items()}
+
+
+def _others(project: Project, totals: Figures) -> Mapping[int, tuple[int, int]]:
+    """The options of choices for which texts are written, each with how many chose it, by block."""
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+    found: dict[int, tuple[int, int]] = {}
+    for entry in totals.blocks if catalogue.others else ():
+        for line in entry["distribution"] or ():
+            if line["option_id"] in catalogue.others:
+                found[entry["block_id"]] = line["option_id"], line["count"]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

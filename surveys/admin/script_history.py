@@ -47,6 +47,8 @@ FIELDS = {
     "color": "Colour",
     "randomize_options": "Shuffled options",
     "score_values": "Points",
+    "is_exclusive": "Cannot be chosen with others",
+    "is_other": "Asks for a text",
     "value": "Stored value",
     "continue": "Button",
     "options_order": "Order of the options",

@@ -136,7 +136,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class TextTheme:
-    """Something that several answers mention.
+    """A topic that several answers mention.
 
     `title` has at most 80 characters and is unique within its question. `phrases` are a provider's own means
     to recognise the theme: at most 20 of 80 characters, stored with it.
@@ -164,7 +164,7 @@ class TextSample:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """An answer that staff have put right. `themes` are indexes into the themes of the batch."""
+    """An answer whose reading staff corrected. `themes` are indexes into the themes of the batch."""
 
     text: str
     themes: tuple[int, ...]
@@ -187,7 +187,7 @@ class TextBatch:
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """What a provider found in one answer.
+    """The reading of one answer by a provider.
 
     `themes` are indexes into the themes of the batch, and empty if the answer fits none. `sentiment` is None
     if the provider cannot judge the language of the answer, or if the answer is no opinion, such as "n/a".

@@ -1,4 +1,4 @@
-"""Which words of respondents may be shown as a quote, whichever provider chose them."""
+"""The words of respondents that may be shown as a quote, from any provider."""
 
 from __future__ import annotations
 

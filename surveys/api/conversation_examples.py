@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from surveys.api.examples import BLOCK
 from surveys.engine.walk.defaults import CONTINUE
-from surveys.engine.walk.presentation import HIDDEN_KEYS
+from surveys.engine.walk.presentation import seen
 
 _ID = "019c1234-5678-7abc-8def-0123456789ab"
-_SEEN: dict[str, Any] = {key: value for key, value in BLOCK.items() if key not in HIDDEN_KEYS}
+_SEEN: dict[str, Any] = seen(deepcopy(BLOCK))
 
 ACTIVE: dict[str, Any] = {
     "id": _ID,

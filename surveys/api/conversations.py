@@ -21,7 +21,7 @@ from communities.services.pictures.copies import Copy
 from surveys.api.conversation_examples import ACTIVE, COMPLETED
 from surveys.api.metadata import Metadata
 from surveys.api.projects import OwnWorkViewSet
-from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS
+from surveys.engine.intake.fields import MAX_FOLLOW_UPS, MAX_OPTIONS, MAX_OTHER_TEXT
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, defaults, presentation
 from surveys.services.conversations import admission
@@ -135,6 +135,14 @@ class AnswerIn(serializers.Serializer[Any]):
         max_length=MAX_OPTIONS,
         help_text="Option ids, best first.",
     )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text=(
+            "The respondent's own text, beside the choice of an option with `is_other`, which needs it."
+        ),
+    )
     skip = StrictBooleanField(
         required=False,
         allow_null=True,
@@ -189,6 +197,14 @@ class SeenOptionOut(serializers.Serializer[Any]):
     emoji = serializers.CharField(allow_null=True)
     display_order = serializers.IntegerField(allow_null=True)
     anchor_position = serializers.CharField(allow_null=True)
+    is_exclusive = serializers.BooleanField(
+        required=False,
+        help_text="True on an option that cannot be chosen with others; else left out.",
+    )
+    is_other = serializers.BooleanField(
+        required=False,
+        help_text="True on the option that is answered with an `other_text` beside it; else left out.",
+    )
 
 
 COPIED = (
@@ -200,15 +216,16 @@ COPIED = (
 class SeenBlockOut(serializers.Serializer[Any]):
     """A Block as the respondent sees it: tokens are filled in and options are in this respondent's order.
 
-    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it can
-    be drawn without further rules. Scales have an option for each point with its displayed label,
-    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps` are
-    always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A multi
-    punch contains the number of options it accepts: without limits of its own from 1 (0 if it is optional) to
-    all. A ranking's `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or
-    action block, `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits
-    accepts any number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the
-    display style that the script's author chose.
+    Scores, correct answers and logic are left out. In a step, every default is filled in too, so that it
+    can be drawn without further rules. Scales have an option for each point with its displayed label,
+    `scale.icon` (`stars` for a rating, else `numbers`) and the labels of their ends (those of an `nps`
+    are always the standard ones); `min` and `max` are 1 and 5 for a rating, 0 and 10 for other scales. A
+    multi punch contains the number of options it accepts: without limits of its own from 1 (0 if it is
+    optional) to all that are not exclusive; an exclusive option is an answer alone. A ranking's
+    `rank_top_n` is the number of all items. `continue.label` is `Okay` on a content or action block,
+    `Vote` on a poll's question and `Continue` on others. An `open_numeric` without limits accepts any
+    number between -10^15 and 10^15, an `open_text` up to 10,000 characters. `answer_style` is the display
+    style that the script's author chose.
     """
 
     id = serializers.IntegerField()
@@ -251,7 +268,8 @@ class StepOut(serializers.Serializer[Any]):
     answer = serializers.DictField(
         allow_null=True,
         help_text="The answer that was given here before, as it is sent: `option_id`, `option_ids`, "
-        "`ranking`, `value` (numbers as text) or `skip`. For a step to which the respondent has gone back; "
+        "`ranking`, `value` (numbers as text) or `skip`, and `other_text` if there is one. For a step to "
+        "which the respondent has gone back; "
         "else null.",
     )
     is_locked = serializers.BooleanField(

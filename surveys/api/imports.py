@@ -27,6 +27,7 @@ from communities.ground.wire import render
 from surveys.api.conversation_examples import RESPONSE
 from surveys.api.metadata import Metadata
 from surveys.api.project_shapes import MAX_CONSENT
+from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.walk.answers import MAX_TEXT
 from surveys.engine.walk.replay import GivenAnswer
 from surveys.models import Conversation
@@ -185,6 +186,12 @@ class ImportedAnswerIn(serializers.Serializer[Any]):
         allow_null=True,
         max_length=MAX_TEXT,
         help_text="Names a ranked item without `option_id`; else it is ignored.",
+    )
+    other_text = StrictTextField(
+        required=False,
+        allow_null=True,
+        max_length=MAX_OTHER_TEXT,
+        help_text="The text for an option with `is_other`. An answer of the time before may lack it.",
     )
 
 

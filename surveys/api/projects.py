@@ -29,7 +29,7 @@ from surveys.api.project_shapes import (
 )
 from surveys.api.refusals import TOO_FEW_CREDITS
 from surveys.models import ProjectQuerySet
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import from_intent
 from surveys.services.ground import access, lookup
 from surveys.services.projects import cloning, listing, opening, server_rules
 from surveys.services.projects import service as projects
@@ -145,14 +145,14 @@ class ProjectViewSet(OwnWorkViewSet):
         page, pagination = page_after(rows, query, total=matches.count())
         return Response({"data": self._all_as_json(page), "pagination": pagination})
 
-    def _prepare_script(self, claim: Claim | None) -> generation.Prepared | None:
+    def _prepare_script(self, claim: Claim | None) -> from_intent.Prepared | None:
         """Have AI write the script of a project with an `intent`, and wait for it.
 
         None if there is nothing to do.
         """
         if self.body.get("intent") is None or idempotency.is_settled(claim, at=self.at):
             return None
-        return generation.prepare(
+        return from_intent.prepare(
             actor=self.actor,
             fields=self._read_new(),
             **once_arguments(claim, at=self.at),
@@ -200,9 +200,9 @@ class ProjectViewSet(OwnWorkViewSet):
         ],
     )
     @once(prepare=_prepare_script)
-    def create(self, request: Request, *, prepared: generation.Prepared | None) -> Response:
+    def create(self, request: Request, *, prepared: from_intent.Prepared | None) -> Response:
         if prepared is not None:
-            creation = generation.create_project(prepared=prepared, at=self.at)
+            creation = from_intent.create_project(prepared=prepared, at=self.at)
             return self._created(
                 creation.created, credits_used=creation.credits_used, has_script=not creation.is_pending
             )
@@ -373,7 +373,8 @@ class ProjectViewSet(OwnWorkViewSet):
             "`open_web`, and it is open or has been open with that; drafts and private projects are "
             "`404 not_found`.\n\n"
             "If that project has correct answers, points or feedback, and is open or waits for its opening, "
-            "the copy has `correct_answer_ids`, `correct_answer_index`, `score_values`, `when_correct`, "
+            "the copy has `correct_answer_ids`, `correct_answer_index`, `correct_answer_indexes`, "
+            "`score_values`, `when_correct`, "
             "`when_incorrect` and `calculated_formula` null. The same holds while another copy is open that "
             "its own community made of it. A calculated block without a formula is listed in the copy's "
             "`warnings`, and the copy can be opened once each has one. Copies within a community are "

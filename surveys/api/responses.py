@@ -130,6 +130,10 @@ class AnswerOut(serializers.Serializer[Any]):
         required=False,
         help_text="Beside `themes`; null if it could not be judged.",
     )
+    other_text = serializers.CharField(
+        required=False,
+        help_text="What was written for an option with `is_other`; else left out.",
+    )
     follow_ups = FollowUpOut(
         many=True,
         required=False,

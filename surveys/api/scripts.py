@@ -122,6 +122,7 @@ class ScriptViewSet(OwnWorkViewSet):
             "The script can be sent back with `PUT` as it was read. The `ETag` is the script's revision. "
             "`warnings` lists fields that are valid but may not do what the author expects.\n\n"
             "For role member, who may be a respondent, `correct_answer_ids`, `correct_answer_index`, "
+            "`correct_answer_indexes`, "
             "`score_values`, `calculated_formula`, `when_correct` and `when_incorrect` are null, and "
             "`warnings` is empty."
         ),

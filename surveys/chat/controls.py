@@ -85,7 +85,7 @@ def said(block: Block, reply: Reply | None) -> str:
 def vote(block: Block, to: References) -> Control:
     """The control of a poll's question under the poll itself, for everybody."""
     if block.type == "multi_punch":
-        menu = _menu(block, (), to.to(Op.VOTE), least=max(1, block.min or 1), most=block.max)
+        menu = _menu(block, (), to.to(Op.VOTE), least=_least(block), most=block.max)
         return Control([menu], defaults.help_of(block))
     if block.type == "single_punch":
         return _single(block, (), to, op=Op.VOTE, rows=limits.ROWS)
@@ -149,17 +149,23 @@ def _single(
     if style == "select_menu" or len(faces) > rows * limits.BUTTONS:
         menu_op = Op.MENU if op == Op.CHOOSE else op
         return Control([_menu(block, chosen, to.to(menu_op))])
-    buttons = [
-        Button(face.label, to.to(op, arg_of(option)), _style(option.id in chosen), face.emoji)
-        for option, face in zip(block.options, faces, strict=True)
-    ]
+    buttons = []
+    for option, face in zip(block.options, faces, strict=True):
+        opens = Op.WRITE if option.is_other and op == Op.CHOOSE else op
+        button = Button(face.label, to.to(opens, arg_of(option)), _style(option.id in chosen), face.emoji)
+        buttons.append(button)
     return Control(_packed(buttons, rows), _legend(block))
+
+
+def has_menu(block: Block) -> bool:
+    """Whether the options of a multi punch are chosen in one menu, and sent with it."""
+    return block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS
 
 
 def _multi(block: Block, draft: UnsentValue, to: References) -> Control:
     chosen = draft.option_ids
-    if block.answer_style == "select_menu" or len(block.options) > _ROWS_ABOVE * limits.BUTTONS:
-        least = max(1, block.min or 1) if block.required else block.min or 0
+    if has_menu(block):
+        least = _least(block) if block.required or block.min else 0
         return Control(
             [_menu(block, chosen, to.to(Op.MENU), least=least, most=block.max)], defaults.help_of(block)
         )
@@ -168,13 +174,19 @@ def _multi(block: Block, draft: UnsentValue, to: References) -> Control:
         face, is_chosen = _face(option, n, block.answer_style), option.id in chosen
         label = f"✓ {face.label}" if is_chosen else face.label
         style = SUCCESS if is_chosen else SECONDARY
-        buttons.append(Button(label, to.to(Op.TOGGLE, arg_of(option)), style, face.emoji))
-    text = "\n\n".join(filter(None, [_legend(block), defaults.help_of(block)]))
-    least = max(1, block.min or 1)
-    submit = Button(
-        f"{words.SUBMIT} ({len(chosen)})", to.to(Op.SUBMIT), PRIMARY, is_disabled=len(chosen) < least
-    )
+        op = Op.WRITE if option.is_other and not is_chosen else Op.TOGGLE
+        buttons.append(Button(label, to.to(op, arg_of(option)), style, face.emoji))
+    text = "\n\n".join(filter(None, [_legend(block), defaults.help_of(block), _quoted(draft.text)]))
+    is_alone = any(option.is_exclusive for option in block.options if option.id in chosen)
+    is_enough = is_alone or len(chosen) >= max(1, block.min or 1)
+    submit = Button(f"{words.SUBMIT} ({len(chosen)})", to.to(Op.SUBMIT), PRIMARY, is_disabled=not is_enough)
     return Control(_packed(buttons, _ROWS_ABOVE), text, [submit])
+
+
+def _least(block: Block) -> int:
+    """The fewest options that a menu takes: an exclusive one is enough."""
+    has_exclusive = len(block.together) < len(block.options)
+    return 1 if has_exclusive else max(1, block.min or 1)
 
 
 def _menu(
@@ -263,11 +275,14 @@ def _scale_rows(buttons: Sequence[Button]) -> list[Row]:
 def _written(block: Block, draft: UnsentValue, to: References) -> Control:
     is_number = block.type == "open_numeric"
     label = words.CHANGE_TEXT if draft.text else words.WRITE_NUMBER if is_number else words.WRITE
-    text = f"> {words.escape(words.clip(draft.text, 1000))}".replace("\n", "\n> ") if draft.text else ""
     return Control(
-        text="\n\n".join(filter(None, [defaults.help_of(block), text])),
+        text="\n\n".join(filter(None, [defaults.help_of(block), _quoted(draft.text)])),
         advance=[Button(label, to.to(Op.WRITE), PRIMARY, "✏️")],
     )
+
+
+def _quoted(text: str) -> str:
+    return f"> {words.escape(words.clip(text, 1000))}".replace("\n", "\n> ") if text else ""
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------

@@ -12,15 +12,17 @@ from datetime import datetime
 
 from django.db import transaction
 
-from communities.chat_platform.references import Op, Reference
+from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.rounding import Rounding
 from communities.services.people.members import KnownPerson
-from surveys.chat import invitations, replies, screens, timed, windows, words
+from surveys.chat import controls, invitations, replies, screens, timed, windows, words
+from surveys.chat.controls import References
 from surveys.chat.interactions import Interaction
 from surveys.chat.messages import Button, Message
 from surveys.chat.replies import Reply
-from surveys.engine.script import SCALES
+from surveys.engine.script import SCALES, Block, Option
+from surveys.engine.walk.answers import other_of
 from surveys.models import Project
 from surveys.services.conversations import admission, unsent_answers
 from surveys.services.conversations import service as conversations
@@ -108,17 +110,31 @@ def _vote(click: Click) -> Reply:
     project = _project(click)
     if project.response_channel == Project.ResponseChannel.WEB:
         return replies.answer(click.interaction, _on_the_web(project))
+    question = invitations.question_of(project)
+    raw = _raw(click, question.type)
+    if (option := _other_in(question, raw)) is not None:
+        to = References(of_project(project.pk), click.platform_id, click.reference.block_id)
+        return replies.window(windows.for_option(question, option, to.to(Op.VOTE_WRITTEN, option.id or 0)))
+    return _voted(click, project, raw)
+
+
+def _vote_written(click: Click) -> Reply:
+    """Vote for the option whose text was written in the window."""
+    return _voted(click, _project(click), _written_option(click))
+
+
+def _voted(click: Click, project: Project, raw: Mapping[str, object]) -> Reply:
     respondent = respondent_of(click.known(project))
     if _has_to_agree(click, project, respondent):
         return replies.private(screens.consent(project, platform_id=click.platform_id))
-    raw = _raw(click, invitations.question_of(project).type)
     try:
         with transaction.atomic():
             view = conversations.vote(project_id=project.pk, respondent=respondent, raw=raw, at=click.at)
     except LimitReached:
         return _voted_before(click, project, respondent)
-    except InvalidRequest:
-        raise Conflict(words.CHANGED) from None
+    except InvalidRequest as refusal:
+        codes = {each["code"] for each in refusal.violations or ()}
+        raise Conflict(refusal.message if codes & {"conflicting", "required"} else words.CHANGED) from None
     return replies.answer(click.interaction, screens.draw(view, platform_id=click.platform_id))
 
 
@@ -152,14 +168,58 @@ def _choose(click: Click) -> Reply:
     """Answer with a button or a menu: the answer is sent at once."""
     ref = click.reference
     view = conversations.get(conversation_id=ref.subject, at=click.at)
-    if view.project.is_poll and view.is_completed:
-        raw = _raw(click, invitations.question_of(view.project).type)
+    block = _block_of(view)
+    raw = _raw(click, block.type if block and block.id == ref.block_id else "")
+    if block is not None and (option := _other_in(block, raw)) is not None:
+        if isinstance(ids := raw.get("option_ids"), list):
+            with transaction.atomic():
+                unsent_answers.tick(
+                    conversation_id=ref.subject,
+                    block_id=ref.block_id,
+                    option_ids=ids,
+                    step=ref.step,
+                    at=click.at,
+                )
+        return _option_window(click, view, block, option)
+    if _is_vote(view):
         with transaction.atomic():
             view = conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at)
         return _shown(click, view)
-    block = view.step.block if view.step else None
-    raw = _raw(click, block.type if block and block.id == ref.block_id else "")
     return _answered(click, raw)
+
+
+def _is_vote(view: ConversationView) -> bool:
+    """Whether this is a vote that was given, and may be changed."""
+    return view.project.is_poll and view.is_completed
+
+
+def _block_of(view: ConversationView) -> Block | None:
+    """The block that waits, or the question of a vote that was given."""
+    if _is_vote(view):
+        return invitations.question_of(view.project)
+    return view.step.block if view.step else None
+
+
+def _other_in(block: Block, raw: Mapping[str, object]) -> Option | None:
+    """The option with `is_other`, if it is among those that were chosen."""
+    ids = raw.get("option_ids") or [raw.get("option_id")]
+    other = block.other
+    return other if other is not None and isinstance(ids, list) and other.id in ids else None
+
+
+def _option_window(click: Click, view: ConversationView, block: Block, option: Option) -> Reply:
+    ref = click.reference
+    _, before = other_of(view.state.replies.get(block.id or 0)) or (0, "")
+    text = before if _is_vote(view) else unsent_answers.of(view).text or before
+    to = References(ref.subject, click.platform_id, ref.block_id, ref.step)
+    return replies.window(windows.for_option(block, option, to.to(Op.WRITTEN, option.id or 0), value=text))
+
+
+def _written_option(click: Click) -> dict[str, object]:
+    """The option that a window was about, with its text, as the interface's answer object."""
+    ref = click.reference
+    text = windows.written(click.interaction.fields)
+    return {"block_id": ref.block_id, "option_id": ref.arg, "other_text": text}
 
 
 def _answered(click: Click, raw: Mapping[str, object]) -> Reply:
@@ -193,9 +253,13 @@ def _submit(click: Click) -> Reply:
 
 
 def _write(click: Click) -> Reply:
-    """Open the window for a text or number."""
+    """Open the window for a text or number, or for the text of an option."""
     ref = click.reference
     view = conversations.get(conversation_id=ref.subject, at=click.at)
+    block = _block_of(view)
+    is_here = block is not None and block.id == ref.block_id and view.state.place == ref.step
+    if ref.arg and is_here and block is not None and block.other is not None:
+        return _option_window(click, view, block, block.other)
     if view.step is None or view.step.block.id != ref.block_id or view.state.place != ref.step:
         return _shown(click, view, note=words.MOVED_ON)
     return replies.window(windows.draw(view, platform_id=click.platform_id))
@@ -203,8 +267,23 @@ def _write(click: Click) -> Reply:
 
 def _written(click: Click) -> Reply:
     """Answer with the typed text or number."""
+    if click.reference.arg:
+        return _take_option(click)
     text, language = windows.written(click.interaction.fields), click.interaction.locale
     return _drafted(click, unsent_answers.submit_text, text=text, language=language)
+
+
+def _take_option(click: Click) -> Reply:
+    """Take the text of an option: answer with it, or tick the option among others."""
+    ref, raw = click.reference, _written_option(click)
+    view = conversations.get(conversation_id=ref.subject, at=click.at)
+    if _is_vote(view):
+        with transaction.atomic():
+            return _shown(click, conversations.change_vote(conversation_id=ref.subject, raw=raw, at=click.at))
+    block = _block_of(view)
+    ticks = block is not None and block.type == "multi_punch" and not controls.has_menu(block)
+    change = unsent_answers.tick_with_text if ticks else unsent_answers.submit_with_text
+    return _drafted(click, change, option_id=ref.arg, text=raw["other_text"])
 
 
 def keep_written(click: Click) -> None:
@@ -306,6 +385,7 @@ _HANDLERS: Mapping[Op, Callable[[Click], Reply]] = {
     Op.AGAIN: _begin,
     Op.AGREE: _begin,
     Op.VOTE: _vote,
+    Op.VOTE_WRITTEN: _vote_written,
     Op.INFO: _info,
     Op.SHOW: _show,
     Op.CHOOSE: _choose,

@@ -195,7 +195,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
         return replies.private(screens.notice(message))
     if isinstance(refusal, Full):
         message = f"{message} {words.FULL}"
-    if click.reference.op == Op.WRITTEN and isinstance(refusal, InvalidRequest):
+    if click.reference.op == Op.WRITTEN and not click.reference.arg and isinstance(refusal, InvalidRequest):
         moves.keep_written(click)
     try:
         return moves.redraw(click, error=message)
@@ -204,7 +204,7 @@ def _refused(click: Click, refusal: Refusal) -> Reply:
 
 
 def _is_public(reference: Reference) -> bool:
-    return reference.op in (Op.ANSWER, Op.VOTE, Op.INFO, Op.AGAIN, Op.AGREE)
+    return reference.op in (Op.ANSWER, Op.VOTE, Op.VOTE_WRITTEN, Op.INFO, Op.AGAIN, Op.AGREE)
 
 
 def _not_admitted(refusal: NotAdmitted) -> Any:

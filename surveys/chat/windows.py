@@ -10,6 +10,8 @@ from communities.chat_platform.references import Op
 from surveys.chat import words
 from surveys.chat.controls import References
 from surveys.chat.messages import FIELD_ID, Window
+from surveys.engine.intake.fields import MAX_OTHER_TEXT
+from surveys.engine.script import Block, Option
 from surveys.engine.walk import defaults, formats
 from surveys.services.conversations import unsent_answers
 from surveys.services.conversations.view import ConversationView
@@ -42,6 +44,19 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
         is_long=not (is_number or block.format),
         is_required=bool(block.required),
         longest=_LONGEST_NUMBER if is_number else limits.INPUT,
+    )
+
+
+def for_option(block: Block, option: Option, custom_id: str, *, value: str = "") -> Window:
+    """The window for the text of an option with `is_other`, with what was written before."""
+    return Window(
+        custom_id=custom_id,
+        title="Your answer",
+        label=option.display_text,
+        text=block.prompt,
+        value=value,
+        is_long=False,
+        longest=MAX_OTHER_TEXT,
     )
 
 

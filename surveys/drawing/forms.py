@@ -8,7 +8,7 @@ from django.http import HttpRequest, QueryDict
 
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
-from surveys.engine.script import NUMBERS, SCALES, Block
+from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block
 from surveys.engine.walk import defaults
 
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
@@ -27,18 +27,31 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     answer: dict[str, object] = {"block_id": block.id}
     if sent.get("do") == "skip":
         return answer | {"skip": True}
-    if block.type == "single_punch":
-        chosen = _ids(sent.getlist("option"))
-        return answer | ({"option_id": chosen[0]} if chosen else {})
-    if block.type == "multi_punch":
-        chosen = _ids(sent.getlist("option"))
-        return answer | ({"option_ids": chosen} if chosen else {})
+    if block.type in CHOICES:
+        return {**answer, **_chosen(block, sent)}
     if block.type == "ranking":
         return answer | {"ranking": _ranking(block, sent)}
     value = _clean(sent.get("value", ""))
     if block.type in NUMBERS:
         value = written_numbers.plain(value, language=language)
     return answer | {"value": value}
+
+
+def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
+    """The chosen options, and the text for the one with `is_other`.
+
+    Who writes a text without a script on the page has chosen its option too: in a single punch, if no other
+    is chosen.
+    """
+    chosen, text = _ids(sent.getlist("option")), _clean(sent.get("other", "")).strip()
+    other_id = block.other.id if block.other else None
+    is_meant = block.type == "multi_punch" or not chosen
+    if text and is_meant and other_id is not None and other_id not in chosen:
+        chosen.append(other_id)
+    answer: dict[str, object] = {}
+    if chosen:
+        answer = {"option_id": chosen[0]} if block.type == "single_punch" else {"option_ids": chosen}
+    return answer | ({"other_text": text} if other_id in chosen else {})
 
 
 def follow_up_of(sent: QueryDict) -> int:
@@ -51,7 +64,13 @@ def typed_in(block: Block | None, sent: QueryDict) -> Typed:
     """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
     value, chosen = sent.get("value", ""), sent.getlist("option")
-    return Typed(chosen=frozenset([*chosen, value]), ranks=ranks, text=value, consent=sent.get(CONSENT, ""))
+    return Typed(
+        chosen=frozenset([*chosen, value]),
+        ranks=ranks,
+        text=value,
+        other=sent.get("other", ""),
+        consent=sent.get(CONSENT, ""),
+    )
 
 
 def in_words(block: Block | None, sent: QueryDict) -> str:
@@ -67,7 +86,7 @@ def in_words(block: Block | None, sent: QueryDict) -> str:
         return next((option.display_text for option in block.options if option.value == value), value)
     chosen = set(sent.getlist("option"))
     named = [option.display_text for option in block.options if str(option.id) in chosen]
-    return ", ".join(named) or value
+    return ", ".join(filter(None, [*named, sent.get("other", "")])) or value
 
 
 def _clean(value: str) -> str:

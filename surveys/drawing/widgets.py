@@ -10,6 +10,7 @@ from emoji import demojize
 
 from communities.services.pictures.copies import Copy
 from surveys import written_numbers
+from surveys.engine.intake.fields import MAX_OTHER_TEXT
 from surveys.engine.script import CHOICES, SCALES, STATEMENTS, Block, Option
 from surveys.engine.walk import answers, defaults, formats
 from surveys.engine.walk.answers import MAX_TEXT, Reply
@@ -30,6 +31,7 @@ class Typed:
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
+    other: str = ""  # the text for an option with `is_other`
     consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
@@ -50,6 +52,8 @@ class Choice:
     rank: str = ""
     end: str = ""
     spoken: str = ""
+    is_exclusive: bool = False
+    is_other: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,9 @@ class StepWidget:
     counted: int = 0
     ranks: Sequence[str] = ()
     follow_up: int = 0
+    other: Choice | None = None
+    other_text: str = ""
+    longest_other: int = MAX_OTHER_TEXT
     moves_on: bool = False  # once a choice was made by pointer
 
     @property
@@ -181,7 +188,8 @@ def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:
     ids = reply.get("option_ids")
     if isinstance(ids, list):
         ranks = {str(option_id): str(n) for n, option_id in enumerate(ids, start=1)}
-        return Typed(chosen=frozenset(ranks), ranks=ranks)
+        _, text = answers.other_of(reply) or (0, "")
+        return Typed(chosen=frozenset(ranks), ranks=ranks, other=text)
     written = str(reply.get("text") or "")
     if number := reply.get("number"):
         written = written_numbers.written(str(number), language=language)
@@ -219,11 +227,15 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
             emoji(option),
             keys[n] if n < len(keys) else "",
             str(option.id) in typed.chosen,
+            is_exclusive=bool(option.is_exclusive),
+            is_other=bool(option.is_other),
         )
         for n, option in enumerate(block.options)
     ]
     is_single = block.type == "single_punch"
     fields: dict[str, object] = {"choices": choices, "name": "option", "help": defaults.help_of(block)}
+    if block.other is not None:
+        fields |= {"other": next(each for each in choices if each.is_other), "other_text": typed.other}
     if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
         return fields | {"control": FIELDS + "menu.html"}
     looks = {"emoji_only": "faces", "buttons": "row"}

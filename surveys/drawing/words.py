@@ -50,6 +50,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "right": "That is right.",
         "not_right": "Not quite.",
         "choose": "Choose one",
+        "own_text": "Your own answer for",
         "left": "{n} characters left",
         "over": "{n} characters too many",
         "up": "Move {item} up",

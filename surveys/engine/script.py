@@ -51,12 +51,19 @@ class Option:
     score_values: Mapping[str, Decimal] | None = None
     display_order: int | None = None
     anchor_position: str | None = None
+    is_exclusive: bool | None = None
+    is_other: bool | None = None
     code: int | None = field(default=None, compare=False)
 
     @property
     def display_text(self) -> str:
         """The text that people see: the label, or else the value."""
         return self.label or self.value
+
+    @property
+    def stays_last(self) -> bool:
+        """Whether a shuffle keeps the option at the end (rules 3.13 and 3.153)."""
+        return self.anchor_position == "last" or bool(self.is_exclusive or self.is_other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,8 @@ class Block:
     `name` is spelled as its author wrote it; names are compared by `title`. `show_when` and `hide_when` store
     the condition as it was sent (plain JSON); only `precondition` is evaluated. `scores_ignored` is true if
     points were sent for its options while scoring was off. `last_code` is the highest code that an option of
-    the block has had.
+    the block has had. Of several correct options, `correct_answer_index` is the first;
+    `correct_answer_indexes` is None unless there are several.
     """
 
     type: str
@@ -146,6 +154,7 @@ class Block:
     action_config: ActionConfig | None = None
     correct_answer_ids: tuple[int, ...] | None = None
     correct_answer_index: int | None = None
+    correct_answer_indexes: tuple[int, ...] | None = None
     when_correct: str | None = None
     when_incorrect: str | None = None
     scale: Scale | None = None
@@ -173,6 +182,17 @@ class Block:
         """Whether a respondent answers this block."""
         return self.type in QUESTIONS
 
+    @property
+    def correct_places(self) -> tuple[int, ...]:
+        """The indexes of the correct options as they were sent, where options have no ids yet."""
+        index = self.correct_answer_index
+        return self.correct_answer_indexes or (() if index is None else (index,))
+
+    @property
+    def has_correct_answer(self) -> bool:
+        """Whether an option is marked as correct, also before options have ids."""
+        return bool(self.correct_answer_ids or self.correct_places)
+
     @cached_property
     def is_read(self) -> bool:
         """Whether an analysis reads the answers: those to open questions, but no facts, and no intro."""
@@ -198,6 +218,16 @@ class Block:
         fills.
         """
         return {}
+
+    @cached_property
+    def together(self) -> tuple[Option, ...]:
+        """The options that can be chosen together: all that are not exclusive."""
+        return tuple(option for option in self.options if not option.is_exclusive)
+
+    @cached_property
+    def other(self) -> Option | None:
+        """The option whose answer has a text of the respondent's own."""
+        return next((option for option in self.options if option.is_other), None)
 
     @cached_property
     def option_by_id(self) -> Mapping[int, Option]:

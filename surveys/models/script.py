@@ -115,6 +115,12 @@ class Option(models.Model):
     emoji = models.CharField(max_length=100, null=True, blank=True)  # noqa: DJ001
     score_values = models.JSONField(null=True, blank=True)
     anchor_position = models.CharField(max_length=4, null=True, blank=True)  # noqa: DJ001
+    is_exclusive = models.BooleanField(null=True, blank=True, help_text="Cannot be chosen with others.")
+    is_other = models.BooleanField(
+        null=True, blank=True, help_text="Whoever chooses it writes a text of their own."
+    )
+    image_url = models.URLField(max_length=2048, null=True, blank=True)  # noqa: DJ001
+    image_alt = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001
 
     class Meta:
         constraints = [

@@ -97,6 +97,7 @@ def _row(conversation: Conversation, stored: StoredAnswers) -> tuple[object, ...
         stored.texts,
         None,  # a new answer has no reading yet
         conversation.state.get("follow_ups"),
+        conversation.state.get("other"),
         conversation.state.get("consent"),
     )
 

@@ -36,6 +36,7 @@ NOT_WRITTEN = {
     "correct_answer_ids": "a model writes `correct_answer_index`",
     "correct_answer_id": "a model writes `correct_answer_index`",
     "follow_ups": "they cost credits",
+    "group": "which questions share a title is their author's choice",
 }
 # The same for single types. The API has no room for more optional properties than a schema has by now.
 NOT_WRITTEN_ON = {
@@ -230,6 +231,7 @@ def test_the_schema_has_every_field_of_a_block_that_a_model_may_write() -> None:
         has = {"scale" if key.startswith("label_") else key for key in properties}
         missing = fields - has - NOT_WRITTEN.keys() - {"section"}
         assert missing == {field for on, field in NOT_WRITTEN_ON if on == type_}, type_
+        assert not has & NOT_WRITTEN.keys()
 
 
 def test_nothing_is_shown_that_cannot_be_written() -> None:
@@ -243,7 +245,7 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     claude: ClaudeProvider, anthropic: Loopback, type_: str
 ) -> None:
     graded = {**BLOCKS[1], "type": type_}
-    (shown,) = shown_script([graded])
+    shown: dict[str, Any] = shown_script([graded])[0]
     left = {
         key: shown[key] for key in shown if key not in ("correct_answer_index", "when_correct", "section")
     }
@@ -251,7 +253,10 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     changed = left | {"options": [second, {"id": 0, "value": "Sort of"}]}
 
     (block,) = revised(
-        claude, anthropic, {"randomize_options": False, **changed}, request=replace(REQUEST, blocks=[graded])
+        claude,
+        anthropic,
+        {"randomize_options": False, "description": "", **changed},
+        request=replace(REQUEST, blocks=[graded]),
     )
 
     assert [option["value"] for option in block["options"]] == ["no", "Sort of"]
@@ -270,7 +275,7 @@ def test_the_feedback_of_a_multi_punch_can_be_worded_anew(
     (block,) = revised(
         claude,
         anthropic,
-        {"randomize_options": False, **shown, "when_correct": "Richtig."},
+        {"randomize_options": False, "description": "", **shown, "when_correct": "Richtig."},
         request=replace(REQUEST, blocks=[graded]),
     )
 
@@ -295,7 +300,7 @@ def test_a_scale_gets_options_for_its_new_points(
     (block,) = revised(
         claude,
         anthropic,
-        {"required": False, **shown, "max": most},
+        {"required": False, "description": "", **shown, "max": most},
         request=replace(REQUEST, blocks=[graded]),
     )
 

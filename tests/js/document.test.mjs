@@ -106,6 +106,27 @@ test("a right answer without an id is kept by its place", () => {
   assert.equal(changed.correct_answer_index, 1);
 });
 
+test("several right answers of a multi punch stay the same options, and one of them remains in a single punch", () => {
+  const changed = { ...choice(), type: "multi_punch", options: [option(11, "a"), option(12, "b"), option(13, "c")] };
+
+  document.markCorrect(changed, ["o13", "o11"]);
+  assert.deepEqual([changed.correct_answer_ids, changed.correct_answer_indexes], [[11, 13], [0, 2]]);
+
+  document.changeOptions(changed, (options) => [{ key: "n1", value: "new" }, ...options.reverse()]);
+  assert.deepEqual(document.correctKeys(changed), ["o13", "o11"]);
+  assert.deepEqual(changed.correct_answer_indexes, [1, 3]);
+
+  const copy = document.copyOf(changed, [changed]);
+  assert.deepEqual([copy.correct_answer_ids, copy.correct_answer_indexes], [null, [1, 3]]);
+
+  const known = { blocks: new Set([1]), options: new Set([11, 12]) };
+  const [wire] = document.toWire([changed], known);
+  assert.deepEqual([wire.correct_answer_ids, wire.correct_answer_indexes], [null, [1, 3]]);
+
+  document.changeType(changed, "single_punch");
+  assert.deepEqual(document.correctKeys(changed), ["o13"]);
+});
+
 test("a scale has an option for each point once one has words, and none when no point has any", () => {
   const scale = block(1, { type: "rating", min: 1, max: 3, options: null });
 

@@ -10,7 +10,7 @@ from communities.gate import idempotency
 from communities.ground.errors import Conflict
 from surveys.ai.provider import ProposedScript, ScriptRequest, UnwrittenLanguage
 from surveys.models import Generation, Project
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import from_intent, generation
 from surveys.services.projects import service as projects
 from tests.support.caller import CHOICE, Caller, counts, faults, refusal
 from tests.support.moments import NOON
@@ -470,7 +470,7 @@ def test_the_same_key_gets_the_same_answer_and_pays_once(caller, drafts):
 
 def test_a_replay_begins_no_work(caller, drafts, monkeypatch):
     first = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
-    monkeypatch.setattr(generation, "prepare", None)
+    monkeypatch.setattr(from_intent, "prepare", None)
 
     second = caller.post("/projects", INTENT, **{"Idempotency-Key": KEY})
 

@@ -17,7 +17,7 @@ from config.web import gunicorn
 from surveys import ai
 from surveys.ai.provider import ProposedScript, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import from_intent, generation
 from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from tests.support.caller import Caller, counts, refusal
@@ -311,7 +311,7 @@ def test_who_comes_back_after_that_is_told_so(caller, monkeypatch, settings):
     plan = projects.plan_project(actor=caller.actor, fields=INTENT, at=timezone.now())
 
     with pytest.raises(Unavailable):
-        generation.create_project(prepared=generation.Prepared(plan, generation_id=1), at=timezone.now())
+        from_intent.create_project(prepared=from_intent.Prepared(plan, generation_id=1), at=timezone.now())
 
 
 def test_nothing_may_wait_for_a_model_inside_a_transaction(caller):

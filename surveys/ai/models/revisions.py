@@ -35,7 +35,7 @@ _PLAIN = (
     "rank_top_n",
     "calculated_formula",
 )
-_GRADING = ("correct_answer_index", *FEEDBACK)  # of choices; a scale keeps its own
+_PLACES = {"single_punch": "correct_answer_index", "multi_punch": "correct_answer_indexes"}
 
 
 # --- Showing --------------------------------------------------------------------------------------------
@@ -53,7 +53,8 @@ def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[s
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
     shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}
     if block["type"] in CHOICES:
-        shown |= {key: block[key] for key in _GRADING if block.get(key) is not None}
+        grading = (_PLACES[block["type"]], *FEEDBACK)
+        shown |= {key: block[key] for key in grading if block.get(key) is not None}
     shown |= {key: label for key in _LABELS if (label := (block.get("scale") or {}).get(key))}
     if block["type"] in WITH_ITEMS:
         shown["options"] = [_shown_option(option) for option in _options(block)]
@@ -200,7 +201,7 @@ def _changed(
     before, after = (read_block(each, frozenset()) for each in (shown, raw))
     changed = dict(block)
     differing = {key for key in before | after if before.get(key) != after.get(key)}
-    for key in differing - {"name", "options", "scale", "show_when", "correct_answer_index"}:
+    for key in differing - {"name", "options", "scale", "show_when", *_PLACES.values()}:
         changed[key] = after.get(key)
     if "scale" in differing:
         labels = {key: (after.get("scale") or {}).get(key) for key in _LABELS}
@@ -212,8 +213,8 @@ def _changed(
     has_options = "options" in differing or _ids(raw) != _ids(shown)
     if has_options:
         changed["options"] = _changed_options(block, raw, after)
-    if block["type"] in CHOICES and (has_options or "correct_answer_index" in differing):
-        _set_correct_answer(changed, block, raw, after)
+    if block["type"] in CHOICES and (has_options or differing & {*_PLACES.values()}):
+        _set_correct_answers(changed, block, raw, after)
     if block["type"] in SCALES and differing & {"min", "max"}:
         _set_points(changed, block, after)
     return changed
@@ -233,7 +234,7 @@ def _set_points(changed: Fields, block: Block, after: Fields) -> None:
         {key: value for key, value in option.items() if key != "display_order"} for option in options
     ]
     if not {option.get("id") for option in options} & {*(block.get("correct_answer_ids") or ())}:
-        for key in ("correct_answer_ids", *_GRADING):
+        for key in ("correct_answer_ids", "correct_answer_index", *FEEDBACK):
             changed.pop(key, None)
 
 
@@ -262,17 +263,16 @@ def _changed_options(block: Block, raw: JsonObject, after: Fields) -> list[Field
     return options
 
 
-def _set_correct_answer(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
-    """Name the correct option by its id if it has one, since its index may be another one now."""
-    index, ids = after.get("correct_answer_index"), _ids(raw)
-    option_id = ids[index] if index is not None and 0 <= index < len(ids) else None
-    if option_id and option_id in (block.get("correct_answer_ids") or ()):
-        changed.pop("correct_answer_index", None)
-        return
-    for key in ("correct_answer_ids", "correct_answer_index"):
-        changed.pop(key, None)
+def _set_correct_answers(changed: Fields, block: Block, raw: JsonObject, after: Fields) -> None:
+    """Name the correct options by their ids if they have some, since their indexes may be others now."""
+    key, ids = _PLACES[block["type"]], _ids(raw)
+    sent = after.get(key)
+    indexes = sent if isinstance(sent, list) else [] if sent is None else [sent]
+    right = [ids[index] if 0 <= index < len(ids) else None for index in indexes]
     known = {option.get("id") for option in _options(block)}
-    if option_id and option_id in known:
-        changed["correct_answer_ids"] = [option_id]
-    elif index is not None:
-        changed["correct_answer_index"] = index
+    for each in ("correct_answer_ids", *_PLACES.values()):
+        changed.pop(each, None)
+    if right and all(option_id and option_id in known for option_id in right):
+        changed["correct_answer_ids"] = right
+    elif indexes:
+        changed[key] = sent

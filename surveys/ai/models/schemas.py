@@ -75,9 +75,9 @@ _CONTENT = _block(
         "show_when": _list_of(_CONDITION),
     },
 )
-_FEEDBACK = {"correct_answer_index": _INTEGER, "when_correct": _TEXT, "when_incorrect": _TEXT}
-_SINGLE = _block("single_punch", _CHOICE, _FEEDBACK)
-_MULTI = _block("multi_punch", _CHOICE, _RANGE)
+_FEEDBACK = {"when_correct": _TEXT, "when_incorrect": _TEXT}
+_SINGLE = _block("single_punch", _CHOICE, {"correct_answer_index": _INTEGER, **_FEEDBACK})
+_MULTI = _block("multi_punch", _CHOICE, {**_RANGE, "correct_answer_indexes": _list_of(_INTEGER), **_FEEDBACK})
 _RATING = _block("rating", {**_QUESTION, "max": _INTEGER}, _LABELS)
 _OPINION = _block("opinion_scale", {**_QUESTION, **_RANGE}, _LABELS)
 _NPS = _block("nps", _QUESTION)

@@ -90,8 +90,9 @@ def _read_wishes(raw: object) -> dict[str, str]:
 def is_scored(block: Fields) -> bool:
     """Whether a block gives points or has a correct answer."""
     has_points = any(option.get("score_values") for option in block.get("options") or ())
-    has_answer = block.get("correct_answer_index") is not None or bool(block.get("correct_answer_ids"))
-    return has_points or has_answer
+    has_answer = block.get("correct_answer_index") is not None
+    has_answers = bool(block.get("correct_answer_ids") or block.get("correct_answer_indexes"))
+    return has_points or has_answer or has_answers
 
 
 def read_block(raw: JsonObject, block_names: frozenset[str]) -> Fields:
@@ -205,13 +206,19 @@ def _read_choice(raw: JsonObject) -> Fields:
 def _read_single_punch(raw: JsonObject) -> Fields:
     correct = as_integer(raw.get("correct_answer_index"))
     block = {**_read_choice(raw), "correct_answer_index": correct}
-    if correct is not None:  # a block without a right answer cannot have feedback
-        block |= {key: as_text(raw.get(key)) or None for key in FEEDBACK}
-    return block
+    return block if correct is None else block | _read_feedback(raw)
 
 
 def _read_multi_punch(raw: JsonObject) -> Fields:
-    return {**_read_single_punch(raw), **_read_range(raw)}
+    sent = as_list(raw.get("correct_answer_indexes"), most=MAX_OPTIONS)
+    correct = [index for each in sent if (index := as_integer(each)) is not None]
+    block = {**_read_choice(raw), **_read_range(raw), "correct_answer_indexes": correct or None}
+    return block | _read_feedback(raw) if correct else block
+
+
+def _read_feedback(raw: JsonObject) -> Fields:
+    """The words after an answer, which only a block with a right answer can have."""
+    return {key: as_text(raw.get(key)) or None for key in FEEDBACK}
 
 
 def _read_ranking(raw: JsonObject) -> Fields:

@@ -45,6 +45,7 @@ MAX_DESCRIPTION = 1_000  # rule 3.120
 MAX_GROUP = 200
 MAX_VALUE = 500
 MAX_LABEL = 500
+MAX_OTHER_TEXT = 500  # rule 6.152
 MAX_NUMBER = 10**15  # of answers too (rule 6.25)
 MAX_ID = 2**63 - 1
 MAX_SMALL = 2**31 - 1
@@ -141,6 +142,17 @@ OPTION = ObjectType(
         ),
         "anchor_position": FieldSpec(
             ChoiceType(("last",)), "`last` keeps the option at the end of a shuffle."
+        ),
+        "is_exclusive": FieldSpec(
+            BooleanType(),
+            "On `multi_punch`: the option cannot be chosen with others, such as “None of these”. Alone it "
+            "satisfies `min`. It remains at the end of a shuffle.",
+        ),
+        "is_other": FieldSpec(
+            BooleanType(),
+            "On `single_punch` and `multi_punch`, at most one option of a block: whoever chooses it writes a "
+            "text of up to 500 characters, which the answer carries as `other_text`. It remains at the end "
+            "of a shuffle.",
         ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
@@ -326,16 +338,26 @@ BLOCK = ObjectType(
             ACTION_CONFIG, "What the action needs.", only_on=frozenset({"action_block"})
         ),
         "correct_answer_ids": FieldSpec(
-            ListType(IntegerType(1, MAX_ID), 1),
-            "The id of the correct option; one element. Graded only if scoring is enabled.",
+            ListType(IntegerType(1, MAX_ID), MAX_OPTIONS),
+            "The id of the correct option. On `multi_punch` the ids of all correct options: an answer is "
+            "right if it chooses exactly these. Graded only if scoring is enabled.",
             only_on=CHOICES | SCALES,
+            example=[311],
         ),
         "correct_answer_index": FieldSpec(
             IntegerType(0, MAX_OPTIONS - 1),
             "The correct option's index in the `options` sent with it, for the first write, when there are "
-            "no ids yet. Ignored beside `correct_answer_ids`.",
+            "no ids yet. Of several correct options it is the first. Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             deprecated=True,
+        ),
+        "correct_answer_indexes": FieldSpec(
+            ListType(IntegerType(0, MAX_OPTIONS - 1), MAX_OPTIONS),
+            "The indexes of the correct options in the `options` sent with them, for the first write, when "
+            "there are no ids yet; on `multi_punch` there may be several. Ignored beside "
+            "`correct_answer_ids`.",
+            only_on=CHOICES | SCALES,
+            example=[0, 2],
         ),
         "when_correct": FieldSpec(
             _text(MAX_PROMPT),

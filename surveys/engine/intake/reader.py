@@ -68,7 +68,8 @@ OUTRO_NEEDS_ID = "section='outro' requires id for update"
 _UNREADABLE = "open_text"
 _CONDITION_KEYS = frozenset({*LEAF_FIELDS, *CONNECTIVES})
 _LOGIC_KEYS = ("precondition", "show_when", "hide_when")
-_CORRECT_KEYS = ("correct_answer_ids", "correct_answer_id", "correct_answer_index")
+_PLACES = ("correct_answer_index", "correct_answer_indexes")
+_CORRECT_KEYS = ("correct_answer_ids", "correct_answer_id", *_PLACES)
 _MERGED_KEYS = ("scale", "action_config", "continue")
 
 
@@ -159,9 +160,9 @@ def _merged(raw: Mapping[str, object], block: Block) -> dict[str, object]:
     """The stored block as JSON, merged with the submitted fields."""
     stored = block_as_json(block, scoring=True)
     if any(key in raw for key in _CORRECT_KEYS):
-        stored |= dict.fromkeys(("correct_answer_ids", "correct_answer_index"))
+        stored |= dict.fromkeys(("correct_answer_ids", *_PLACES))
     elif stored["correct_answer_ids"]:
-        stored["correct_answer_index"] = None  # the index changes when options move; the id does not
+        stored |= dict.fromkeys(_PLACES)  # the index changes when options move; the id does not
     stored |= _cleared_logic(raw, block)
     merged = {**stored, **raw, "id": block.id}
     for key in _MERGED_KEYS:

@@ -31,8 +31,7 @@ def is_graded(script: Script) -> bool:
 
 def _is_graded(block: Block) -> bool:
     has_points = any(option.score_values for option in block.options)
-    has_answer = bool(block.correct_answer_ids) or block.correct_answer_index is not None
-    return has_answer or has_points or bool(block.when_correct or block.when_incorrect)
+    return block.has_correct_answer or has_points or bool(block.when_correct or block.when_incorrect)
 
 
 def _unsolved(block: Block) -> Block:
@@ -41,6 +40,7 @@ def _unsolved(block: Block) -> Block:
         options=tuple(replace(option, score_values=None) for option in block.options),
         correct_answer_ids=None,
         correct_answer_index=None,
+        correct_answer_indexes=None,
         when_correct=None,
         when_incorrect=None,
         calculated_formula=None,
@@ -56,7 +56,7 @@ def script_as_json(script: Script, *, outro: bool = False) -> list[dict[str, obj
 
 def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
     """One block with its logic, scores and correct answers, for authors of scripts (rule 3.3)."""
-    correct = block.correct_answer_ids
+    correct, places = block.correct_answer_ids, _correct_places(block)
     return {
         "id": block.id,
         "name": block.name,
@@ -83,7 +83,8 @@ def block_as_json(block: Block, *, scoring: bool) -> dict[str, object]:
         "action_kind": block.action_kind,
         "action_config": _action_config(block.action_config),
         "correct_answer_ids": list(correct) if correct else None,
-        "correct_answer_index": _correct_index(block),
+        "correct_answer_index": places[0] if places else None,
+        "correct_answer_indexes": places or None,
         "when_correct": block.when_correct,
         "when_incorrect": block.when_incorrect,
         "scale": _scale(block.scale),
@@ -104,6 +105,8 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
         "emoji": option.emoji,
         "display_order": option.display_order,
         "anchor_position": option.anchor_position,
+        "is_exclusive": option.is_exclusive,
+        "is_other": option.is_other,
     }
     if scoring:
         serialized["score_values"] = _weights(option.score_values)
@@ -116,12 +119,13 @@ def _weights(weights: Mapping[str, Decimal] | None) -> dict[str, int | float] | 
     return {key: json_number(points) for key, points in weights.items()}
 
 
-def _correct_index(block: Block) -> int | None:
-    """The current index of the first correct option. Only the id is stored; the index is computed from it."""
+def _correct_places(block: Block) -> list[int]:
+    """The current indexes of the correct options. Only the ids are stored; the indexes are computed from
+    them.
+    """
     if not block.correct_answer_ids:
-        return block.correct_answer_index
-    correct_id = block.correct_answer_ids[0]
-    return next((n for n, option in enumerate(block.options) if option.id == correct_id), None)
+        return list(block.correct_places)
+    return [n for n, option in enumerate(block.options) if option.id in block.correct_answer_ids]
 
 
 def _action_config(config: ActionConfig | None) -> dict[str, object] | None:

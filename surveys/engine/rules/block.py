@@ -136,6 +136,7 @@ def minimum_is_not_above_maximum(context: RuleContext) -> Iterator[Violation]:
 
 
 def counts_can_be_chosen(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.151: exclusive options do not count, because they are chosen alone."""
     block = context.block
     if block.type != "multi_punch":
         return
@@ -146,8 +147,9 @@ def counts_can_be_chosen(context: RuleContext) -> Iterator[Violation]:
             yield context.violation(
                 key, "too_small", f"`{key}` must be at least {least} on a `multi_punch` block."
             )
-        elif block.options and value > len(block.options) and context.is_valid("options"):
-            message = f"`{key}` must be at most the number of options, which is {len(block.options)}."
+        elif block.options and value > (most := len(block.together) or 1) and context.is_valid("options"):
+            which = "options" if most == len(block.options) else "options that are not exclusive"
+            message = f"`{key}` must be at most the number of {which}, which is {most}."
             yield context.violation(key, "too_large", message)
 
 
@@ -261,13 +263,23 @@ def feedback_has_a_correct_answer(context: RuleContext) -> Iterator[Violation]:
     block = context.block
     if block.type not in QUESTIONS or not (block.when_correct or block.when_incorrect):
         return
-    has_answer = block.correct_answer_ids or block.correct_answer_index is not None
     prefix = context.block_path.field("correct_answer_i")
-    if not has_answer and not any(path.startswith(prefix) for path in context.invalid_fields):
+    if not block.has_correct_answer and not any(path.startswith(prefix) for path in context.invalid_fields):
         key = "when_correct" if block.when_correct else "when_incorrect"
         yield context.violation(
             "correct_answer_ids", "required", f"`correct_answer_ids` is required with `{key}`."
         )
+
+
+def only_a_multi_punch_has_several_correct_answers(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.150."""
+    block = context.block
+    correct = block.correct_answer_ids or block.correct_places
+    if block.type not in (CHOICES | SCALES) - {"multi_punch"} or len(correct) < 2:
+        return
+    key = "correct_answer_ids" if block.correct_answer_ids else "correct_answer_indexes"
+    message = f"`{key}` must name one option on a `{block.type}` block, not {len(correct)}."
+    yield context.violation(key, "too_many", message)
 
 
 def scores_have_buckets(context: RuleContext, bucket_keys: Collection[str] | None) -> Iterator[Violation]:
@@ -308,4 +320,5 @@ RULES: tuple[Rule, ...] = (
     pauses_have_their_seconds,
     further_questions_are_about_prose,
     feedback_has_a_correct_answer,
+    only_a_multi_punch_has_several_correct_answers,
 )

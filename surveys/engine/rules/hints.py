@@ -38,19 +38,15 @@ def hints(script: Script) -> list[dict[str, object]]:
 
 
 def _found(script: Script) -> Iterator[ScriptWarning]:
-    is_quiz = script.scoring_enabled and any(_has_correct_answer(block) for block in script.blocks)
+    is_quiz = script.scoring_enabled and any(block.has_correct_answer for block in script.blocks)
     left = count(MAX_TOKENS, -1)
     for n, block in enumerate((*script.blocks, *script.outro)):
         path = f"blocks[{n}]"
         yield from _tokens(script, n, block, path, left)
         yield from _hidden_operands(script, n, block, path, left)
-        if is_quiz and block.type in CHOICES and not (_has_correct_answer(block) or block.scored_buckets):
+        if is_quiz and block.type in CHOICES and not (block.has_correct_answer or block.scored_buckets):
             message = "No option of this block is marked as right, as in other questions."
             yield ScriptWarning(f"{path}.correct_answer_ids", "no_correct_answer", message, block)
-
-
-def _has_correct_answer(block: Block) -> bool:
-    return bool(block.correct_answer_ids) or block.correct_answer_index is not None
 
 
 def _tokens(script: Script, n: int, block: Block, path: str, left: Iterator[int]) -> Iterator[ScriptWarning]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.context import RuleContext
-from surveys.engine.script import SCALES, Violation
+from surveys.engine.script import CHOICES, SCALES, Violation
 from surveys.engine.walk import presentation
 
 MAX_LABELS = 25_000  # characters of all labels and emoji of a block: a page draws them up to four times
@@ -81,11 +81,44 @@ def options_fit_a_step(context: RuleContext) -> Iterator[Violation]:
         yield context.violation("options", "too_long", message)
 
 
+def exclusive_options_are_of_a_multi_punch(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.151."""
+    if context.block.type == "multi_punch":
+        return
+    for n, option in enumerate(context.block.options):
+        if option.is_exclusive:
+            message = "`is_exclusive` is only allowed on the options of a `multi_punch` block."
+            yield context.option_violation(n, "is_exclusive", "not_allowed", message)
+
+
+def one_option_of_a_choice_has_a_text(context: RuleContext) -> Iterator[Violation]:
+    """Rule 3.152."""
+    others = [n for n, option in enumerate(context.block.options) if option.is_other]
+    if context.block.type in CHOICES:
+        for n in others[1:]:
+            message = "`is_other` is true on another option of this block already: only one can have a text."
+            yield context.option_violation(n, "is_other", "too_many", message)
+        return
+    for n in others:
+        message = "`is_other` is only allowed on the options of `single_punch` and `multi_punch` blocks."
+        yield context.option_violation(n, "is_other", "not_allowed", message)
+
+
 RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
+    one_option_of_a_choice_has_a_text,
+    exclusive_options_are_of_a_multi_punch,
     values_differ,
     options_fit_a_step,
     scale_options_present_the_points,
 )
+
+
+def fits_chat_poll(context: RuleContext) -> Iterator[Violation]:
+    """Under a poll for everybody, a menu cannot keep several choices while a text is written (rule 3.154)."""
+    for n, option in enumerate(context.block.options):
+        if option.is_other and context.block.type == "multi_punch":
+            message = "`is_other` is not allowed on a `multi_punch` poll that is delivered by chat."
+            yield context.option_violation(n, "is_other", "not_allowed", message)
 
 
 def fits_chat(context: RuleContext) -> Iterator[Violation]:

@@ -35,10 +35,10 @@ from surveys.engine.script import (
 _WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
 _OPTION_WORDING = frozenset({"label", "emoji"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
-# precondition, the index of the correct answer by its id, a scale by its icon, `required` by its direction.
+# precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.
 _COMPARED_ELSEWHERE = frozenset(
-    {"id", "options", "position", "section", "show_when", "hide_when", "correct_answer_index", "scale"}
-    | {"required"}
+    {"id", "options", "position", "section", "show_when", "hide_when", "scale", "required"}
+    | {"correct_answer_index", "correct_answer_indexes"}
 )
 _NOT_SENT = frozenset({"scores_ignored", "last_code", "code"})
 _FROZEN = tuple(

@@ -14,7 +14,6 @@ Each violation names the field in the submitted array, by `block_paths`. No rule
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from itertools import pairwise
 
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
@@ -89,6 +88,8 @@ def _block_violations(
             yield from option_rule(context)
         if chat:
             yield from option_rules.fits_chat(context)
+        if chat and script.is_poll:
+            yield from option_rules.fits_chat_poll(context)
     if script.scoring_enabled:
         yield from block_rules.scores_have_buckets(context, bucket_keys)
 
@@ -110,11 +111,15 @@ def check_chat(script: Script, *, path: str = "script.blocks") -> list[Violation
 
     The check runs again when delivery is set to chat, and when the project is opened (rule 2.7).
     """
-    return [
-        violation
+    contexts = [
+        RuleContext(block, block_path, frozenset())
         for block, block_path in zip(script.blocks, stored_paths(script, path=path), strict=True)
-        for violation in option_rules.fits_chat(RuleContext(block, block_path, frozenset()))
     ]
+    violations = [violation for context in contexts for violation in option_rules.fits_chat(context)]
+    if script.is_poll:
+        for context in contexts:
+            violations += option_rules.fits_chat_poll(context)
+    return violations
 
 
 def check_poll(script: Script, *, path: str = "script.blocks") -> list[Violation]:
@@ -233,16 +238,18 @@ def _groups_hold_together(contexts: Sequence[RuleContext]) -> Iterator[Violation
     (rule 3.123).
     """
     left: set[str] = set()
-    for number, (before, context) in enumerate(pairwise([None, *contexts]), 1):
-        title, was = context.block.group, before and before.block
+    before: Block | None = None
+    for number, context in enumerate(contexts, 1):
+        was, before = before, context.block
+        title = before.group
         if was is not None and was.group and was.group != title:
             left.add(was.group)
-        if not title or context.block.type not in GROUPED:
+        if not title or before.type not in GROUPED:
             continue
         if title in left:
             message = f"`group` “{title}” is that of earlier blocks, and other blocks stand between them."
             yield context.violation("group", "conflicting", message)
-        elif was is not None and was.group == title and (differing := _differing(was, context.block)):
+        elif was is not None and was.group == title and (differing := _differing(was, before)):
             message = (
                 f"`group` is shared by blocks that have the same `{differing}`, and the `{differing}` of "
                 f"block {number} is not that of the block before it."

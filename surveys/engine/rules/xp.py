@@ -61,16 +61,11 @@ def _most_of(block: Block, script: Script) -> int:
 def _best(variable: str, script: Script) -> Decimal:
     """The highest possible value of a score variable."""
     if variable in COUNTS:
-        return Decimal(sum(map(_has_correct_answer, script.blocks)))
+        return Decimal(sum(block.has_correct_answer for block in script.blocks))
     keys = {key for block in script.blocks for key in block.scored_buckets}
     if variable not in SCORES:
         keys = {key for key in keys if variable in bucket_variables(key)}
     return sum(_points(script.blocks, keys), Decimal(0))
-
-
-def _has_correct_answer(block: Block) -> bool:
-    """Whether a block has a correct answer, also before its options have ids."""
-    return bool(block.correct_answer_ids) or block.correct_answer_index is not None
 
 
 def _points(blocks: Sequence[Block], keys: set[str]) -> Iterator[Decimal]:

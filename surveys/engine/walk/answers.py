@@ -2,7 +2,9 @@
 
 A reply is a small JSON object, stored in the conversation's state:
 `{"option_ids": [...]}` for choices and rankings (best first), `{"number": "4.5"}` for scales and
-numerics (in one form: `3.0` is stored as `3`), `{"text": "..."}`, or `{"skipped": true}`.
+numerics (in one form: `3.0` is stored as `3`), `{"text": "..."}`, or `{"skipped": true}`. Beside
+`option_ids`, `other` is what somebody wrote for an option with `is_other`:
+`{"option_id": 311, "text": "..."}`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 
 from communities.ground.sent_text import sent_text
 from surveys.engine.intake.field_types import is_unstorable
-from surveys.engine.intake.fields import MAX_NUMBER
+from surveys.engine.intake.fields import MAX_NUMBER, MAX_OTHER_TEXT
 from surveys.engine.language.values import Value, json_bytes, plain_digits
 from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block, Option, Violation
 from surveys.engine.walk import follow_ups, formats
@@ -23,6 +25,7 @@ SKIPPED: Reply = {"skipped": True}
 MAX_TEXT = 10_000
 MAX_TEXT_BYTES = 4 * MAX_TEXT  # as JSON, in which a control character takes six bytes
 MAX_DECIMALS = 100
+OTHER = "other"  # of a reply, and of a state
 ANSWER_KEYS = ("value", "option_id", "option_ids", "ranking", "skip")
 
 
@@ -56,9 +59,54 @@ def _sent(raw: Mapping[str, object]) -> list[str]:
 def parse(block: Block, raw: Mapping[str, object]) -> Reply:
     """The reply to `block` that `raw` (the interface's answer object) contains.
 
-    One of `value`, `option_id`, `option_ids`, `ranking` and `skip` is expected; null counts as not sent.
-    Raises InvalidAnswer if the answer does not fit the block.
+    One of `value`, `option_id`, `option_ids`, `ranking` and `skip` is expected, beside it `other_text` if an
+    option with `is_other` is chosen; null counts as not sent. Raises InvalidAnswer if the answer does not fit
+    the block.
     """
+    reply, text = parse_choice(block, raw), _other_text(raw)
+    if not lacks_text(block, reply):
+        if text:
+            message = "`other_text` belongs to an option with `is_other`, and none is chosen."
+            raise InvalidAnswer("other_text", "not_allowed", message)
+        return reply
+    assert block.other is not None
+    if not text:
+        message = f"Write your answer to “{block.other.display_text}”."
+        raise InvalidAnswer("other_text", "required", message)
+    return {**reply, OTHER: {"option_id": block.other.id, "text": text}}
+
+
+def lacks_text(block: Block, reply: Reply) -> bool:
+    """Whether a reply chooses an option with `is_other` and has no text for it (rule 6.152)."""
+    if block.other is None or OTHER in reply or "option_ids" not in reply:
+        return False
+    return block.other.id in _option_ids(reply)
+
+
+def _other_text(raw: Mapping[str, object]) -> str:
+    text = raw.get("other_text")
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise InvalidAnswer("other_text", "invalid_type", "`other_text` must be text.")
+    text = sent_text(text)
+    if len(text) > MAX_OTHER_TEXT:
+        message = f"`other_text` must have at most {MAX_OTHER_TEXT:,} characters."
+        raise InvalidAnswer("other_text", "too_long", message)
+    if is_unstorable(text):
+        message = "`other_text` must not contain null characters or unpaired surrogates."
+        raise InvalidAnswer("other_text", "invalid", message)
+    return text
+
+
+def other_of(reply: Reply | None) -> tuple[int, str] | None:
+    """The option with `is_other` that a reply chose, and the text for it; None if it has none."""
+    other = (reply or {}).get(OTHER)
+    return (other["option_id"], other["text"]) if isinstance(other, dict) else None
+
+
+def parse_choice(block: Block, raw: Mapping[str, object]) -> Reply:
+    """The same reply as `parse` returns, without the text of an option, which it may lack."""
     sent = _sent(raw)
     if len(sent) > 1:
         raise InvalidAnswer(sent[1], "conflicting", f"Send either {sent[0]} or {sent[1]}, not both.")
@@ -150,7 +198,7 @@ def _chosen(block: Block, key: str, raw: object) -> Reply:
     if block.type == "single_punch" and len(ids) > 1:
         raise InvalidAnswer(key, "too_many", "Choose one option.")
     if block.type == "multi_punch":
-        _count_choices(block, key, len(ids))
+        _count_choices(block, key, ids)
         # Options are stored in the script's order, so neither clicks nor a shuffle affect logic.
         ids = _in_order(block, ids)
     if block.type == "ranking":
@@ -161,7 +209,15 @@ def _chosen(block: Block, key: str, raw: object) -> Reply:
     return {"option_ids": ids}
 
 
-def _count_choices(block: Block, key: str, count: int) -> None:
+def _count_choices(block: Block, key: str, ids: list[int]) -> None:
+    """Rule 6.150: an exclusive option is chosen alone, whatever the limits are."""
+    count = len(ids)
+    exclusive = next((option for each in ids if (option := block.option_by_id[each]).is_exclusive), None)
+    if exclusive is not None:
+        if count > 1:
+            message = f"“{exclusive.display_text}” cannot be chosen together with others."
+            raise InvalidAnswer(key, "conflicting", message)
+        return
     if block.min is not None and count < block.min:
         raise InvalidAnswer(key, "too_few", f"Choose at least {block.min}.")
     if block.max is not None and count > block.max:
@@ -208,10 +264,11 @@ def as_sent(block: Block, reply: Reply) -> dict[str, object]:
         return {"skip": True}
     if "option_ids" not in reply:
         return {"value": reply["text"] if "text" in reply else reply["number"]}
-    ids = _option_ids(reply)
+    ids, other = _option_ids(reply), other_of(reply)
+    text = {} if other is None else {"other_text": other[1]}
     if block.type == "single_punch":
-        return {"option_id": ids[0]}
-    return {"ranking" if block.type == "ranking" else "option_ids": ids}
+        return {"option_id": ids[0], **text}
+    return {"ranking" if block.type == "ranking" else "option_ids": ids, **text}
 
 
 def fits(block: Block, reply: Reply) -> bool:
@@ -220,12 +277,12 @@ def fits(block: Block, reply: Reply) -> bool:
         return not block.required
     raw = as_sent(block, reply)
     try:
-        parsed = parse(block, raw)
+        parsed = parse_choice(block, raw)
     except InvalidAnswer:
         return False
     if block.type == "multi_punch" and "option_ids" in reply:  # its options may have been reordered
         return set(_option_ids(parsed)) == set(_option_ids(reply))
-    return parsed == follow_ups.without(reply)
+    return parsed == {key: part for key, part in follow_ups.without(reply).items() if key != OTHER}
 
 
 def is_answer(reply: Reply | None) -> bool:
@@ -270,7 +327,10 @@ def value(block: Block, reply: Reply | None) -> Value:
 
 
 def display_text(block: Block, reply: Reply | None) -> str:
-    """A reply as people read it: labels if there are any, a list joined by commas."""
+    """A reply as people read it: labels if there are any, a list joined by commas.
+
+    A text that was written for an option stands in its place (rule 6.153).
+    """
     if reply is None or "skipped" in reply:
         return ""
     if "text" in reply:
@@ -279,7 +339,11 @@ def display_text(block: Block, reply: Reply | None) -> str:
         text = str(reply["number"])
         labels = {option.value: option.label for option in block.options if option.label}
         return labels.get(text) or text
-    return ", ".join(block.option_by_id[option_id].display_text for option_id in _chosen_ids(block, reply))
+    other_id, other_text = other_of(reply) or (None, "")
+    return ", ".join(
+        other_text if option_id == other_id else block.option_by_id[option_id].display_text
+        for option_id in _chosen_ids(block, reply)
+    )
 
 
 def chosen_options(block: Block, reply: Reply) -> Iterator[Option]:

@@ -43,9 +43,8 @@ def choice_limits(block: Block) -> tuple[int, int]:
     The fewest is 0 if the question is optional and sets no minimum; an answer without options is then a skip.
     """
     least = block.min or 0
-    return max(least, 1) if block.required else least, min(
-        block.max or len(block.options), len(block.options)
-    )
+    most = len(block.together) or 1
+    return max(least, 1) if block.required else least, min(block.max or most, most)
 
 
 def ranked_count(block: Block) -> int:

@@ -46,12 +46,12 @@ def problem(name: str, text: str) -> str | None:
 
 def help_of(name: str | None) -> str:
     """The sentence under a question in this format; empty if it needs none."""
-    return FORMATS[name].help if name in FORMATS else ""
+    return FORMATS[name].help if name is not None and name in FORMATS else ""
 
 
 def example_of(name: str | None) -> str:
     """An answer in this format; empty if any text is one."""
-    return FORMATS[name].example if name in FORMATS else ""
+    return FORMATS[name].example if name is not None and name in FORMATS else ""
 
 
 def _is_address(text: str) -> bool:

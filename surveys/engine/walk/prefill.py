@@ -7,6 +7,7 @@ who may change it. With `skips`, the walk passes questions that are answered ahe
 - a question that was answered or skipped before: a respondent who went back can change the answer
 - a ranking: its order counts only after the respondent changes or confirms it (rule 6.26)
 - a graded question of a quiz: its answer could not be changed afterwards (rule 5.15)
+- an option with `is_other`: its text is written by the respondent alone (rule 6.156)
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def parse(block: Block, texts: Sequence[str]) -> Reply | None:
     value: object = names.several(named) if block.type in _SEVERAL else named[-1]
     if not value or (isinstance(value, str) and not sent_text(value)):
         return None
-    return answers.parse(block, {"value": value})
+    return answers.parse_choice(block, {"value": value})
 
 
 class _Names:
@@ -109,4 +110,5 @@ def given_reply(script: Script, state: State, prefill: Prefill) -> Reply | None:
         return None
     if block.id in state.replies or (script.scoring_enabled and answers.is_graded(block)):
         return None
-    return reply_to(script, block, prefill)
+    reply = reply_to(script, block, prefill)
+    return None if reply is not None and answers.lacks_text(block, reply) else reply

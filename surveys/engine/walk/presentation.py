@@ -33,12 +33,15 @@ HIDDEN_KEYS = (
     "hide_when",
     "correct_answer_ids",
     "correct_answer_index",
+    "correct_answer_indexes",
     "when_correct",
     "when_incorrect",
     "calculated_formula",
     "action_config",
     "follow_ups",
 )
+# Keys of options that a step leaves out where they are empty, so that a hundred options fit (rule 6.151).
+_WHERE_SET = ("is_exclusive", "is_other")
 
 
 def effective_block(script: Script, block: Block) -> Block:
@@ -79,6 +82,7 @@ def present(
         hide_when=None,
         correct_answer_ids=None,
         correct_answer_index=None,
+        correct_answer_indexes=None,
         when_correct=None,
         when_incorrect=None,
         calculated_formula=None,
@@ -90,12 +94,12 @@ def option_order(block: Block, *, seed: int) -> Sequence[Option]:
     """The block's options in the order of this conversation.
 
     The same seed and block give the same order on every server and Python version, so options are sorted by a
-    hash instead of shuffled by a random generator. Options anchored `last` follow in stored order.
+    hash instead of shuffled by a random generator. Options that stay last follow in stored order.
     """
     if not block.randomize_options:
         return block.options
-    loose = [option for option in block.options if option.anchor_position != "last"]
-    pinned = [option for option in block.options if option.anchor_position == "last"]
+    loose = [option for option in block.options if not option.stays_last]
+    pinned = [option for option in block.options if option.stays_last]
     return sorted(loose, key=lambda option: _sort_key(seed, block.id, option.id)) + pinned
 
 
@@ -126,9 +130,18 @@ def block_bytes(block: Block) -> int:
 
 def as_json(block: Block) -> dict[str, object]:
     """A block returned by `present` as JSON, without the keys that respondents must not see."""
-    serialized = block_as_json(block, scoring=False)
+    return seen(block_as_json(block, scoring=False))
+
+
+def seen(serialized: dict[str, object]) -> dict[str, object]:
+    """A block as JSON for its author → the same for respondents. Changes the object."""
     for key in HIDDEN_KEYS:
         del serialized[key]
+    options = serialized["options"]
+    for option in options if isinstance(options, list) else ():
+        for key in _WHERE_SET:
+            if not option[key]:
+                del option[key]
     return serialized
 
 

@@ -37,6 +37,7 @@ class GivenAnswer:
     option_id: int | None = None
     label: str | None = None
     is_null: bool = False  # the request has `"value": null`
+    other_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,11 @@ def _block_of(script: Script, answer: GivenAnswer, complete_blocks: Mapping[int,
 def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
     """The reply that consists of these answers to one block. Raises _InvalidRow."""
     index, first = rows[0]
+    other = block.other if block.type in CHOICES else None
+    for at, answer in rows:
+        if answer.other_text and (other is None or _option_of(block, at, answer) != other.id):
+            message = "`other_text` is the text for an option with `is_other`, and this answer names none."
+            raise _InvalidRow(at, "other_text", "not_allowed", message)
     if block.type not in ("multi_punch", "ranking") and len(rows) > 1:
         message = f"`{block.name}` has one answer, and this is another one to it."
         raise _InvalidRow(rows[1][0], "value", "too_many", message)
@@ -184,17 +190,19 @@ def _reply(block: Block, rows: Sequence[tuple[int, GivenAnswer]]) -> Reply:
     if block.type == "ranking":
         return _parsed(block, index, {"ranking": _ranked(block, rows)})
     ids = [_option_of(block, index, answer) for index, answer in rows]
+    text = next((answer.other_text for _, answer in rows if answer.other_text), None)
     if block.type == "single_punch":
-        return _parsed(block, index, {"option_id": ids[0]})
-    return _parsed(block, index, {"option_ids": ids})
+        return _parsed(block, index, {"option_id": ids[0], "other_text": text})
+    return _parsed(block, index, {"option_ids": ids, "other_text": text})
 
 
 def _parsed(block: Block, index: int, raw: Mapping[str, object]) -> Reply:
+    """The reply; one from before an option had `is_other` has no text for it."""
     try:
-        return answers.parse(block, raw)
+        return answers.parse(block, raw) if raw.get("other_text") else answers.parse_choice(block, raw)
     except InvalidAnswer as invalid:
         found = invalid.violation
-        name = found.field if found.field in ("value", "option_id") else "block_id"
+        name = found.field if found.field in ("value", "option_id", "other_text") else "block_id"
         raise _InvalidRow(index, name, found.code, found.message) from None
 
 

@@ -25,6 +25,9 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 from surveys.engine.walk.follow_ups import Further
 from surveys.engine.walk.path_values import PathValues
 
+# The parts of replies that stand beside the answers in a state.
+_PARTS = (follow_ups.KEY, answers.OTHER)
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -84,16 +87,18 @@ class State:
     def as_json(self) -> dict[str, object]:
         """The state as JSON. `answers` has only the replies that count, `left` has the others.
 
-        Further questions about answers are in the key `follow_ups`, where SQL reads them.
+        Further questions about answers are in the key `follow_ups`, and texts for options in `other`, where
+        SQL reads them.
         """
         counted = self.counted
         raw: dict[str, object] = {
             "at": self.at,
             "path": list(self.path),
-            "answers": {str(k): follow_ups.without(v) for k, v in counted.items()},
+            "answers": {str(k): _without_parts(v) for k, v in counted.items()},
         }
-        if asked := {str(k): v[follow_ups.KEY] for k, v in counted.items() if follow_ups.KEY in v}:
-            raw["follow_ups"] = asked
+        for key in _PARTS:
+            if parts := {str(k): v[key] for k, v in counted.items() if key in v}:
+                raw[key] = parts
         if self.left:
             raw["left"] = {str(k): v for k, v in self.replies.items() if k in self.left}
         if self.results:
@@ -124,8 +129,9 @@ class State:
         assert isinstance(path, list)
         left = _by_id(raw.get("left"))
         counted = _by_id(raw.get("answers"))
-        for block_id, exchanges in _by_id(raw.get("follow_ups")).items():
-            counted[block_id] = {**counted[block_id], follow_ups.KEY: exchanges}
+        for key in _PARTS:
+            for block_id, part in _by_id(raw.get(key)).items():
+                counted[block_id] = {**counted[block_id], key: part}
         further = raw.get("further")
         return cls(
             at=int(str(raw.get("at", 0))),
@@ -143,6 +149,13 @@ class State:
             consent=_texts(raw.get("consent")),
             reviewed=_ids(raw.get("reviewed")),
         )
+
+
+def _without_parts(reply: Reply) -> Reply:
+    """The reply without what stands beside the answers in a state."""
+    if not any(key in reply for key in _PARTS):
+        return reply
+    return {key: value for key, value in reply.items() if key not in _PARTS}
 
 
 def _by_id(raw: object) -> dict[int, Any]:
@@ -493,7 +506,8 @@ def fill(
 def _inserted(block: Block, reply: Reply | None) -> str:
     """The text that a token inserts for a reply, marked if the author wrote it and not the respondent."""
     text = answers.display_text(block, reply)
-    return text if reply is None or "text" in reply else piping.Authored(text)
+    is_written = reply is None or "text" in reply or answers.OTHER in reply
+    return text if is_written else piping.Authored(text)
 
 
 def calculate(block: Block, results: dict[int, Reply], known: PathValues) -> None:

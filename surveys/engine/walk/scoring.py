@@ -97,21 +97,31 @@ def points_by_bucket(block: Block, reply: Reply | None) -> Mapping[str, Decimal]
 def max_points(block: Block, bucket: str) -> Decimal:
     """The most points that any answer to a block can have in a bucket (rules 5.6 and 5.7).
 
-    For a multi punch it is the sum of the best positive options, up to the largest number that may be chosen.
-    If fewer options are positive than must be chosen, the best others count too. For a question that may be
-    skipped it is never below 0.
+    For a multi punch it is the sum of the best positive options, up to the largest number that may be chosen,
+    or the points of an exclusive option. If fewer options are positive than must be chosen, the best others
+    count too. For a question that may be skipped it is never below 0.
     """
     weights = sorted((weight(option, bucket) for option in block.options), reverse=True)
     if block.type == "multi_punch":
-        least = max(block.min or 0, 1 if block.required else 0)
-        most = len(weights) if block.max is None else block.max
-        positive = sum(points > 0 for points in weights)
-        best_sum = sum(weights[: max(least, min(most, positive))], ZERO)
+        best_sum = max(_sums_of_choices(block, bucket), default=ZERO)
     elif block.type in CHOICES | SCALES and weights:
         best_sum = weights[0]
     else:
         return ZERO
     return best_sum if block.required else max(best_sum, ZERO)
+
+
+def _sums_of_choices(block: Block, bucket: str) -> Iterator[Decimal]:
+    """The best sum of options that can be chosen together, and the points of each exclusive option."""
+    weights = sorted((weight(option, bucket) for option in block.together), reverse=True)
+    if weights:
+        least = max(block.min or 0, 1 if block.required else 0)
+        most = len(weights) if block.max is None else block.max
+        positive = sum(points > 0 for points in weights)
+        yield sum(weights[: max(least, min(most, positive))], ZERO)
+    for option in block.options:
+        if option.is_exclusive:
+            yield weight(option, bucket)
 
 
 def max_correct_points(block: Block, bucket: str) -> Decimal:

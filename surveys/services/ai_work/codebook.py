@@ -47,7 +47,7 @@ NO_QUESTION = "This project has no open question with this id whose answers are 
 
 @dataclass(frozen=True, slots=True)
 class ThemeChange:
-    """A theme as staff want it: with the id of a theme that is there, or None for a new one."""
+    """A theme as staff want it: with the id of an existing theme, or None for a new one."""
 
     title: str
     description: str | None = None  # None: as it is
@@ -87,7 +87,7 @@ def read(*, project: Project, block_id: int) -> ReadCodebook:
 
 
 def _locked(project: Project, block_id: int) -> Codebook:
-    """The codebook of a question, locked; made if there is none. Raises NotFound if the question is gone."""
+    """The locked codebook of a question, created if missing. Raises NotFound if the question is gone."""
     if (
         not Block.objects.select_for_update(no_key=True)
         .filter(pk=block_id)
@@ -146,7 +146,7 @@ def change(
     if themes is not None:
         _write(book, there, themes)
     book.save(update_fields=["version"])
-    repository.note_change(project_id=project.pk)  # a finished analysis is out of date
+    repository.note_change(project_id=project.pk)  # finished analyses are out of date now
     history.record_codebook(project, block_id=block.pk, actor=actor, at=at)
     return ReadCodebook(book.version, live(block_id=block.pk))
 
@@ -161,7 +161,7 @@ def correct(
     sentiment: str | None,
     at: datetime,
 ) -> ResponseJson:
-    """Put right what was read in one answer, and return the response.
+    """Correct the reading of one answer, and return the response.
 
     Raises NotFound if there is no such response or answer, or its question is not read, and InvalidRequest
     for themes that the question does not have.
@@ -223,7 +223,7 @@ def _unknown(field: str) -> ViolationJson:
 
 
 def _merge(book: Codebook, sources: Sequence[Theme], into: Theme) -> None:
-    """Make the answers of some themes those of another one, each counted once."""
+    """Give the answers of some themes to another theme, which counts each answer once."""
     ids = [theme.pk for theme in sources]
     fetch_rows(
         """
@@ -238,7 +238,7 @@ def _merge(book: Codebook, sources: Sequence[Theme], into: Theme) -> None:
     )
     Theme.objects.filter(block_id=book.pk, merged_into_id__in=ids).update(merged_into=into)
     Theme.objects.filter(pk__in=ids).update(merged_into=into, since=book.version)
-    # What a provider recognised the sources by, it recognises the merged theme by.
+    # A provider recognises the merged theme by the phrases of its sources.
     phrases = [phrase for theme in (into, *sources) for phrase in (*theme.phrases, theme.title)]
     into.phrases = list(dict.fromkeys(phrases))[:MAX_PHRASES]
     into.save(update_fields=["phrases"])
@@ -274,7 +274,7 @@ def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeCha
 
 
 def remove(*, block_id: int, ids: Sequence[int]) -> None:
-    """Delete themes, with what was merged into them. Their answers stay read, without them."""
+    """Delete themes, with those that were merged into them. Their answers stay read, without the themes."""
     if not ids:
         return
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]

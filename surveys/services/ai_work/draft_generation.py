@@ -97,7 +97,7 @@ def begin_revision(*, actor: Actor, project_id: int, instruction: str, at: datet
 
 @in_transaction
 def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> GeneratedScript:
-    """How far a job is. From the first look at its blocks on, its credits are spent.
+    """The progress of a job. The first look at its blocks spends its credits.
 
     Raises NotFound for a job of somebody else, of another project, and one that is gone.
     """
@@ -105,7 +105,7 @@ def look(*, actor: Actor, project_id: int, job_id: int, at: datetime) -> Generat
     job = _locked(actor, project_id, job_id)
     written = _written(job, project, at)
     if written.blocks is not None and job.credits_used:
-        job.credits_used = 0  # nothing is left to give back when the row is deleted
+        job.credits_used = 0  # the deletion of the row returns none
         job.save(update_fields=["credits_used"])
     return written
 
@@ -150,7 +150,7 @@ def _stop(job: Generation) -> None:
 
 
 def _words_of(job: Generation) -> str:
-    """The words in which somebody asked for a job."""
+    """The intent, the instruction or the question of a job."""
     names = {Generation.Kind.REVISION: "instruction", Generation.Kind.QUESTION: "question"}
     return str(job.request[names.get(Generation.Kind(job.kind), "intent")])
 
@@ -167,7 +167,7 @@ def _required(text: str, name: str, missing: str, *, most: int) -> str:
 
 
 def _locked_project(actor: Actor, project_id: int, at: datetime) -> Project:
-    """The project, locked: of two clicks, the second sees the first's job. Refuses a second one."""
+    """The locked project. So the second of two clicks sees the job of the first. Refuses a second job."""
     project = lookup.lock(actor=actor, project_id=project_id)
     presence.require(actor=actor)
     if project.is_live_at(at):
@@ -193,7 +193,7 @@ def _begun(
 
 
 def _request(project: Project, intent: str) -> ScriptRequest:
-    """What to write: a script that suits the project as it is, with points only while it has scoring on."""
+    """The request for a script that suits the project. It has points only if the project has scoring on."""
     script = scripts.load(project_id=project.pk, revision=project.revision)
     community_settings = communities.get_settings(community_id=project.community_id)
     return ScriptRequest(

@@ -1,7 +1,7 @@
 """Further questions about short answers, as a worker has a model write them (rules 10.60 to 10.69 and 10.73).
 
 The model works while nothing is locked. The question counts only if the conversation still waits for it, so
-two workers, or one that comes late, change nothing. What fails is not tried again: the conversation goes on.
+a second worker or a late one changes nothing. A failure is not retried: the conversation goes on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] =
 
 @in_transaction
 def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[int, FollowUpRequest] | None:
-    """The community, and what the question is about: nothing else of the respondent, so tokens stay out."""
+    """The community, and the question with its answer. Tokens stay out: the model gets nothing else of the
+    respondent.
+    """
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
         return None

@@ -1,27 +1,24 @@
 """Work of a model that a request waits for: scripts, changed scripts, answers (rules 10.3 to 10.7, 10.50).
 
-    prepare         plan the project, begin, wait                the request, before its transaction
-      begin         a paid row, and a worker woken               in a short transaction
-      wait          until the work is finished or time is up     holding no connection
-    run             what the provider writes, if it is valid     the worker
-    create_project  the project, with or without its script      the request's transaction
-    fetch           the result of any other kind                 the request's transaction
-    deliver         the script into a project created without    the worker
-    take_up         what was lost or never fetched               the sweep
+    begin     a paid row, and a worker woken               the request, in a short transaction
+    wait      until the work is finished or time is up     the request, holding no connection
+    run       what the provider writes, if it is valid     the worker (`writing`)
+    fetch     the result                                   the request's transaction
+    deliver   the script into a project created without    the worker
+    take_up   what was lost or never fetched               the sweep
 
-Credits are taken in `begin`. `create_project`, `fetch` and `deliver` spend them; any other end gives them
-back. `revision` and `question` prepare the other kinds.
+Credits are taken in `begin`. `fetch`, `deliver` and `from_intent.create_project` spend them; any other end
+gives them back. `from_intent`, `revision` and `question` prepare the kinds.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -30,39 +27,27 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
-from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable, refuse
 from communities.ground.queue import wake
 from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai.local.drafts.wishes import ANONYMOUS, read_wishes
-from surveys.ai.numbers import unfounded
 from surveys.ai.provider import (
     LOCAL,
-    Claim,
-    Correction,
     ProposedScript,
     ProviderError,
-    ReferencedFigure,
     ResultsQuestion,
     RevisionRequest,
     ScriptRequest,
     UnwrittenLanguage,
 )
-from surveys.engine.script import Violation
 from surveys.models import Generation, Job, Project
 from surveys.services import events
-from surveys.services.ai_work import paying
-from surveys.services.drafts import keys
-from surveys.services.ground import access, jobs
-from surveys.services.projects import service as projects
-from surveys.services.projects.service import CreatedProject, ProjectPlan
+from surveys.services.ai_work import paying, writing
+from surveys.services.ground import jobs
 from surveys.services.scripts import editing as scripts
-from surveys.services.scripts import planning
 
 MAKE = "surveys.make_script"
-MOST_CORRECTIONS = 2
-MOST_ANSWERS = 2  # to a question, if a claim of the first is not borne out by its figures
 KEPT_FOR = timedelta(minutes=10)  # finished work, for a caller who disconnected and tries again
 # A web process has four threads, and other requests need them too. Two requests may wait until the script is
 # ready, and a third for a few seconds. Any further request waits only as long as an idle worker takes without
@@ -78,98 +63,7 @@ Asked = ScriptRequest | RevisionRequest | ResultsQuestion
 log = structlog.get_logger("colloquy.generation")
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A planned project, and the work that writes its script, finished or not."""
-
-    plan: ProjectPlan
-    generation_id: int
-
-
-@dataclass(frozen=True)
-class CreatedFromIntent:
-    """A project created from an intent. If `is_pending`, its script comes later."""
-
-    created: CreatedProject
-    credits_used: int
-    is_pending: bool
-
-
 # --- Requests -------------------------------------------------------------------------------------
-
-
-def prepare(
-    *,
-    actor: Actor,
-    fields: Mapping[str, Any],
-    claim: str | None,
-    fingerprint: str,
-    is_answered: Callable[[], bool],
-    at: datetime,
-) -> Prepared | None:
-    """Plan a project from the fields of the interface and wait for its script, outside any transaction.
-
-    The arguments and None are as in `begin`. Refuses as `projects.plan_project` and `begin` do.
-    """
-    fields = _with_wished_privacy(fields)
-    plan = projects.plan_project(actor=actor, fields=fields, at=at)
-    generation_id = begin(
-        community_id=actor.community_id,
-        request=_request_for(plan, fields),
-        claim=claim,
-        fingerprint=fingerprint,
-        is_answered=is_answered,
-        at=at,
-    )
-    if generation_id is None:
-        return None
-    wait(generation_id=generation_id)
-    return Prepared(plan, generation_id)
-
-
-def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
-    return ScriptRequest(
-        intent=fields["intent"],
-        type=plan.project.type,
-        scoring=_wants_scoring(fields),
-        bucket_names=plan.bucket_names,
-        for_chat=plan.project.response_channel == Project.ResponseChannel.CHAT,
-        locale=plan.settings.locale,
-        community=plan.settings.community.name,
-    )
-
-
-def _with_wished_privacy(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields, anonymous if the intent says so and the request does not say otherwise.
-
-    An intent never makes a project more open.
-    """
-    is_said = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
-    if is_said or not read_wishes(fields["intent"]).is_anonymous:
-        return fields
-    return {**fields, "privacy_mode": Project.PrivacyMode.ANONYMOUS.value}
-
-
-def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
-    """What was understood of a request and what was not met, with the project's privacy if it is another."""
-    draft = generation.draft or {}
-    understood, unmet = draft.get("understood", []), draft.get("unmet", [])
-    is_wished = generation.kind == Kind.SCRIPT and read_wishes(generation.request["intent"]).is_anonymous
-    if project.is_anonymous or not is_wished:
-        return understood, unmet
-    privacy = (
-        f"You asked for anonymous answers, and this project is {project.privacy_mode}. "
-        "Choose Anonymous under Delivery before it opens."
-    )
-    return [sentence for sentence in understood if sentence != ANONYMOUS], [privacy, *unmet]
-
-
-def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
-    """Whether the fields ask for scoring; None lets the provider decide."""
-    if "scoring_enabled" in fields:
-        return bool(fields["scoring_enabled"])
-    scoring = fields.get("scoring", {})
-    return False if scoring is None else scoring.get("enabled")
 
 
 @in_transaction
@@ -219,7 +113,7 @@ def begin(
 
 
 def _place_of(project: Project) -> dict[str, int]:
-    """Where a changed script comes from, beside what the provider is asked."""
+    """The project and the revision of a changed script. The provider does not get them."""
     return {"project_id": project.pk, "revision": project.revision}
 
 
@@ -259,35 +153,6 @@ def _seconds_to_wait() -> Iterator[float]:
 
 
 @in_transaction
-def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
-    """Create the planned project with the script that was drafted, or without it if that takes too long.
-
-    Raises Unavailable if no script could be written, and refuses an intent in a language that the provider
-    does not write.
-    """
-    plan = prepared.plan
-    generation = _locked_unless_failed(prepared.generation_id)
-    is_pending = generation.status != Job.Status.COMPLETED
-    if not is_pending:
-        draft = _draft_of(generation)
-        is_scored = plan.project.scoring_enabled or (
-            draft.scoring_enabled and generation.request["scoring"] is None
-        )
-        plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
-    created = projects.save_plan(
-        plan=plan,
-        generation=_as_json("pending" if is_pending else "completed", generation, plan.project),
-        at=at,
-    )
-    if is_pending:
-        generation.project, generation.claim = created.project, None
-        generation.save(update_fields=["project", "claim"])
-    else:
-        generation.delete()
-    return CreatedFromIntent(created, generation.credits_used, is_pending)
-
-
-@in_transaction
 def fetch(*, generation_id: int | None) -> Generation:
     """Finished work that no project waits for; its row is deleted, and its credits are spent.
 
@@ -295,16 +160,16 @@ def fetch(*, generation_id: int | None) -> Generation:
     """
     if generation_id is None:  # the stored response expired after the claim was looked at
         raise Conflict("The response to this Idempotency-Key has just expired; please retry.", retry_after=1)
-    generation = _locked_unless_failed(generation_id)
+    generation = locked_unless_failed(generation_id)
     if generation.status != Job.Status.COMPLETED:
         raise Unavailable(NOT_READY, retry_after=SECONDS_UNTIL_READY)
     Generation.objects.filter(pk=generation_id).delete()
     return generation
 
 
-def _locked_unless_failed(generation_id: int) -> Generation:
+def locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
-    if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
+    if generation and generation.status == Job.Status.FAILED and generation.retry_after == writing.NEVER:
         refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error or GONE)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
@@ -318,7 +183,6 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
 SECONDS_UNTIL_READY = 5
-NEVER = 0  # as `retry_after`: only another request may end in another way
 _AT_FAULT = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # its field
 GONE = "The work was given up. No credits were charged; please try again."
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
@@ -327,11 +191,6 @@ FAILED = {
     Kind.REVISION: "The script could not be changed. No credits were charged; please try again.",
     Kind.QUESTION: "The question could not be answered. No credits were charged; please try again.",
 }
-NO_VALID_SCRIPT = "The AI provider wrote no valid script. No credits were charged; try to reword the intent."
-NO_VALID_REVISION = (
-    "What the AI provider wrote for this `instruction` cannot be used as a script. Nothing was saved, and no "
-    "credits were charged; try to reword it."
-)
 ALREADY_WRITTEN = "The project already has a script, so the one made from the intent was discarded."
 
 
@@ -340,105 +199,12 @@ def run(*, generation_id: int) -> None:
     jobs.carry_out(
         Generation,
         generation_id,
-        work=lambda job: _complete(
-            job, _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(_valid_draft(job))
-        ),
+        work=lambda job: _complete(job, writing.write(job)),
         fail=_fail,
         foreseen=ProviderError,
         now=timezone.now,
     )
     deliver(generation_id=generation_id, at=timezone.now())
-
-
-def _valid_draft(job: Generation) -> ProposedScript:
-    """Have the provider write or change a script, corrected until it is valid. Raises ProviderError."""
-    provider, request = ai.get_provider(), _request_of(job)
-    is_new, correction = job.kind == Kind.SCRIPT, None
-    write = provider.draft_script if is_new else provider.revise_script
-    for _ in range(1 + MOST_CORRECTIONS):
-        jobs.renew(job, at=timezone.now(), generated_by=provider.name)
-        job.generated_by = provider.name
-        jobs.close_connection()
-        draft = write(request, correction)
-        if is_new and request.scoring is not None:
-            draft = replace(draft, scoring_enabled=request.scoring)
-        violations = (
-            [each.as_json() for each in violations_of(draft, request)]
-            if is_new
-            else _violations_of_revision(draft, project_id=job.request["project_id"])
-        )
-        log.info("generation.drafted", generation_id=job.pk, violations=len(violations))
-        if not violations:
-            return draft
-        correction = Correction(draft, violations)
-    if is_new:
-        raise ProviderError(NO_VALID_SCRIPT)
-    raise ProviderError(NO_VALID_REVISION, retry_after=NEVER)
-
-
-def violations_of(draft: ProposedScript, request: ScriptRequest) -> Sequence[Violation]:
-    """Check a draft by the rules for scripts written by hand, and by those for drafts only."""
-    new, violations = scripts.read_new(
-        {"blocks": list(draft.blocks)},
-        is_poll=request.type == Project.Type.POLL,
-        scoring_enabled=draft.scoring_enabled,
-        bucket_names=request.bucket_names,
-        chat=request.for_chat,
-        xp_limit=None,  # a draft has no action blocks
-    )
-    if not violations and not any(block.asks for block in new.script.blocks):
-        violations.append(
-            Violation("script.blocks", "required", "`blocks` must contain at least one question.")
-        )
-    for n, block in enumerate(draft.blocks):
-        if block.get("type") == "action_block":
-            message = "`type` cannot be `action_block` in a draft; only the author can add rewards."
-            violations.append(Violation(f"script.blocks[{n}].type", "not_allowed", message))
-    return violations
-
-
-def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequence[Mapping[str, object]]:
-    """What a write of the changed script would be refused for. A model adds no XP, so no limit is checked."""
-    project = Project.objects.filter(pk=project_id, deleted_at__isnull=True).first()
-    if project is None:
-        raise ProviderError(access.NO_PROJECT)
-    body = {"blocks": keys.as_sent(keys.unnumbered(draft.blocks))}
-    return planning.plan_script(project=project, body=body, xp_limit=None, at=timezone.now()).violations
-
-
-def _draft_as_json(draft: ProposedScript) -> dict[str, object]:
-    return {
-        "blocks": keys.unnumbered(draft.blocks),
-        "scoring_enabled": draft.scoring_enabled,
-        "understood": list(draft.understood),
-        "unmet": list(draft.unmet),
-        "confidence": draft.confidence,
-    }
-
-
-def _answer(job: Generation) -> dict[str, object]:
-    """The claims of the provider that their figures bear out (rule 10.53). Raises ProviderError."""
-    provider, question = ai.get_provider(), _request_of(job)
-    figures = {figure.reference: figure for figure in question.figures}
-    founded: list[Claim] = []
-    for _ in range(MOST_ANSWERS):
-        jobs.renew(job, at=timezone.now(), generated_by=provider.name)
-        job.generated_by = provider.name
-        jobs.close_connection()
-        claims = provider.answer_question(question)
-        founded = [claim for claim in claims if _is_founded(claim, figures)]
-        log.info("generation.answered", generation_id=job.pk, claims=len(claims), founded=len(founded))
-        if len(founded) == len(claims):
-            break
-    return {"claims": [asdict(claim) for claim in founded]}
-
-
-def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
-    """Whether all figures of a claim are known, and hold its numbers."""
-    if not claim.references or not figures.keys() >= set(claim.references):
-        return False
-    named = [figures[reference] for reference in claim.references]
-    return not unfounded(claim.text, [each for figure in named for each in (figure.text, figure.value)])
 
 
 @in_transaction
@@ -455,7 +221,7 @@ def _fail(job: Generation, failure: Exception | None, _at: datetime) -> None:
     if isinstance(failure, ProviderError):
         message, generation.retry_after = failure.message, failure.retry_after
     if isinstance(failure, UnwrittenLanguage):
-        generation.retry_after = NEVER
+        generation.retry_after = writing.NEVER
     _end_as_failed(generation, message)
 
 
@@ -483,7 +249,7 @@ def deliver(*, generation_id: int, at: datetime) -> None:
         return
     if generation.status == Job.Status.COMPLETED and (error := _write_script(project, generation, at)):
         _end_as_failed(generation, error)
-    project.generation = _as_json(generation.status, generation, project)
+    project.generation = as_json(generation.status, generation, project)
     project.save(update_fields=["generation"])
     events.project_updated(project, at=at)
     generation.delete()
@@ -493,7 +259,7 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
     """Write the draft as the project's script. Returns the reason if that is not possible."""
     if project.revision or project.block_count:
         return ALREADY_WRITTEN
-    draft = _draft_of(generation)
+    draft = draft_of(generation)
     try:
         with transaction.atomic():
             if draft.scoring_enabled and generation.request["scoring"] is None:
@@ -527,7 +293,21 @@ def _clear(at: datetime) -> None:
         generation.delete()
 
 
-def _as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
+def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
+    """What was understood of a request and what was not met, with the project's privacy if it is another."""
+    draft = generation.draft or {}
+    understood, unmet = draft.get("understood", []), draft.get("unmet", [])
+    is_wished = generation.kind == Kind.SCRIPT and read_wishes(generation.request["intent"]).is_anonymous
+    if project.is_anonymous or not is_wished:
+        return understood, unmet
+    privacy = (
+        f"You asked for anonymous answers, and this project is {project.privacy_mode}. "
+        "Choose Anonymous under Delivery before it opens."
+    )
+    return [sentence for sentence in understood if sentence != ANONYMOUS], [privacy, *unmet]
+
+
+def as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
     """The project's `generation` (rules 10.6, 10.8 and 10.41)."""
     by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
     understood, unmet = met_and_unmet(generation, project)
@@ -543,20 +323,10 @@ def _as_json(status: str, generation: Generation, project: Project) -> dict[str,
 
 
 def method_of(generation: Generation) -> str:
-    """How a script is written: a `template` fitted to the words of the intent, or by a `model`."""
+    """The method of a script: a `template` fitted to the words of the intent, or a `model`."""
     return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
 
 
-def _request_of(job: Generation) -> Any:
-    """What the provider is asked: a request of the job's kind."""
-    fields = {name: value for name, value in job.request.items() if name not in ("project_id", "revision")}
-    if job.kind == Kind.QUESTION:
-        figures = [ReferencedFigure(**figure) for figure in fields.pop("figures")]
-        return ResultsQuestion(**fields, figures=figures)
-    request = ScriptRequest if job.kind == Kind.SCRIPT else RevisionRequest
-    return request(**{**fields, "bucket_names": tuple(fields["bucket_names"])})
-
-
-def _draft_of(generation: Generation) -> ProposedScript:
+def draft_of(generation: Generation) -> ProposedScript:
     assert generation.draft is not None
     return ProposedScript(generation.draft["blocks"], generation.draft["scoring_enabled"])

@@ -35,7 +35,7 @@ _MARK = "question:"  # the fingerprints of these jobs begin with it
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question as the person who asked it sees it. `answer` is there once it is answered."""
+    """A question for the person who asked it. `answer` is None until there is one."""
 
     id: int
     question: str
@@ -58,7 +58,7 @@ def prepare(
     is_answered: Callable[[], bool],
     at: datetime,
 ) -> int | None:
-    """Have a question answered and wait for it, outside any transaction.
+    """Have a question answered and wait for the answer, outside any transaction.
 
     The arguments and None are as in `generation.begin`. Refuses as `result_figures.readable` and
     `generation.begin` do.
@@ -114,7 +114,7 @@ def begin(*, actor: Actor, project: Project, question: str, ticket: str, at: dat
 
 @in_transaction
 def look(*, actor: Actor, project: Project, job_id: int, at: datetime) -> AskedQuestion:
-    """How far an own question on this project is. Its credits are spent once the answer was seen.
+    """The progress of an own question on this project. The first look at the answer spends its credits.
 
     Raises NotFound for one of somebody else, of another project, and one that is gone, and refuses whoever
     may not read the results any more.
@@ -126,7 +126,7 @@ def look(*, actor: Actor, project: Project, job_id: int, at: datetime) -> AskedQ
         raise NotFound(NO_JOB)
     found = _as_json(job) if job.status == Job.Status.COMPLETED else None
     if found and job.credits_used:
-        job.credits_used = 0  # nothing is left to give back when the row is deleted
+        job.credits_used = 0  # the deletion of the row returns none
         job.save(update_fields=["credits_used"])
     return AskedQuestion(job.pk, job.request["question"], job.status, found, job.error)
 

@@ -38,9 +38,9 @@ MAX_EXAMPLES = 20  # corrections that a provider is shown
 
 _TEXT = f"left({further.WHOLE_TEXT}, {MAX_READ})"  # of an answer `a` in the conversation `c`
 _COVERS = {"completed": "AND c.completed_at IS NOT NULL", "partial": "AND c.completed_at IS NULL"}
-# What is there without a row of use: `better` is whether a better provider than the local one is at work.
+# Whether a row is of use. `better` is true if a better provider than the local one is at work.
 _IS_READ = f"(r.is_corrected OR NOT %(better)s OR r.generated_by <> '{LOCAL}')"
-# What has no theme because staff removed it, or put it right, is no reason to look for new themes.
+# An answer whose theme staff removed, or that staff corrected, is no reason to look for new themes.
 _IS_UNFIT = "r.themes = '{}' AND NOT r.is_corrected AND NOT r.is_emptied"
 _NEWEST_THEME = """
     coalesce((
@@ -76,7 +76,7 @@ def question_ids(*, project_id: int) -> frozenset[int]:
 
 
 def has_any(*, project_id: int) -> bool:
-    """Whether anybody has answered an open question that is read."""
+    """Whether an open question that analyses read has an answer."""
     asked = Block.objects.filter(IS_READ, project_id=project_id)
     return Answer.objects.filter(block__in=asked).exists()
 
@@ -190,7 +190,7 @@ def corrected_themes(*, block_id: int) -> set[int]:
 
 
 def examples(*, block_id: int, themes: Sequence[Theme]) -> list[TextExample]:
-    """The latest answers that staff have put right, for a provider that reads against these themes."""
+    """The latest answers that staff corrected, for a provider that reads against these themes."""
     sql = f"""
         SELECT {_TEXT}, r.themes, r.sentiment
         FROM surveys_reading r JOIN surveys_answer a USING (conversation_id, block_id)

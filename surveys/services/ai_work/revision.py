@@ -156,6 +156,6 @@ def _in_place(before: Sequence[int], after: Sequence[int]) -> set[int]:
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     (was,) = starting.complete([before])
-    has_ids = bool(after["correct_answer_ids"])  # then the index follows from them
-    ignored = (*_DERIVED, "correct_answer_index") if has_ids else _DERIVED
+    has_ids = bool(after["correct_answer_ids"])  # then the indexes follow from them
+    ignored = (*_DERIVED, "correct_answer_index", "correct_answer_indexes") if has_ids else _DERIVED
     return [name for name in after if name not in ignored and after[name] != was.get(name)]

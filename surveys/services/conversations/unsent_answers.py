@@ -18,6 +18,7 @@ from communities.ground.statements import prepared
 from communities.ground.transactions import in_transaction
 from surveys import written_numbers
 from surveys.engine.script import CHOICES, Block
+from surveys.engine.walk import answers
 from surveys.models import Conversation, UnsentAnswer
 from surveys.services.conversations import service, view
 from surveys.services.conversations.loaded import LoadedConversation
@@ -29,7 +30,10 @@ _DRAFTED = frozenset({"multi_punch", "ranking", "open_text", "open_numeric"})
 
 @dataclass(frozen=True, slots=True)
 class UnsentValue:
-    """The options that are ticked, or ranked best first, and a typed text that was refused."""
+    """The options that are ticked, or ranked best first, and a typed text that was refused.
+
+    Beside ticked options it is the text for the option with `is_other`.
+    """
 
     option_ids: tuple[int, ...] = ()
     text: str = ""
@@ -47,7 +51,10 @@ def of(conversation: ConversationView) -> UnsentValue:
 def toggle(
     *, conversation_id: uuid.UUID, block_id: int, option_id: int, step: int, at: datetime
 ) -> ConversationView:
-    """Tick an option, or remove its tick. Raises InvalidRequest if too many options would be ticked."""
+    """Tick an option, or remove its tick. Raises InvalidRequest if too many options would be ticked.
+
+    An exclusive option removes the ticks of all others, and each other option that of the exclusive one.
+    """
     loaded, draft = _opened(conversation_id, block_id, step)
     if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:
         return view.of_conversation(loaded, at, resumed=True)
@@ -55,12 +62,66 @@ def toggle(
     if option_id in chosen:
         chosen.remove(option_id)
     else:
-        most = loaded.block.max
-        if most is not None and len(chosen) >= most:
-            raise InvalidRequest(f"Choose at most {most}. Press one that you have chosen to take it out.")
-        chosen.append(option_id)
-    _write(loaded, chosen)
+        chosen = _with(loaded.block, chosen, option_id)
+    _write(loaded, chosen, _text_for(loaded.block, chosen, draft.text))
     return view.of_conversation(loaded, at)
+
+
+@in_transaction
+def tick(
+    *, conversation_id: uuid.UUID, block_id: int, option_ids: Sequence[int], step: int, at: datetime
+) -> ConversationView:
+    """Keep the options that were chosen in a menu, while a text is written for one of them."""
+    loaded, draft = _opened(conversation_id, block_id, step)
+    if loaded.block is not None and draft is not None:
+        _write(loaded, option_ids, draft.text)
+    return view.of_conversation(loaded, at, resumed=draft is None)
+
+
+@in_transaction
+def tick_with_text(
+    *, conversation_id: uuid.UUID, block_id: int, option_id: int, text: str, step: int, at: datetime
+) -> ConversationView:
+    """Tick the option with `is_other`, with its text. Raises InvalidRequest as `toggle` does."""
+    loaded, draft = _opened(conversation_id, block_id, step)
+    if loaded.block is None or draft is None or option_id not in loaded.block.option_by_id:
+        return view.of_conversation(loaded, at, resumed=True)
+    chosen = [each for each in draft.option_ids if each != option_id]
+    _write(loaded, _with(loaded.block, chosen, option_id), text)
+    return view.of_conversation(loaded, at)
+
+
+@in_transaction
+def submit_with_text(
+    *, conversation_id: uuid.UUID, block_id: int, option_id: int, text: str, step: int, at: datetime
+) -> ConversationView:
+    """Answer with the option with `is_other`, its text, and what else is ticked. Refuses as `answer` does."""
+    loaded, draft = _opened(conversation_id, block_id, step)
+    if loaded.block is None or draft is None:
+        return view.of_conversation(loaded, at, resumed=True)
+    raw: dict[str, object] = {"block_id": block_id, "option_id": option_id, "other_text": text}
+    if loaded.block.type == "multi_punch":
+        del raw["option_id"]
+        raw["option_ids"] = list(dict.fromkeys([*draft.option_ids, option_id]))
+    moved = service.answer(conversation_id=conversation_id, raw=raw, at=at, step=step)
+    _forget(conversation_id)
+    return moved
+
+
+def _with(block: Block, chosen: Sequence[int], option_id: int) -> list[int]:
+    """The ticks with one more. Raises InvalidRequest beyond the most that may be ticked."""
+    options, most = block.option_by_id, block.max
+    if options[option_id].is_exclusive:
+        return [option_id]
+    others = [each for each in chosen if not options[each].is_exclusive]
+    if most is not None and len(others) >= most:
+        raise InvalidRequest(f"Choose at most {most}. Press one that you have chosen to take it out.")
+    return [*others, option_id]
+
+
+def _text_for(block: Block, chosen: Sequence[int], text: str) -> str:
+    """The text, if the option for which it was written is still ticked."""
+    return text if block.other is not None and block.other.id in chosen else ""
 
 
 @in_transaction
@@ -97,7 +158,7 @@ def submit(*, conversation_id: uuid.UUID, block_id: int, step: int, at: datetime
     key = "ranking" if loaded.block.type == "ranking" else "option_ids"
     moved = service.answer(
         conversation_id=conversation_id,
-        raw={"block_id": block_id, key: list(draft.option_ids)},
+        raw={"block_id": block_id, key: list(draft.option_ids), "other_text": draft.text or None},
         at=at,
         step=step,
     )
@@ -168,7 +229,8 @@ def _earlier(loaded: LoadedConversation) -> UnsentValue:
         return UnsentValue()
     ids = reply.get("option_ids")
     if isinstance(ids, list):
-        return UnsentValue(tuple(ids))
+        _, text = answers.other_of(reply) or (0, "")
+        return UnsentValue(tuple(ids), text)
     return UnsentValue(text=str(reply.get("text") or reply.get("number") or ""))
 
 

@@ -50,7 +50,7 @@ def _numbered(block: Mapping[str, Any], ids: Iterator[int]) -> dict[str, Any]:
 
 
 def unnumbered(blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The blocks without the ids that `numbered` gave; a right answer among these is named by its index."""
+    """The blocks without the ids that `numbered` gave; right answers are then named by their indexes."""
     return [_unnumbered(block) for block in blocks]
 
 
@@ -66,7 +66,12 @@ def _unnumbered(block: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if any(map(_is_made, right)):
         ids = [option.get("id") for option in options]
-        plain |= {"correct_answer_ids": None, "correct_answer_index": ids.index(right[0])}
+        places = sorted(ids.index(each) for each in right)
+        plain |= {
+            "correct_answer_ids": None,
+            "correct_answer_index": places[0],
+            "correct_answer_indexes": places,
+        }
     return plain
 
 

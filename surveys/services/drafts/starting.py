@@ -124,7 +124,7 @@ def _complete_option(option: Mapping[str, Any]) -> Json:
 
 
 def _without_ids(blocks: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The blocks as new blocks, which identify the correct answer by its index."""
+    """The blocks as new blocks, which identify correct answers by their indexes."""
     return [
         {
             **block,
@@ -151,6 +151,6 @@ def _with_known_ids(block: object, by_id: Mapping[int | None, Block]) -> object:
             else option
             for option in options
         ]
-    if isinstance(right, list) and not any(isinstance(each, int) and each in known for each in right):
+    if isinstance(right, list) and not all(isinstance(each, int) and each in known for each in right):
         changed["correct_answer_ids"] = None
     return changed

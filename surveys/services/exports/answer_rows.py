@@ -23,6 +23,7 @@ from surveys.services.exports.columns import (
     ANSWERS,
     FOLLOW_UPS,
     MAX_PART,
+    OTHER,
     option_texts,
     with_removed_options,
 )
@@ -47,8 +48,8 @@ def answer_table(
     ranking.
 
     `value` is the label of an option (with `own_values` its value), the number, the text, or the rank of
-    `item`. A further question about an answer is the `item` of a row of its own. With `codes` there is also
-    the code of the option.
+    `item`. A further question about an answer is the `item` of a row of its own, and so is the option for
+    which a text was written. With `codes` there is also the code of the option.
     """
     cached = script_cache.get(project.pk, project.revision)
     catalogue, stored = cached.catalogue, cached.stored
@@ -77,12 +78,23 @@ def answer_table(
 
     def rows(row: Sequence[Any]) -> Iterator[Sequence[Cell]]:
         first = fixed_cells(row, project.is_anonymous, style)
-        asked = read_part(row[FOLLOW_UPS]) or {}
+        asked, written = read_part(row[FOLLOW_UPS]) or {}, read_part(row[OTHER]) or {}
         blocks_of_row, options, texts = (each or () for each in row[ANSWERS])
         answers = zip(blocks_of_row, options, texts, strict=True)
         for block_id, option_id, text in sorted(answers, key=lambda answer: rank.get(answer[0], len(rank))):
             if block_id in blocks:  # otherwise the block was added after the columns were determined
                 yield [*first, *answer_cells(block_id, option_id, text)]
+                own = written.get(str(block_id))
+                if own is not None and own["option_id"] == option_id:
+                    item = labels.get(option_id)
+                    yield [
+                        *first,
+                        *of_block[block_id],
+                        item,
+                        style.text(own["text"]),
+                        None,
+                        *([None] if codes else []),
+                    ]
                 for each in asked.get(str(block_id), ()):
                     said = None if each["answer"] is None else style.text(each["answer"])
                     question = style.text(each["question"])

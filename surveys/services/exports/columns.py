@@ -84,7 +84,7 @@ _FURTHER = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, CONSENT = 14, 15, 16
+READINGS, FOLLOW_UPS, OTHER, CONSENT = 14, 15, 16, 17
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -230,6 +230,27 @@ class FurtherColumn:
         return None if text is None else style.text(text)
 
 
+@dataclass(frozen=True, slots=True)
+class OtherColumn:
+    """A column of the texts that were written for an option with `is_other` (rule 6.155)."""
+
+    header: str
+    key: str
+
+    @property
+    def place(self) -> int:
+        return OTHER
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.TEXT, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        """The text; empty where another option was chosen."""
+        written = parts[OTHER].get(self.key)
+        return None if written is None else style.text(written["text"])
+
+
 def response_table(
     project: Project,
     *,
@@ -242,18 +263,20 @@ def response_table(
 ) -> ResponseTable:
     """The table of a project's responses: questions in script order, then removed ones with answers.
 
-    Calculated results, metadata, readings of texts and further questions follow at the end; scores only for
-    readers who may know the `solutions`. With `codes`, a column `<header>.code` with the options' codes
-    follows each column of labels; with `own_values`, values replace labels. `marks_missing` distinguishes
-    skipped questions from questions that were not shown; its rows need the course of the conversation.
+    Calculated results, metadata, readings of texts, further questions and texts for options follow at the
+    end; scores only for readers who may know the `solutions`. With `codes`, a column `<header>.code` with the
+    options' codes follows each column of labels; with `own_values`, values replace labels. `marks_missing`
+    distinguishes skipped questions from questions that were not shown; its rows need the course of the
+    conversation.
     Headers are prompts, or names of blocks if `by_name`.
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | ReadingColumn | FurtherColumn] = [
+    derived: list[DerivedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
+        *_other_columns(cached.stored, cached.catalogue, style),
     ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
@@ -352,6 +375,19 @@ def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -
         for place in range(most[block_id]):
             for part in ("question", "answer"):
                 yield FurtherColumn(f"{text} further {part} {place + 1}", str(block_id), place, part)
+
+
+def _other_columns(stored: StoredScript, catalogue: Catalogue, style: CellStyle) -> Iterator[OtherColumn]:
+    """A column for each question with an option for which a text is written."""
+    if not catalogue.others:
+        return
+    asked = [
+        block_id
+        for block_id, block in catalogue.blocks.items()
+        if any(option.is_other for option in stored.with_removed_options(block).options)
+    ]
+    for block_id, text in _names_of(asked, catalogue, style):
+        yield OtherColumn(f"{text} other text", str(block_id))
 
 
 def _names_of(block_ids: Sequence[int], catalogue: Catalogue, style: CellStyle) -> Iterator[tuple[int, str]]:

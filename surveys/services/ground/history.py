@@ -28,7 +28,7 @@ Json = dict[str, Any]
 _SETTINGS = (*SETTINGS, "rounds_times_to_day")
 _GROUPS = ("delivery", "rewards", "presentation")
 # These fields follow from the order and from `correct_answer_ids`.
-_DERIVED = frozenset({"position", "display_order", "correct_answer_index"})
+_DERIVED = frozenset({"position", "display_order", "correct_answer_index", "correct_answer_indexes"})
 _NAMING = ("id", "name", "value")  # fields that identify a changed block or option
 
 

@@ -130,6 +130,8 @@ def _noted(rows: Iterator[Json], note: Callable[[Json], None]) -> Iterator[Json]
 def _add_answers(table: _Table, community: str, response: Any) -> None:
     for answer in response["answers"]:
         text = answer["label"] or answer["value"]
+        if "other_text" in answer:
+            text = f"{text}: {answer['other_text']}"
         table.add(
             community,
             response["project_id"],

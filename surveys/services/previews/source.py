@@ -27,7 +27,8 @@ MAX_POINTS = 21  # of a scale that can be drawn
 NO_PROMPT = "This block has no text yet."
 FIRST_NEW_ID = 2**52  # above all stored ids; with 48 more bits still below 2**53
 _LOGIC = ("precondition", "show_when", "hide_when")
-_CORRECT = ("correct_answer_ids", "correct_answer_id", "correct_answer_index")
+_PLACES = ("correct_answer_index", "correct_answer_indexes")
+_CORRECT = ("correct_answer_ids", "correct_answer_id", *_PLACES)
 
 _FIELD = re.compile(r"blocks\[(\d+)\](?:\.(\w+))?")
 
@@ -116,7 +117,9 @@ def _drawable(block: Block, faults: Faults) -> Block:
     if not _is_condition(block.precondition) or any(key in faults for key in _LOGIC):
         block = replace(block, precondition=None)
     if any(key in faults for key in _CORRECT):
-        block = replace(block, correct_answer_ids=None, correct_answer_index=None)
+        block = replace(
+            block, correct_answer_ids=None, correct_answer_index=None, correct_answer_indexes=None
+        )
     if faults.keys() & {"min", "max"} and block.type not in SCALES:
         block = replace(block, min=None, max=None)
     if "rank_top_n" in faults:
@@ -181,8 +184,8 @@ def _with_ids(block: Block, key: str, option_keys: Sequence[str | None], taken: 
         used.add(option_id)
         options.append(replace(option, id=option_id))
     block = replace(block, id=block_id, options=tuple(options))
-    index = block.correct_answer_index
-    return block if index is not None and index >= len(options) else correct_answers.with_ids(block)
+    is_beyond = any(place >= len(options) for place in block.correct_places)
+    return block if is_beyond else correct_answers.with_ids(block)
 
 
 def _new_id(key: str, taken: Iterable[int]) -> int:

@@ -97,7 +97,7 @@ def _keeps_solutions(source: Project, script: Script, *, actor: Actor, at: datet
 def _without_ids(blocks: Iterable[Block]) -> list[Block]:
     """New blocks like these.
 
-    A correct answer is identified by its position until its option has an id again.
+    Correct answers are identified by their positions until their options have ids again.
     """
     return [
         replace(
@@ -105,14 +105,13 @@ def _without_ids(blocks: Iterable[Block]) -> list[Block]:
             id=None,
             options=tuple(replace(option, id=None) for option in block.options),
             correct_answer_ids=None,
-            correct_answer_index=_correct_place(block),
+            correct_answer_index=None,
+            correct_answer_indexes=_correct_places(block),
         )
         for block in blocks
     ]
 
 
-def _correct_place(block: Block) -> int | None:
-    if not block.correct_answer_ids:
-        return None
-    ids = [option.id for option in block.options]
-    return ids.index(block.correct_answer_ids[0])
+def _correct_places(block: Block) -> tuple[int, ...] | None:
+    correct = block.correct_answer_ids or ()
+    return tuple(n for n, option in enumerate(block.options) if option.id in correct) or None

@@ -36,8 +36,8 @@ def response_serializer(
     A row contains id, session number, `completed_at`, user id, platform id, provider, `started_at`,
     `updated_at`, three parts of the state (scores, results of calculated blocks, metadata; each as JSON or
     parsed), three parallel arrays with the answers (block ids, option ids, texts), the readings of texts: by
-    block id, the sentiment and the ids of the themes, as JSON, the further questions, by block id, and the
-    text that was agreed to with its moment.
+    block id, the sentiment and the ids of the themes, as JSON, the further questions and the texts for
+    options, by block id, and the text that was agreed to with its moment.
 
     With `solutions` it includes scores and calculated results, which reveal the correct answers. `catalogue`
     is the project's catalogue, if the caller has read it already.
@@ -54,6 +54,7 @@ def response_serializer(
     def answer(
         read: Mapping[str, Any],
         asked: Mapping[str, Any],
+        written: Mapping[str, Any],
         block_id: int,
         option_id: int | None,
         value: str,
@@ -70,6 +71,8 @@ def response_serializer(
             told |= {"themes": [titles[key] for key in themes if key in titles], "sentiment": sentiment}
         if str(block_id) in asked:
             told["follow_ups"] = asked[str(block_id)]
+        if str(block_id) in written and written[str(block_id)]["option_id"] == option_id:
+            told["other_text"] = written[str(block_id)]["text"]
         return told
 
     def serialize(row: Sequence[Any]) -> ResponseJson:
@@ -90,10 +93,11 @@ def response_serializer(
             texts,
             readings,
             follow_ups,
+            other,
             consent,
         ) = row
         answers = zip(blocks or (), options or (), texts or (), strict=True)
-        read, asked = read_part(readings) or {}, read_part(follow_ups) or {}
+        read, asked, written = (read_part(part) or {} for part in (readings, follow_ups, other))
         if any(key not in titles for _, themes in read.values() for key in themes):
             titles.update(theme_titles(project.pk))
         return {
@@ -112,7 +116,7 @@ def response_serializer(
             "scores": _scores(read_part(scores), buckets) if tells_scores else None,
             "variables": _variables(read_part(results), calculated),
             "answers": [
-                answer(read, asked, *one)
+                answer(read, asked, written, *one)
                 for one in sorted(answers, key=lambda one: rank.get(one[0], len(rank)))
             ],
         }

@@ -266,7 +266,14 @@ def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
     ids = reply["option_ids"]
     assert isinstance(ids, list)
     chosen = ids if block.type == "ranking" else [key for key in block.option_by_id if key in ids]
-    return [block.option_by_id[key].display_text for key in chosen if key in block.option_by_id]
+    other_id, other_text = answers.other_of(reply) or (None, "")
+    return [
+        f"{block.option_by_id[key].display_text}: {other_text}"
+        if key == other_id
+        else block.option_by_id[key].display_text
+        for key in chosen
+        if key in block.option_by_id
+    ]
 
 
 def _result(block: Block, result: answers.Reply) -> str:
@@ -289,6 +296,9 @@ def _loose(
     for block_id, option_id, value in rows:
         if block_id not in answered:
             words = catalogue.words(block_id, option_id, value)
+            other = answers.other_of(view.state.replies.get(block_id))
+            if other is not None and other[0] == option_id:
+                words = f"{words}: {other[1]}"
             texts_by_id.setdefault(block_id, []).append(words)
     walked = view.script.index_by_id
     return [

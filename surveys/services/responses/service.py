@@ -49,7 +49,7 @@ COLUMNS = f"""
     a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
-    ) END AS readings, c.state -> 'follow_ups', c.state -> 'consent'
+    ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent'
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -243,6 +243,7 @@ def size_of_a_row(words: int) -> str:
             THEN coalesce(octet_length((c.state -> 'results')::text), 0)
                 + coalesce(octet_length((c.state -> 'fields')::text), 0)
                 + coalesce(octet_length((c.state -> 'follow_ups')::text), 0)
+                + coalesce(octet_length((c.state -> 'other')::text), 0)
                 + coalesce(octet_length((c.state -> 'consent')::text), 0)
             ELSE 0 END
         + CASE WHEN {_HAS_READINGS} THEN (

@@ -16,11 +16,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
-from django.db.models import BooleanField, OuterRef, QuerySet, Subquery, TextField, Value
+from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import RawSQL
-from django.db.models.fields.json import KeyTransform
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Concat
 from django.utils.text import Truncator
 
@@ -49,11 +50,18 @@ class WrittenAnswers:
     walked: QuerySet[Conversation] | None
 
 
-def answers(*, project: Project, block_id: int, selection: Selection) -> WrittenAnswers:
-    """The answers to an open question in selected responses."""
-    rows = _answering(project, block_id, selection)
+def answers(
+    *, project: Project, block_id: int, selection: Selection, other_id: int | None = None
+) -> WrittenAnswers:
+    """The answers to an open question in selected responses.
+
+    For a choice, the texts that were written for its option `other_id`.
+    """
+    rows = _answering(project, block_id, selection, other_id)
     # In the order of the index; otherwise PostgreSQL may read the table to find the first rows.
     given = Answer.objects.filter(block_id=block_id).order_by("option", "ordinal")
+    if other_id is not None:
+        given = Answer.objects.filter(option_id=other_id).order_by("option")
     ids = list(given.values_list("conversation_id", flat=True)[: FEW + 1])
     if len(ids) <= FEW:
         return WrittenAnswers(rows.filter(pk__in=ids), _by_id(project), None)
@@ -61,11 +69,18 @@ def answers(*, project: Project, block_id: int, selection: Selection) -> Written
     return WrittenAnswers(rows, order, walked)
 
 
-def containing(rows: QuerySet[Conversation], *, block_id: int, term: str) -> QuerySet[Conversation]:
+def containing(
+    rows: QuerySet[Conversation], *, block_id: int, term: str, other_id: int | None = None
+) -> QuerySet[Conversation]:
     """Responses whose answer to a question contains each word of a term, in upper or lower case.
 
-    So does one with a further question, or an answer to it, that has the word.
+    So does one with a further question, or an answer to it, that has the word. For a choice, the text for its
+    option `other_id` contains the words.
     """
+    if other_id is not None:
+        for word in dict.fromkeys(term.split()):
+            rows = rows.filter(Q(text__icontains=word))
+        return rows
     asked = RawSQL(
         "jsonb_path_query_array(state, %s::jsonpath)::text",
         [f'$.follow_ups."{block_id}"[*].*'],
@@ -102,17 +117,24 @@ def asked_of(row: Any, *, longest: int) -> Sequence[Mapping[str, str | None]]:
     ]
 
 
-def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) -> Mapping[int, list[Any]]:
+def newest(
+    *,
+    project: Project,
+    block_ids: Sequence[int],
+    selection: Selection,
+    others: Mapping[int, int] = MappingProxyType({}),
+) -> Mapping[int, list[Any]]:
     """The newest answers to open questions, at most NEWEST of each: responses with their `text`, by block.
 
-    A question without an answer in the newest responses is left out.
+    `others` are the options of choices among them, by block, whose texts are read. A question without an
+    answer in the newest responses is left out.
     """
     if not block_ids:
         return {}
     walked, order = _walk(project, selection)
     stretch = _first(walked, order)
     parts = [
-        _answering(project, block_id, selection)
+        _answering(project, block_id, selection, others.get(block_id))
         .filter(**stretch)
         .annotate(block_id=Value(block_id))
         .order_by(*order)[:NEWEST]
@@ -127,7 +149,9 @@ def newest(*, project: Project, block_ids: Sequence[int], selection: Selection) 
     return found
 
 
-def _answering(project: Project, block_id: int, selection: Selection) -> QuerySet[Any]:
+def _answering(
+    project: Project, block_id: int, selection: Selection, other_id: int | None = None
+) -> QuerySet[Any]:
     """Selected responses with their answer as `text`: a subquery, because a join may read all answers
     first.
     """
@@ -138,7 +162,10 @@ def _answering(project: Project, block_id: int, selection: Selection) -> QuerySe
         sql, values = metadata.condition(name, value, state="state")
         rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
     asked = KeyTransform(str(block_id), KeyTransform("follow_ups", "state"))
-    return rows.annotate(text=Subquery(_answer_to(block_id)[:1]), asked=asked).filter(text__isnull=False)
+    text: Any = Subquery(_answer_to(block_id)[:1])
+    if other_id is not None:
+        text = KeyTextTransform("text", KeyTransform(str(block_id), KeyTransform("other", "state")))
+    return rows.annotate(text=text, asked=asked).filter(text__isnull=False)
 
 
 def _answer_to(block_id: int) -> QuerySet[Any]:

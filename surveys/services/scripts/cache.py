@@ -46,6 +46,11 @@ class Catalogue:
         return {option_id: option.display_text for option_id, option in self.options.items()}
 
     @cached_property
+    def others(self) -> frozenset[int]:
+        """The ids of the options for which a text is written."""
+        return frozenset(option_id for option_id, option in self.options.items() if option.is_other)
+
+    @cached_property
     def longest_words(self) -> int:
         """The bytes of JSON of the longest label and the longest name together."""
         labels, names = [*self.labels.values(), *self.points.values()], self.names.values()

@@ -56,7 +56,7 @@ _PLAIN = (
     "scores_ignored",
     "last_code",
 )
-_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "code")
+_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "is_exclusive", "is_other", "code")
 _READ = """
     SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
@@ -187,16 +187,11 @@ def _block_row(block: Block, project_id: int) -> Row:
 
 def _option_row(option: Option, block_id: int) -> Row:
     scores = option.score_values
-    return {
+    return {key: getattr(option, key) for key in _OPTION_PLAIN} | {
         "id": option.id,
         "block_id": block_id,
         "is_archived": False,
         "display_order": option.display_order,
-        "code": option.code,
-        "value": option.value,
-        "label": option.label,
-        "emoji": option.emoji,
-        "anchor_position": option.anchor_position,
         "score_values": {key: float(points) for key, points in scores.items()}
         if scores is not None
         else None,
@@ -220,9 +215,9 @@ def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
     stored = []
     for block in blocks:
         options, last_code = _numbered_options(block, old_blocks.get(block.id), option_ids)
-        correct, index = block.correct_answer_ids, block.correct_answer_index
-        if not correct and index is not None:
-            correct = (cast(int, options[index].id),)
+        correct = block.correct_answer_ids
+        if not correct:
+            correct = tuple(cast(int, options[place].id) for place in block.correct_places)
         stored.append(
             replace(
                 block,
@@ -230,6 +225,7 @@ def numbered(blocks: Iterable[Block], *, before: Script) -> tuple[Block, ...]:
                 options=options,
                 correct_answer_ids=correct or None,
                 correct_answer_index=None,
+                correct_answer_indexes=None,
                 last_code=last_code,
             )
         )
@@ -302,7 +298,8 @@ def save(project_id: int, *, before: Script, after: Script) -> None:
 
 def _differs(was: Block, block: Block) -> bool:
     """Whether the row of a block changes, apart from its options."""
-    is_same = replace(was, options=block.options, correct_answer_index=None) == block
+    unplaced = replace(was, options=block.options, correct_answer_index=None, correct_answer_indexes=None)
+    is_same = unplaced == block
     return not is_same or was.last_code != block.last_code
 
 

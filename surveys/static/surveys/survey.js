@@ -39,6 +39,8 @@
     step.querySelectorAll("[data-ranked-count]").forEach(makeSortable);
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     step.querySelectorAll(".task").forEach(prove);
+    step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
+    step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
     focusStep(isFirst);
@@ -66,7 +68,7 @@
   }
 
   function focusStep(isFirst) {
-    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry");
+    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other])");
     const target = byId("summary") || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
@@ -140,6 +142,43 @@
     };
     area.addEventListener("input", update);
     update();
+  }
+
+  /* The text for an option such as “Other” is asked for while the option is chosen. What was written waits for that
+     option to be chosen again. A press leads on into the text; by keyboard, Tab does. */
+
+  function setUpOwnText(box) {
+    const entry = box.querySelector("input");
+    const control = /** @type {HTMLInputElement | HTMLSelectElement} */ (step.querySelector("[name=option]"));
+    const option = step.querySelector(`input[name=option][value="${box.dataset.ownText}"]`);
+    let pressedAt = -Infinity;
+    let waiting = "";
+    const update = (leadsOn) => {
+      const isChosen = option ? option.checked : control.value === box.dataset.ownText;
+      if (isChosen === !box.hidden) return;
+      box.hidden = !isChosen;
+      [entry.value, waiting] = isChosen ? [waiting || entry.value, ""] : ["", entry.value];
+      if (isChosen && leadsOn) entry.focus();
+    };
+    step.addEventListener("pointerdown", (event) => { pressedAt = event.timeStamp; });
+    step.addEventListener("change", (event) => {
+      if (event.target === entry) return;
+      update(Boolean(option) && event.timeStamp - pressedAt < 1000);
+      typedText.save();
+    });
+    update(false);
+  }
+
+  /* An option such as “None of these” takes the ticks of all others away, and each of them takes its own. */
+
+  function onTicked(event) {
+    const ticked = event.target;
+    if (ticked.type !== "checkbox" || !ticked.checked) return;
+    const isAlone = "exclusive" in ticked.dataset;
+    event.currentTarget.querySelectorAll("input:checked").forEach((other) => {
+      if (other !== ticked && (isAlone || "exclusive" in other.dataset)) other.checked = false;
+    });
+    typedText.save();
   }
 
   /* Rankings: the form keeps its numbered menus; buttons and dragging set their values. The initial order is not an

@@ -235,3 +235,18 @@ def test_a_graded_choice_is_correct_if_it_equals_the_correct_options():
     assert answers.is_correct(block, {"option_ids": [RED]}) is False
     assert answers.is_correct(block, {"skipped": True}) is None
     assert answers.is_correct(block_of("single_punch", options=COLOURS), {"option_ids": [RED]}) is None
+
+
+NONE = 13
+WITH_NONE = {"options": ["red", "green", "blue", {"value": "none", "is_exclusive": True}], "min": 2, "max": 3}
+
+
+def test_an_exclusive_option_is_an_answer_alone_whatever_the_minimum_is():
+    """Rule 6.150."""
+    block = block_of("multi_punch", **WITH_NONE)
+
+    assert answers.parse(block, {"option_ids": [NONE]}) == {"option_ids": [NONE]}
+    assert answers.parse(block, {"option_ids": [RED, GREEN, BLUE]}) == {"option_ids": [RED, GREEN, BLUE]}
+    assert refusal(block, {"option_ids": [RED, NONE]}) == ("option_ids", "conflicting")
+    assert refusal(block, {"value": ["none", "red", "blue"]}) == ("value", "conflicting")
+    assert refusal(block, {"option_ids": [RED]}) == ("option_ids", "too_few")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import combinations
 from typing import Any
@@ -28,6 +29,12 @@ def options(*points: float | None) -> list[dict[str, Any]]:
 
 def block(kind: str, *points: float | None, **fields: Any) -> Any:
     return script_builder.block(0, {"type": kind, "options": options(*points), **fields})
+
+
+def exclusive(asked: Any, place: int) -> Any:
+    """The block with one option that cannot be chosen with others."""
+    options = [replace(option, is_exclusive=n == place) for n, option in enumerate(asked.options)]
+    return replace(asked, options=tuple(options))
 
 
 def chosen(*places: int) -> dict[str, Any]:
@@ -66,6 +73,9 @@ def test_the_points_of_a_reply(asked: Any, reply: Any, points: str) -> None:
         (block("multi_punch", 4, -1, -2, min=2, required=True), 3),
         (block("multi_punch", 4, -1, -2, min=2), 3),
         (block("multi_punch", -4, -1, required=True), -1),
+        (exclusive(block("multi_punch", 1, 3, 2), 2), 4),
+        (exclusive(block("multi_punch", 1, 3, 9), 2), 9),
+        (exclusive(block("multi_punch", -4, -1, 0, min=2, required=True), 2), 0),
         (block("multi_punch", -4, -1), 0),
         (block("nps", *range(11)), 10),
         (block("rating"), 0),

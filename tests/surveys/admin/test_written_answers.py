@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from surveys.models import Conversation
+from surveys.services.conversations import service as conversations
 from surveys.services.results import written
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
@@ -82,6 +83,25 @@ def test_all_are_read_on_a_page_of_their_own(client):
     assert "Why, …?" in shown
     assert shown.count("Read the rest") == 1
     assert f'<a href="{tab(made.pk, "response", key)}">crm-7</a> · <time' in shown
+
+
+def test_texts_for_an_option_stand_on_the_card_of_its_choice_and_on_a_page_of_their_own(client):
+    """Rule 6.153."""
+    made = scenario.project({**CHOICE, "options": ["tea", {"value": "Other", "is_other": True}]}, TEXT)
+    other = scenario.option_id(made, "q0", 1)
+    for text in ("<b>Mate</b>", "Chai", None):
+        told = scenario.begin(made)
+        own = {"option_id": other, "other_text": text} if text else {"value": "tea"}
+        raw = {"block_id": told.step.block.id, **own}
+        conversations.answer(conversation_id=told.conversation.pk, raw=raw, at=LUNCHTIME)
+
+    shown = look(client, made)
+
+    assert {"&lt;b&gt;Mate&lt;/b&gt;", "Chai"} == set(excerpts(client, made))
+    assert re.search(r"Newest texts.*Read all 2 texts", shown, re.DOTALL)
+    assert set(texts(page(client, made))) == {"&lt;b&gt;Mate&lt;/b&gt;", "Chai"}
+    assert texts(page(client, made, "?q=chai")) == ["Chai"]
+    page(client, scenario.project(CHOICE), status=404)
 
 
 def test_further_questions_stand_below_their_answer_and_are_searched(client):

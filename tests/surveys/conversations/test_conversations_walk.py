@@ -437,7 +437,11 @@ def test_what_is_over_stays_over_where_the_script_has_a_question_more():
 
     again = conversations.get(conversation_id=told.conversation.pk, at=LUNCHTIME)
 
-    assert (again.is_completed, again.step, again.thank_you) == (True, None, "Thank you.")
+    assert (again.is_completed, again.step, again.thanks and again.thanks.prompt) == (
+        True,
+        None,
+        "Thank you.",
+    )
 
 
 def test_a_project_with_nothing_to_show_is_completed_at_once():

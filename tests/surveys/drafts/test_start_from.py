@@ -312,6 +312,7 @@ def test_a_right_answer_that_a_model_names_among_new_options_is_named_by_its_ind
             "options": [{"id": None}, {"id": None}, {"id": 7}],
             "correct_answer_ids": None,
             "correct_answer_index": 1,
+            "correct_answer_indexes": [1],
         }
     ]
 

@@ -93,7 +93,9 @@ def test_a_draft_is_walked_to_its_end():
         None,
     ]
     assert over.view().is_completed
-    assert over.view().thank_you == "Thank you! Your answers have been saved."
+    thanks = over.view().thanks
+    assert thanks is not None
+    assert thanks.prompt == "Thank you! Your answers have been saved."
 
 
 def test_without_a_draft_the_stored_script_is_shown():

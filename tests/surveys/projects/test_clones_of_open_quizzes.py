@@ -32,6 +32,7 @@ BLOCKS = [
 SECRETS = (
     "correct_answer_ids",
     "correct_answer_index",
+    "correct_answer_indexes",
     "when_correct",
     "when_incorrect",
     "calculated_formula",
@@ -55,7 +56,7 @@ def has_solutions(caller, project):
     blocks = blocks_of(caller, project)
     read = [block[key] for block in blocks for key in SECRETS if block[key] is not None]
     read += [o["score_values"] for block in blocks for o in block["options"] or [] if o["score_values"]]
-    assert len(read) in (0, 7)
+    assert len(read) in (0, 8)
     return bool(read)
 
 

@@ -178,6 +178,41 @@ class TestGrading:
         assert (right.feedback, right.block["prompt"]) == ("a is right: 1 of 2, 1 right.", "1 1")
         assert (wrong.feedback, wrong.block["prompt"]) == ("a, b is wrong: 2 of 2, 0 right.", "2 0")
 
+    def test_a_multi_punch_is_right_where_exactly_the_right_ones_were_chosen(self, caller):
+        """Rules 3.150 and 5.80: all right options together are one right answer."""
+        options = [option(value, {"score": 1}) for value in "abc"]
+        block = many("x", *options, correct_answer_indexes=[2, 0], **self.FEEDBACK)
+        made = build(caller, script(block, says("told", "[score] [score_correct] of [max_score_correct]")))
+
+        chosen = [Sitting(caller, made).answer(each) for each in (["c", "a"], ["a"], ["a", "b", "c"])]
+
+        assert [(each.feedback or "").split(":")[0] for each in chosen] == [
+            "a, c is right",
+            "a is wrong",
+            "a, b, c is wrong",
+        ]
+        assert [each.block["prompt"] for each in chosen] == ["2 2 of 2", "1 0 of 2", "3 0 of 2"]
+
+    def test_several_right_answers_are_patched_by_id_and_hidden_from_respondents(self, caller):
+        made = caller.make(many("x", *map(option, "abc")), TELL, scoring_enabled=True)
+        block = made["script"]["blocks"][0]
+        ids = [each["id"] for each in block["options"]]
+        path = f"/projects/{made['id']}/script/blocks/{block['id']}"
+
+        told = caller.patch(path, {"correct_answer_ids": [ids[2], ids[1]], **self.FEEDBACK}).json()
+
+        assert (told["correct_answer_ids"], told["correct_answer_index"], told["correct_answer_indexes"]) == (
+            ids[1:],
+            1,
+            [1, 2],
+        )
+        moved = [{**each, "display_order": n} for n, each in enumerate(reversed(told["options"]))]
+        told = caller.patch(path, {"options": moved}).json()
+        assert (told["correct_answer_ids"], told["correct_answer_indexes"]) == ([ids[2], ids[1]], [0, 1])
+        opened(caller, made)
+        seen = Sitting(caller, made).block
+        assert not {"correct_answer_ids", "correct_answer_indexes"} & set(seen)
+
     def test_a_change_of_mind_is_graded_anew(self, caller):
         made = build(
             caller,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Generation
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import generation, writing
 from tests.support.ai.at_work import claude_at_work
 from tests.support.ai.improvisation import data_in
 from tests.support.ai.loopback import Loopback
@@ -152,7 +152,7 @@ def test_a_change_that_stays_invalid_is_refused_and_gives_the_credits_back(
 
     assert refusal(answer) == (400, "invalid_request")
     assert [(each["field"], each["message"]) for each in answer.json()["violations"]] == [
-        ("instruction", generation.NO_VALID_REVISION)
+        ("instruction", writing.NO_VALID_REVISION)
     ]
     assert len(anthropic.requests) == 3
     assert credits_of(caller.community) == 3

@@ -35,6 +35,7 @@ def test_one_block_changes_by_the_fields_sent(method):
     assert answer.json() == block | {
         "correct_answer_ids": [block["options"][2]["id"]],
         "correct_answer_index": 2,
+        "correct_answer_indexes": [2],
         "when_correct": "Yes!",
     }
     assert caller.get(path_of(made)).json()["blocks"] == [answer.json(), made["script"]["blocks"][1]]

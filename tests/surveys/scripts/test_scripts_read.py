@@ -198,6 +198,7 @@ def test_a_script_larger_than_the_cache_is_read_and_not_cached(monkeypatch):
 SECRETS = (
     "correct_answer_ids",
     "correct_answer_index",
+    "correct_answer_indexes",
     "when_correct",
     "when_incorrect",
     "calculated_formula",
@@ -236,7 +237,7 @@ def test_a_member_reads_no_more_than_a_respondent_could_know(query, gives_xp):
     assert answer["ETag"] == whole["ETag"]
     assert b"forty" not in answer.content
     assert whole.json()["warnings"]
-    assert [told[0][name] for name in SECRETS[1:4]] == [1, QUIZ["when_correct"], QUIZ["when_incorrect"]]
+    assert [told[0][name] for name in SECRETS[1:5]] == [1, [1], QUIZ["when_correct"], QUIZ["when_incorrect"]]
     for reader in (admin, admin.beside("creator")):  # also after a member's reading was cached
         assert reader.get(path).json() == whole.json()
 

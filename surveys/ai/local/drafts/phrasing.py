@@ -9,6 +9,7 @@ Each language has its own rules for word order and endings. A clause that they d
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from surveys.ai.local.drafts.stems import word_set
 
@@ -397,26 +398,28 @@ _ES_BEFORE_VERB = {
 
 def _spanish(clause: str) -> str | None:
     clause = re.sub(rf"\b{PEOPLE['es']}\b\s+(?=\w)", "", clause, flags=re.IGNORECASE)
-    if match := re.match(r"si (?P<rest>.+)", clause, re.IGNORECASE):
-        asking, rest = "", match["rest"]
-    elif match := re.match(rf"(?P<asking>{_ES_ASKING})\b ?(?P<rest>.*)", clause, re.IGNORECASE):
-        asking, rest = match["asking"], match["rest"]
-    elif re.match(r"(?:lo que)\b ", clause, re.IGNORECASE):
-        asking, rest = "qué", clause[7:].strip()
-    else:
+    parts = _before_and_after_verb(clause, rf"si |(?:{_ES_ASKING})\b ?|lo que ", _ES_BEFORE_VERB)
+    if parts is None:
         return None
-    if not rest:
-        return None
-    words = rest.split()
-    place = 0
-    while place < len(words) - 1 and words[place].lower() in _ES_BEFORE_VERB:
-        place += 1
-    is_theirs = "les" in [word.lower() for word in words[:place]]
-    before = [_ES_BEFORE_VERB[word.lower()] for word in words[:place]]
-    verb = words[place] if is_theirs else _tu(words[place])
-    after = [{"su": "tu", "sus": "tus"}.get(word, word) for word in words[place + 1 :]]
+    asking, before, verb, after = parts
+    asking = {"si": "", "lo que": "qué"}.get(asking.lower(), asking)
+    verb = verb if "les" in map(str.lower, before) else _tu(verb)
+    before = [_ES_BEFORE_VERB[word.lower()] for word in before]
+    after = [{"su": "tu", "sus": "tus"}.get(word, word) for word in after]
     question = " ".join(part for part in [asking, *before, verb, *after] if part)
     return f"¿{question[:1].upper()}{question[1:]}?"
+
+
+def _before_and_after_verb(
+    clause: str, asking: str, before_verb: Container[str]
+) -> tuple[str, list[str], str, list[str]] | None:
+    """What asks, the words before the verb, the verb and the rest of a clause in Spanish or Portuguese."""
+    match = re.match(rf"(?P<asking>{asking})(?P<rest>.*)", clause, re.IGNORECASE)
+    if match is None or not match["rest"]:
+        return None
+    words = match["rest"].split()
+    place = next((n for n, word in enumerate(words[:-1]) if word.lower() not in before_verb), len(words) - 1)
+    return match["asking"].strip(), words[:place], words[place], words[place + 1 :]
 
 
 def _tu(verb: str) -> str:
@@ -450,23 +453,15 @@ _PT_BEFORE_VERB = word_set("não mais já se os as o a eles elas lhes ainda nos"
 
 def _portuguese(clause: str) -> str | None:
     clause = re.sub(rf"\b{PEOPLE['pt']}\b\s+(?=\w)", "eles ", clause, flags=re.IGNORECASE)
-    if match := re.match(r"se (?P<rest>.+)", clause, re.IGNORECASE):
-        asking, rest = "", match["rest"]
-    elif match := re.match(rf"(?P<asking>{_PT_ASKING})\b ?(?P<rest>.*)", clause, re.IGNORECASE):
-        asking, rest = match["asking"], match["rest"]
-    else:
+    parts = _before_and_after_verb(clause, rf"se |(?:{_PT_ASKING})\b ?", _PT_BEFORE_VERB)
+    if parts is None:
         return None
-    if not rest:
-        return None
-    words = rest.split()
-    place = 0
-    while place < len(words) - 1 and words[place].lower() in _PT_BEFORE_VERB:
-        place += 1
-    verb = _voce(words[place])
-    before = [word for word in words[:place] if word.lower() not in ("eles", "elas", "lhes")]
-    is_addressed = verb != words[place] or "eles" in [word.lower() for word in words[:place]]
+    asking, before, verb, after = parts
+    is_addressed = _voce(verb) != verb or "eles" in map(str.lower, before)
     subject = ["você"] if is_addressed and "você" not in clause.lower() else []
-    question = " ".join(part for part in [asking, *subject, *before, verb, *words[place + 1 :]] if part)
+    before = [word for word in before if word.lower() not in ("eles", "elas", "lhes")]
+    asking = "" if asking.lower() == "se" else asking
+    question = " ".join(part for part in [asking, *subject, *before, _voce(verb), *after] if part)
     return f"{question}?"
 
 

@@ -193,7 +193,7 @@ class TextAnalysis:
         self._read_pass(block, provider, "grown")
 
     def _needs_more_themes(self, block_id: int) -> bool:
-        """Whether answers were read, many fit no theme, and more than when themes were last looked for."""
+        """Whether answers were read, and many fit no theme: more than at the last search for themes."""
         if not any(f"{block_id} {name}" in self.last for name in ("unread", "outdated")):
             return False
         unfit, read = readings.unfit_share(block_id=block_id)
@@ -225,7 +225,7 @@ class TextAnalysis:
         )
 
     def _read_pass(self, block: Mapping[str, Any], provider: Provider, name: str) -> None:
-        """Read all texts of a question that lack something, several batches at once.
+        """Read all texts of a question that need a reading, several batches at once.
 
         `unread` reads against all themes. `outdated` reads against the themes that are newer than what was
         read. `grown` does the same for themes named in this analysis, which the price includes, in answers
@@ -339,7 +339,7 @@ class TextAnalysis:
         return len(wave) == 1 and len(wave[0]) < max(1, min(provider.max_batch_size, MAX_TEXTS_PER_BATCH))
 
     def _hand_on(self) -> None:
-        """Free this thread for waiting jobs: hundreds of thousands of texts take hours."""
+        """Free this thread for waiting jobs, because hundreds of thousands of texts take hours."""
         self._save(self._progress())
         jobs.pause(self.job, at=self.now())
         wake(RUN, analysis_id=self.job.pk)
@@ -368,7 +368,7 @@ class TextAnalysis:
         )
 
     def _overview(self) -> AnalysisOverview:
-        """Everything that was found, without quotes: a summary does not need people's own words."""
+        """All findings without quotes, because a summary does not need people's own words."""
         blocks = [{**block, "prompt": self._heading(block)} for block in self.counted.blocks]
         blocks = [
             block if block["block_type"] != "open_text" else {**block, "open_text": self._counts(block)}

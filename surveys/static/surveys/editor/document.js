@@ -11,7 +11,8 @@ const EMPTY = {
   id: null, name: null, section: "main", prompt: "", description: null, group: null, answer_style: null,
   color: null, image_url: null, image_alt: null, thumbnail_url: null, thumbnail_alt: null, options: null, min: null,
   max: null, whole: null, format: null, required: null, precondition: null, show_when: null, hide_when: null,
-  action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null, when_correct: null,
+  action_kind: null, action_config: null, correct_answer_ids: null, correct_answer_index: null,
+  correct_answer_indexes: null, when_correct: null,
   when_incorrect: null, scale: null, randomize_options: null, rank_top_n: null, follow_ups: null,
   calculated_formula: null, continue: null,
 };
@@ -118,14 +119,13 @@ function capitalized(word) {
  *  @param {Block} block @param {Block[]} blocks */
 export function copyOf(block, blocks) {
   const copy = structuredClone(block);
-  const right = correctKey(block);
-  const index = block.options?.findIndex((option) => option.key === right) ?? -1;
+  const right = correctKeys(block);
   copy.key = newKey();
   copy.id = null;
   copy.name = isAutomaticName(block.name) ? freeName(blocks) : freeName(blocks, block.name);
   copy.options = copy.options?.map((option) => ({ ...option, id: null, key: newKey() })) ?? null;
   copy.correct_answer_ids = null;
-  copy.correct_answer_index = index < 0 ? null : index;
+  setPlaces(copy, placesOf(block.options, right));
   return copy;
 }
 
@@ -174,28 +174,47 @@ export function inSections(blocks) {
   return [...blocks].sort((one, other) => place(one) - place(other));
 }
 
-/* Right answers: an option's id once it has one, its index until then */
+/* Right answers: the ids of options once all have one, their indexes until then */
 
-/** @param {Block} block */
-export function correctKey(block) {
+/** The keys of the right options, in the order of the options.
+ *  @param {Block} block @returns {string[]} */
+export function correctKeys(block) {
   const options = block.options ?? [];
-  const [id] = block.correct_answer_ids ?? [];
-  if (id !== undefined) return options.find((option) => option.id === id)?.key ?? null;
-  return options[block.correct_answer_index ?? -1]?.key ?? null;
+  const ids = block.correct_answer_ids ?? [];
+  const places = block.correct_answer_indexes ?? [block.correct_answer_index];
+  const isRight = (option, n) => (ids.length ? ids.includes(option.id) : places.includes(n));
+  return options.filter(isRight).map((option) => option.key);
 }
 
-/** @param {Block} block @param {string | null} key */
-export function markCorrect(block, key) {
-  const index = (block.options ?? []).findIndex((option) => option.key === key);
-  const option = block.options?.[index];
-  block.correct_answer_ids = option?.id ? [option.id] : null;
-  block.correct_answer_index = index < 0 ? null : index;
+/** The one right option, or the first of several.
+ *  @param {Block} block */
+export function correctKey(block) {
+  return correctKeys(block)[0] ?? null;
 }
 
-/** Change the options of a block while its right answer stays the same option.
+/** @param {Block} block @param {string | string[] | null} keys */
+export function markCorrect(block, keys) {
+  const options = block.options ?? [];
+  const places = placesOf(options, [keys].flat());
+  const ids = places.flatMap((n) => options[n].id ?? []);
+  block.correct_answer_ids = ids.length && ids.length === places.length ? ids : null;
+  setPlaces(block, places);
+}
+
+/** @param {BlockOption[] | null} options @param {(string | null)[]} keys */
+function placesOf(options, keys) {
+  return (options ?? []).flatMap((option, n) => (keys.includes(option.key) ? [n] : []));
+}
+
+function setPlaces(block, places) {
+  block.correct_answer_index = places[0] ?? null;
+  block.correct_answer_indexes = places.length ? places : null;
+}
+
+/** Change the options of a block while its right answers stay the same options.
  *  @param {Block} block @param {(options: BlockOption[]) => BlockOption[] | void} fn */
 export function changeOptions(block, fn) {
-  const right = correctKey(block);
+  const right = correctKeys(block);
   block.options = fn(block.options ?? []) ?? block.options;
   if (!block.options?.length) block.options = null;
   markCorrect(block, right);
@@ -263,10 +282,8 @@ export function toWire(blocks, known) {
     if (block.show_when || block.hide_when) sent.precondition = null; // it follows from the condition
     sent.options = sentOptions(block, known);
     if (!block.correct_answer_ids?.every((id) => known.options.has(id))) {
-      const key = correctKey(block);
-      const index = sent.options?.findIndex((option) => option.key === key) ?? -1;
       sent.correct_answer_ids = null;
-      sent.correct_answer_index = index < 0 ? null : index;
+      setPlaces(sent, placesOf(sent.options, correctKeys(block)));
     }
     return sent;
   });
@@ -314,7 +331,8 @@ export function storedAs(sent, stored) {
 /* Changing the type of a block */
 
 const SHARED = ["id", "key", "name", "section", ...PRESENTATION, "precondition", "show_when", "hide_when"];
-const OF_CHOICES = ["answer_style", "correct_answer_ids", "correct_answer_index", "when_correct", "when_incorrect"];
+const OF_CHOICES = ["answer_style", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes",
+  "when_correct", "when_incorrect"];
 const ALIKE = [["single_punch", "multi_punch", "ranking"], ["rating", "opinion_scale", "nps"],
   ["open_text", "open_numeric"]];
 
@@ -336,4 +354,9 @@ export function changeType(block, type) {
     Object.assign(kept, { options: block.options, randomize_options: block.randomize_options });
   }
   Object.assign(block, EMPTY, TYPES[type].start(), kept, { type, required: block.required });
+  const lost = { is_exclusive: type !== "multi_punch", is_other: !isChoice(type) };
+  for (const [field] of Object.entries(lost).filter(([, isLost]) => isLost)) {
+    for (const option of block.options ?? []) if (option[field]) option[field] = null;
+  }
+  if (type !== "multi_punch" && correctKeys(block).length > 1) markCorrect(block, correctKey(block));
 }

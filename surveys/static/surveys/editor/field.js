@@ -18,6 +18,7 @@ const PLAIN = {
   image_alt: "what the picture shows", thumbnail_alt: "what the small picture shows",
   thumbnail_url: "the small picture", color: "the colour", calculated_formula: "the formula",
   answer_style: "the look of the answers", correct_answer_ids: "the right answer",
+  correct_answer_indexes: "the right answer",
   when_correct: "the words for a right answer", when_incorrect: "the words for a wrong answer",
   "scale.icon": "the signs of the scale", label_left: "the label on the left", label_center: "the label in the middle",
   label_right: "the label on the right", pause: "the seconds", after: "the way to continue",
@@ -25,6 +26,7 @@ const PLAIN = {
   action_kind: "what is given", action_config: "what is given", xp_amount: "the XP", source_key: "the score",
   xp_role_id: "the achievement", role_id: "the role",
   section: "the section", follow_ups: "“Further questions”",
+  is_exclusive: "“cannot be chosen with others”", is_other: "the text of one's own",
   score_values: "the points", type: "the type", "rewards.use_xp": "the project's XP reward", blocks: "the script",
 };
 

@@ -6,7 +6,7 @@
 
    Blocks are the same if their ids are. `base` is null if it is not known: then every difference must be decided. */
 
-import { correctKey, withKeys } from "./document.js";
+import { correctKeys, withKeys } from "./document.js";
 import { carryName } from "./renaming.js";
 import { PICTURES } from "./types.js";
 
@@ -19,7 +19,7 @@ export const PARTS = /** @type {[string, string, string[]][]} */ ([
   ["description", "Description", ["description"]],
   ["group", "Group", ["group"]],
   ["pictures", "Pictures", PICTURES],
-  ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index"]],
+  ["options", "Options", ["options", "correct_answer_ids", "correct_answer_index", "correct_answer_indexes"]],
   ["limits", "Limits", ["min", "max", "whole", "rank_top_n"]],
   ["format", "Answers are", ["format"]],
   ["required", "Required", ["required"]],
@@ -159,7 +159,7 @@ function changedParts(base, theirs, yours, isOutro) {
 /** A part of a block as a text that is equal for equal parts.
  *  @param {Block} block */
 function canonical(block, name) {
-  if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswer(block)]);
+  if (name === "options") return JSON.stringify([(block.options ?? []).map(plainOption), rightAnswers(block)]);
   if (name === "logic" && (block.show_when || block.hide_when)) {
     return JSON.stringify(sorted([block.show_when ?? null, block.hide_when ?? null]));
   }
@@ -168,12 +168,14 @@ function canonical(block, name) {
 
 /** @param {BlockOption} option */
 function plainOption(option) {
-  return ["value", "label", "emoji", "score_values", "anchor_position"].map((field) => sorted(emptied(option[field])));
+  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive", "is_other"];
+  return fields.map((field) => sorted(emptied(option[field])));
 }
 
 /** @param {Block} block */
-function rightAnswer(block) {
-  return block.options?.find((option) => option.key === correctKey(block))?.value ?? null;
+function rightAnswers(block) {
+  const right = correctKeys(block);
+  return (block.options ?? []).filter((option) => right.includes(option.key)).map((option) => option.value);
 }
 
 function emptied(value) {

@@ -3,7 +3,7 @@
    are shown: then both have a field. */
 
 import { arrange, attribute, h, icon, plural, text } from "./dom.js";
-import { changeOptions, correctKey, markCorrect, newKey } from "./document.js";
+import { changeOptions, correctKeys, markCorrect, newKey } from "./document.js";
 import { pickEmoji } from "./emoji.js";
 import { contractName, describe, problemList, unfold } from "./field.js";
 import { askForList, divide, linesOf, told } from "./pasting.js";
@@ -20,6 +20,8 @@ export function mountOptions(cx) {
 class Options {
   /** @type {HTMLSpanElement} */ count;
   /** @type {HTMLButtonElement} */ add;
+  /** @type {HTMLButtonElement} */ addAlone;
+  /** @type {HTMLButtonElement} */ addOther;
   /** @type {HTMLInputElement} */ values;
   /** @type {HTMLDivElement} */ head;
   /** @type {Map<string, Row>} */ #rows = new Map();
@@ -85,6 +87,12 @@ class Options {
     this.count = h("span", { class: "quiet-count" });
     this.add = h("button", { type: "button", class: "quiet add", disabled: !this.canChangeList,
       onclick: () => this.insert(null) }, icon("plus"), `Add ${this.noun}`);
+    this.addOther = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList, hidden: this.isRanking,
+      title: "An option for which respondents write a text of their own",
+      onclick: () => this.insert(null, ["Other"], { is_other: true }) }, "Add “Other”");
+    this.addAlone = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
+      hidden: cx.block.type !== "multi_punch", title: "An option that cannot be chosen with others",
+      onclick: () => this.insert(null, ["None of these"], { is_exclusive: true }) }, "Add “None of these”");
     const paste = h("button", { type: "button", class: "quiet", disabled: !this.canChangeList,
       onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
     this.values = h("input",
@@ -93,7 +101,7 @@ class Options {
     return h("fieldset", { class: "ed-field options" },
       h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
       this.head, this.list, this.problems.list,
-      h("div", { class: "options-foot" }, this.add, paste,
+      h("div", { class: "options-foot" }, this.add, this.addOther, this.addAlone, paste,
         h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
   }
 
@@ -108,17 +116,21 @@ class Options {
     text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5
       ? ` ${plural(options.length, this.noun)}` : "");
     this.add.disabled = !this.canChangeList || isFull;
+    const hasAlone = options.some((option) => option.is_exclusive);
+    this.addOther.disabled = this.add.disabled || options.some((option) => option.is_other);
+    this.addAlone.disabled = this.add.disabled || hasAlone;
+    this.element.classList.toggle("has-alone", hasAlone);
     this.#head(showsValues);
     this.element.classList.toggle("has-right", this.scores.length > 0);
     this.element.classList.toggle("has-pin",
       Boolean(block.randomize_options) || options.some((option) => option.anchor_position === "last"));
-    const right = correctKey(block);
+    const right = correctKeys(block);
     const keys = new Set(options.map((option) => option.key));
     for (const key of this.#rows.keys()) if (!keys.has(key)) this.#drop(key);
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
-      row.update(option, { n, count: options.length, showsValues, isRight: option.key === right,
-        isShuffled: block.randomize_options });
+      row.update(option, { n, count: options.length, showsValues, isRight: right.includes(option.key),
+        isShuffled: block.randomize_options, hasAlone });
       return row.element;
     });
     arrange(this.list, rows);
@@ -156,9 +168,9 @@ class Options {
   }
 
   /** Add an empty option after another one (null: at the end) and write into it. */
-  insert(after, values = [""]) {
+  insert(after, values = [""], more = {}) {
     if (!this.canChangeList) return;
-    const added = values.map((value) => ({ key: newKey(), id: null, value, label: null, emoji: null }));
+    const added = values.map((value) => ({ ...made(value), ...more }));
     this.change((options) => {
       const at = after === null ? options.length : options.findIndex((option) => option.key === after) + 1;
       options.splice(at, 0, ...added);
@@ -265,9 +277,11 @@ class Options {
   }
 
   mark(key) {
-    const isMarked = correctKey(this.cx.block) === key;
-    this.cx.change((block) => markCorrect(block, isMarked ? null : key),
-      isMarked ? "Have no right answer" : "Mark the right answer");
+    const right = correctKeys(this.cx.block);
+    const others = this.cx.block.type === "multi_punch" ? right.filter((each) => each !== key) : [];
+    const now = right.includes(key) ? others : [...others, key];
+    this.cx.change((block) => markCorrect(block, now),
+      now.length ? "Mark the right answer" : "Have no right answer");
   }
 
   focusNext(key, step) {
@@ -317,6 +331,12 @@ class Row {
     const isOpen = (field) => cx.isOpen(`options.${option.key}.${field}`);
     this.pin = h("button", { type: "button", class: "icon-button pin", disabled: !isOpen("anchor_position"),
       onclick: () => this.#pin() }, icon("pin"));
+    this.alone = h("button", { type: "button", class: "icon-button alone", disabled: !list.canChangeList,
+      onclick: () => this.#set("is_exclusive", !this.#current()?.is_exclusive, "Cannot be chosen with others") },
+    icon("alone"));
+    this.writes = h("button", { type: "button", class: "icon-button writes", "aria-pressed": "true",
+      disabled: !list.canChangeList, title: "Respondents write a text of their own",
+      onclick: () => { this.#set("is_other", null, "Ask for no text"); this.focus(); } }, icon("edit"));
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
@@ -329,7 +349,7 @@ class Row {
     this.element = h("li", { class: "option-row", "data-key": option.key },
       h("span", { class: "grip", "aria-hidden": "true", hidden: !list.canChangeList }, icon("grip")),
       this.emoji, this.entry, this.stored, list.isWide && scores,
-      h("span", { class: "option-tools" }, this.right, this.pin,
+      h("span", { class: "option-tools" }, this.right, this.writes, this.alone, this.pin,
         h("span", { class: "option-moves" }, this.up, this.down), this.delete),
       !list.isWide && scores, this.problems.list);
     this.noun = noun;
@@ -371,7 +391,7 @@ class Row {
   }
 
   /** @param {BlockOption} option */
-  update(option, { n, count, showsValues, isRight, isShuffled }) {
+  update(option, { n, count, showsValues, isRight, isShuffled, hasAlone }) {
     const name = `${this.noun.charAt(0).toUpperCase()}${this.noun.slice(1)} ${n + 1}`;
     const shown = option.label ?? option.value;
     if (this.entry.value !== shown) this.entry.value = shown;
@@ -385,11 +405,21 @@ class Row {
       this.#showScore(input, option.score_values?.[bucket.key], `${name}, points for ${bucket.name}`);
     }
     if (this.right) {
+      const severalRight = this.list.cx.block.type === "multi_punch";
+      const rightWords = severalRight ? "one of the right answers" : "the right answer";
       attribute(this.right, "aria-pressed", String(isRight));
-      attribute(this.right, "aria-label", `${name} is the right answer`);
-      attribute(this.right, "title", "Right answer");
+      attribute(this.right, "aria-label", `${name} is ${rightWords}`);
+      attribute(this.right, "title", severalRight ? "One of the right answers: exactly these must be chosen"
+        : "Right answer");
     }
-    this.pin.hidden = !isShuffled && option.anchor_position !== "last";
+    this.writes.hidden = !option.is_other;
+    attribute(this.writes, "aria-label", `${name} asks for a text of one's own`);
+    this.alone.hidden = !hasAlone;
+    attribute(this.alone, "aria-pressed", String(Boolean(option.is_exclusive)));
+    attribute(this.alone, "aria-label", `${name} cannot be chosen with others`);
+    attribute(this.alone, "title", "Cannot be chosen with others");
+    const staysLast = option.is_exclusive || option.is_other; // without a pin too
+    this.pin.hidden = staysLast || (!isShuffled && option.anchor_position !== "last");
     attribute(this.pin, "aria-pressed", String(option.anchor_position === "last"));
     attribute(this.pin, "aria-label", `Keep ${name.toLowerCase()} last when shuffled`);
     attribute(this.pin, "title", "Keep last when shuffled");

@@ -33,6 +33,7 @@
  * @property {Record<string, any> | null} [action_config]
  * @property {number[] | null} [correct_answer_ids]
  * @property {number | null} [correct_answer_index]
+ * @property {number[] | null} [correct_answer_indexes]
  * @property {string | null} [when_correct]
  * @property {string | null} [when_incorrect]
  * @property {Record<string, string | null> | null} [scale]
@@ -53,6 +54,8 @@
  * @property {string | null} [emoji]
  * @property {Record<string, number> | null} [score_values]
  * @property {string | null} [anchor_position]
+ * @property {boolean | null} [is_exclusive]
+ * @property {boolean | null} [is_other]
  * @property {number} [display_order]
  */
 

@@ -4,10 +4,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
 
-    dependencies = [
-        ('surveys', '0009_fields_of_blocks'),
-        ('surveys', '0010_unsent_answers_of_further_questions'),
-    ]
+    dependencies = [("surveys", "0012_option_fields")]
 
     operations = [
         migrations.CreateModel(

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0008_unsent_answers'),
+        ("surveys", "0010_unsent_answers_of_further_questions"),
     ]
 
     operations = [
