@@ -228,7 +228,7 @@ def answer_group(
     """Take the answers to the questions of the current group, as the form of a page sends them.
 
     Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
-    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review like `answer` with `stops`.
+    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review, like `answer`.
     """
     loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
     return _take_group(loaded, raws, at, ahead)
