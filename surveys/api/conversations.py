@@ -356,7 +356,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thanks and view.thanks.prompt,
+        "thank_you": view.thank_you,
         "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from communities import services as communities
 from communities.chat_platform import limits, references
 from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
@@ -146,9 +147,9 @@ def embeds_of(
         embeds += [] if is_full else above
         last = embeds[-1] if embeds and (is_full or not above) else None
         if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
-            embeds.append(Embed(block.words, colour=colour, thumbnail=thumbnail))
+            embeds.append(Embed(words.marked(block.words), colour=colour, thumbnail=thumbnail))
         else:
-            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.words])))
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, words.marked(block.words)])))
     return [embed for embed in embeds if not embed.is_empty]
 
 
@@ -189,7 +190,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 
 
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
-    parts = [block.words, text]
+    parts = [words.marked(block.words), text]
     if not view.state.path and not view.is_completed:
         parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(
@@ -201,12 +202,21 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
 
 
 def privacy_in_words(project: Project, *, asks_further: bool) -> str:
-    """A text about who can read the answers, and whether an AI may ask about them."""
-    if project.is_anonymous:
-        return words.ANONYMOUS
+    """A text about who can read the answers, whether an AI may ask about them, and how they are handled."""
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    sentence = words.MEMBERS_READ if is_open else words.TEAM_READS
-    return f"{sentence} {privacy_words.AI_ASKS}" if asks_further else sentence
+    sentences = (
+        [words.ANONYMOUS] if project.is_anonymous else [words.MEMBERS_READ if is_open else words.TEAM_READS]
+    )
+    if asks_further and not project.is_anonymous:
+        sentences.append(privacy_words.AI_ASKS)
+    return " ".join([*sentences, *handling_of(project)])
+
+
+def handling_of(project: Project) -> list[str]:
+    """When answers are deleted, and a link to the community's privacy text."""
+    address = communities.get_settings(community_id=project.community_id).privacy_url
+    link = f"[{privacy_words.ADDRESS}]({address})" if address else ""
+    return [each for each in (privacy_words.deleted_after(project.keep_responses_days), link) if each]
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:
@@ -293,7 +303,7 @@ def _verdict(view: ConversationView) -> list[Embed]:
     latest = runner.latest_reply(view.script, view.state)
     is_right = latest is not None and bool(answers.is_correct(*latest))
     verdict = words.RIGHT if is_right else words.NOT_RIGHT
-    return [Embed(f"**{verdict}**\n{text}", colour=RIGHT if is_right else WRONG)]
+    return [Embed(f"**{verdict}**\n{words.marked(text)}", colour=RIGHT if is_right else WRONG)]
 
 
 def _alerts(error: str, note: str = "") -> list[Embed]:

@@ -11,15 +11,17 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
-from surveys.drawing import past, rewards, widgets
+from communities.ground import privacy_words
+from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
+from surveys.engine.language import markup
 from surveys.engine.script import SCALES, Block
-from surveys.engine.walk import answers, defaults, prefill, runner
+from surveys.engine.walk import answers, defaults, groups, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
@@ -90,6 +92,12 @@ class AnswersAs:
     by: str = ""
     sign_out: str = ""
     misses: str = ""
+    keep_days: int | None = None
+
+    @property
+    def deletion(self) -> str:
+        """A sentence that says when the answers are deleted."""
+        return privacy_words.deleted_after(self.keep_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,7 @@ Votes = Callable[[Block, bool], PollResults | None]
 View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None)
 AGAIN = Action("again", "Answer again")
+HIDE = Action("hide", "Hide my answers on this device")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
@@ -156,6 +165,14 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A question and its answer in the review. `may_change` is false for a graded answer that stays."""
+
+    step: PastStep
+    may_change: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
@@ -165,6 +182,7 @@ class Screen:
 
     step: StepWidget | None = None
     ending: Ending | None = None
+    review: Sequence[Reviewed] = ()  # in place of a step
     progress: Progress = NO_PROGRESS
     note: str = ""
     unsaved: str = ""  # typed text that was not accepted; the note gives the reason
@@ -206,7 +224,7 @@ def first(
     It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
     its question together with the texts before it.
     """
-    view = at_first(view)
+    view = at_first(_marked(view))
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
@@ -219,7 +237,7 @@ def first(
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
-    question = view.step.block
+    question = _as_title(view.step.block)
     return replace(
         screen,
         has_traps=has_traps,
@@ -259,6 +277,13 @@ def step(
     Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
     first step says when the project closes automatically, also to returning visitors.
     """
+    view = _marked(view)
+    if (begun := groups.first_state(view.script, view.state)) is not None:
+        is_there = begun is view.state
+        past_change = past_change if is_there or past_change == PastChange.KEPT else PastChange.REPLACED
+        can_go_back = view.can_go_back and runner.can_go_back(begun)
+        screen = _group(view.moved(begun), page, typed, error, ahead, can_go_back=can_go_back)
+        return replace(screen, note=note, past_change=past_change, latest=_latest(view, past_change))
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
     widget = _step(
@@ -285,6 +310,44 @@ def step(
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),
     )
+
+
+def _group(
+    view: WalkView, page: Page, typed: Typed | None, error: str, ahead: Prefill, *, can_go_back: bool
+) -> Screen:
+    """The questions of a group, whose first the `view` stands at."""
+    blocks = groups.rows(view.script, view.state)
+    return Screen(
+        step=widgets.draw_group(
+            markup.escape(blocks[0].group or ""),
+            [view.present(view.state, block) for block in blocks],
+            typed=[_row_typed(view, block, typed, ahead, page) for block in blocks],
+            errors=[_row_error(view, block, typed) if error else "" for block in blocks],
+            can_go_back=can_go_back,
+            error=error,
+        ),
+        progress=progress_of(view),
+        verdict=None if error else verdict_of(view),
+        closes_at=None if runner.can_go_back(view.state) else view.project.closes_at,
+        status=422 if error else 200,
+        past=partial(past.past_of, view),
+    )
+
+
+def _row_typed(view: WalkView, block: Block, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
+    if typed is not None and typed.rows:
+        return Typed(chosen=typed.rows.get(block.id or 0, frozenset()))
+    reply = view.state.replies.get(block.id or 0) or prefill.reply_to(view.script, block, ahead)
+    return typed_of(reply, language=page.lang)
+
+
+def _row_error(view: WalkView, block: Block, typed: Typed | None) -> str:
+    chosen = typed.rows.get(block.id or 0, frozenset()) if typed else frozenset()
+    try:
+        answers.parse(block, forms.row_answer(block, chosen))
+    except answers.InvalidAnswer as invalid:
+        return str(invalid)
+    return ""
 
 
 def _moves_on(view: WalkView, widget: StepWidget) -> bool:
@@ -322,8 +385,26 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
     return typed_ahead(block, reply, language=page.lang)
 
 
+def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
+    """All answers before the end, each with a way to change it."""
+    asked = [each for each in view.history() if each.block.asks]
+    most = past.MAX_PAST_CHARACTERS // max(1, len(asked))
+    steps = [past.step_of(view, each) for each in asked]
+    return Screen(
+        review=[
+            Reviewed(replace(step, reply=past.cut(step.reply, most)), not view.is_settled(each.block))
+            for step, each in zip(steps, asked, strict=True)
+        ],
+        progress=Progress(100),
+        note=note,
+        verdict=verdict_of(view),
+        past_change=past_change,
+    )
+
+
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the current vote, which may be changed."""
+    view = _marked(view)
     question, reply, before = _poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
@@ -344,6 +425,7 @@ def end(
 
     A `note` greets visitors who return to a completed conversation. They are not led away.
     """
+    view = _marked(view)
     draw = _end_of_poll if view.project.is_poll else _end_of_survey
     screen = draw(view, votes=votes, note=note, past_change=past_change)
     if screen.ending is None or view.end is None or not view.end.url:
@@ -374,7 +456,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)
-    results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
+    results = _results(_as_title(asked), votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
@@ -440,6 +522,15 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
     # There is no respondent whose values could fill in the prompt
     headed = replace(block, prompt=heading(block.prompt, script))
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
+
+
+def _marked(view: View) -> View:
+    """The view whose texts are Markdown, in which no value of a token is markup."""
+    return view if view.escape else replace(view, escape=markup.escape)
+
+
+def _as_title(block: Block) -> Block:
+    return replace(block, prompt=markup.plain(block.prompt))
 
 
 def _results(
@@ -519,11 +610,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
+    hide = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
     if not view.is_open:
-        return ()
+        return hide
     if project.is_poll:
-        return VOTE_ACTIONS if project.change_poll else ()
+        return (*VOTE_ACTIONS, *hide) if project.change_poll else hide
     most, number = project.max_completes_per_user, view.session_number
-    if most is None or (number or 1) < most:
-        return (AGAIN,)
-    return ()
+    return (AGAIN, *hide) if most is None or (number or 1) < most else hide

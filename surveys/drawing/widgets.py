@@ -30,6 +30,7 @@ class Typed:
     """The values in the controls: an earlier answer, or a form that was just refused."""
 
     chosen: frozenset[str] = frozenset()
+    rows: Mapping[int, frozenset[str]] = field(default_factory=dict)  # of a group, by block id
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
@@ -64,6 +65,11 @@ class Choice:
         """Width and height of the picture on its card."""
         assert self.image is not None
         return self.image.fitted(*OPTION_ROOM)
+
+    def described_by(self, step: StepWidget) -> str:
+        """The ids of the texts that describe this point of a scale, in the control of `step`."""
+        ids = ["field-error" if step.error else "", self.end]
+        return " ".join(f"{each}{step.mark}" for each in ids if each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +122,22 @@ class StepWidget:
     counted: int = 0
     ranks: Sequence[str] = ()
     follow_up: int = 0
+    rows: Sequence[StepWidget] = ()  # the questions of a group
+    mark: str = ""  # at the end of every id, where a screen has several controls
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
     moves_on: bool = False  # once a choice was made by pointer
+
+    @property
+    def row_ids(self) -> str:
+        return " ".join(str(row.block_id) for row in self.rows)
+
+    @property
+    def target(self) -> str:
+        """The id of the control that the error is about."""
+        wrong = next((row for row in self.rows if row.error), None) or next(iter(self.rows), self)
+        return f"field{wrong.mark}"
 
     @property
     def described_by(self) -> str:
@@ -134,7 +152,7 @@ class StepWidget:
             "help": has_help,
             "field-error": has_error,
         }
-        return " ".join(each for each, is_there in ids.items() if is_there)
+        return " ".join(f"{each}{self.mark}" for each, is_there in ids.items() if is_there)
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -205,6 +223,45 @@ def _with_pictures(
     if not any(choice.image for choice in choices):
         return {}
     return {"choices": choices, "look": f"{drawn.get('look', '')} pictures".strip()}
+
+
+def draw_group(
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    typed: Sequence[Typed],
+    errors: Sequence[str],
+    can_go_back: bool = False,
+    error: str = "",
+    button: str = "Continue",
+) -> StepWidget:
+    """Return the widget of a group: a row for each of its `blocks`, which are those that `draw` takes."""
+    rows = [
+        _row(draw(block, typed=chosen, error=fault))
+        for block, chosen, fault in zip(blocks, typed, errors, strict=True)
+    ]
+    return StepWidget(
+        block_id=blocks[0].id,
+        prompt=title,
+        control=FIELDS + "rows.html",
+        is_group=True,
+        is_long=len(title) > LONG_PROMPT,
+        can_go_back=can_go_back,
+        error=error,
+        button=button,
+        rows=rows,
+    )
+
+
+def _row(widget: StepWidget) -> StepWidget:
+    """The widget of a question as a row, without keys, which would be those of several rows."""
+    return replace(
+        widget,
+        choices=[replace(choice, key="") for choice in widget.choices],
+        look=widget.look or "row",
+        mark=f"-{widget.block_id}",
+        name=f"row-{widget.block_id}",
+    )
 
 
 def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:

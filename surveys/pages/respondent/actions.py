@@ -23,6 +23,7 @@ from surveys.services.conversations.places import Full
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
+from surveys.services.scripts import editing as scripts
 
 # Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
 # names of blocks (`services/conversations/prefill.py`).
@@ -69,6 +70,8 @@ def show(visit: Visit) -> Screen:
             return screens.end(view, votes=visit.votes, note=note)
         if visit.is_live:
             note = "" if follows_a_form else words.WELCOME_BACK
+            if view.is_at_review:
+                return screens.review(view, note=note)
             return screens.step(view, visit.page, note=note, ahead=visit.ahead)
     return notices.limit_reached() if is_at_limit and visit.is_live else _first(visit)
 
@@ -149,7 +152,12 @@ def _perform(visit: Visit, do: str) -> Outcome:
     if conversation_id is None:
         visit.stop_skipping()
         return _from_the_start(visit)
+    if do.startswith(forms.REVISE):
+        return _revise(visit, conversation_id, do.removeprefix(forms.REVISE))
     match do:
+        case forms.SEND:
+            view = conversations.go_on(conversation_id=conversation_id, at=at)
+            return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
             view = conversations.back(
@@ -157,6 +165,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
                 at=at,
                 block_id=None if block is None else block.id,
                 follow_up=forms.follow_up_of(visit.request.POST),
+                as_group=True,
             )
             if view.resumed:
                 return _standing(visit, view, note=words.MOVED_ON)
@@ -169,7 +178,18 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return Outcome(partial(_retracted, visit))
         case "again":
             return _answer_again(visit)
+        case "hide":
+            return _hide(visit, conversation_id)
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
+
+
+def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: str) -> Outcome:
+    """Go back from the review to one question."""
+    number = int(block_id) if block_id.isascii() and block_id.isdigit() and len(block_id) < 19 else 0
+    view = conversations.revise(conversation_id=conversation_id, block_id=number, at=visit.at)
+    if view.resumed:
+        return _standing(visit, view, note=words.MOVED_ON)
+    return _moved(visit, view, PastChange.REPLACED)
 
 
 def _begin(visit: Visit, do: str) -> Outcome:
@@ -177,7 +197,10 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
     block = posted_block(visit)
-    if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
+    group = _group_of(visit, do)
+    if (
+        block is not None and block.asks and do != "go" and not group
+    ):  # an invalid answer does not count as one more begun
         raw = _raw_answer(visit, block)
         conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
@@ -211,10 +234,12 @@ def _begin(visit: Visit, do: str) -> Outcome:
         project_id=project_id,
         respondent=respondent,
         block_id=block.id or 0,
-        raw=None if do == "go" else _raw_answer(visit, block),
+        raw=None if do == "go" or group else _raw_answer(visit, block),
         at=at,
         seed=seed,
         ahead=visit.ahead,
+        group=group,
+        stops=True,
     )
     visit.remember(view)
     if view.resumed:
@@ -235,14 +260,21 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
         view = conversations.go_on(
-            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead
+            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
         return _moved(visit, view, _past_change(visit, view, block))
+    if group := _group_of(visit, do):
+        view = conversations.answer_group(
+            conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead
+        )
+        return _moved(visit, view, PastChange.REPLACED)
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(visit, view, PastChange.KEPT)
-    view = conversations.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead)
+    view = conversations.answer(
+        conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
+    )
     return _moved(visit, view, _past_change(visit, view, block))
 
 
@@ -255,6 +287,15 @@ def _past_change(visit: Visit, view: ConversationView, block: Block) -> PastChan
     if forms.follow_up_of(visit.request.POST) or view.state.further is not None:
         return PastChange.REPLACED
     return PastChange.APPENDED if is_one_step else PastChange.REPLACED
+
+
+def _group_of(visit: Visit, do: str) -> list[Mapping[str, object]]:
+    """The answers of a group's form; empty for any other form."""
+    sent = visit.request.POST
+    if do != "answer" or forms.ROWS not in sent:
+        return []
+    project = visit.project
+    return forms.row_answers(scripts.load(project_id=project.pk, revision=project.revision), sent)
 
 
 def _raw_answer(visit: Visit, block: Block) -> Mapping[str, object]:
@@ -271,6 +312,16 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     address = f"{visit.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, visit.page), address)
+
+
+def _hide(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Let the browser forget the answers of a conversation that is over."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not view.is_completed:
+        return _moved(visit, view, PastChange.REPLACED)
+    visit.hide()
+    screen = partial(_answered, visit)
+    return Outcome(lambda: replace(screen(), past_change=PastChange.REPLACED), visit.page.address)
 
 
 def _answer_again(visit: Visit) -> Outcome:
@@ -318,6 +369,8 @@ def _screen_of(
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
+    if view.is_at_review:
+        return screens.review(view, note=note)
     if view.is_completed or view.step is None:
         return screens.end(view, votes=visit.votes, note=note, past_change=past_change)
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
@@ -398,6 +451,8 @@ def _with_error(visit: Visit, error: str) -> Outcome:
     view, page = _held(visit), visit.page
     if view is None:
         return Outcome(partial(_first, visit, typed=typed, error=error))
+    if view.is_at_review:
+        return _moved(visit, view, PastChange.REPLACED)
     if view.is_completed or view.step is None:
         return Outcome(partial(screens.vote_again, view, page, typed=typed, error=error))
     return Outcome(partial(screens.step, view, page, typed=typed, error=error, past_change=PastChange.KEPT))

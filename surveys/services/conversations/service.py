@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
+from surveys.engine.walk import answers, follow_ups, groups, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State, Turn
@@ -96,6 +97,8 @@ def begin_with_move(
     at: datetime,
     seed: int | None = None,
     ahead: Prefill = NOTHING,
+    group: Sequence[Mapping[str, object]] = (),
+    stops: bool = False,
 ) -> ConversationView:
     """Begin a conversation and take its first step, as the first form of a page does.
 
@@ -115,7 +118,10 @@ def begin_with_move(
         loaded = _passed(loaded, ahead, at)
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
-    return _proceed(loaded, at, ahead) if raw is None else _take(loaded, raw, at, ahead=ahead)
+    moved = replace(loaded, stops=stops)
+    if group:
+        return _take_group(moved, group, at, ahead)
+    return _proceed(moved, at, ahead) if raw is None else _take(moved, raw, at, ahead=ahead)
 
 
 @in_transaction
@@ -193,19 +199,39 @@ def answer(
     actor: Actor | None = None,
     step: int | None = None,
     ahead: Prefill = NOTHING,
+    stops: bool = False,
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
     Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
     nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. For `step`
-    see `_stands_elsewhere`; `step` also identifies the further question that is answered.
+    see `_stands_elsewhere`; `step` also identifies the further question that is answered. With `stops` the
+    conversation waits at its end for `go_on`, if the project has a review.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    loaded = replace(loaded, stops=stops)
     if _stands_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
     if step is not None and loaded.state.further is not None:
         raw = {**raw, "follow_up": loaded.state.further.number}
     return _take(loaded, raw, at, ahead=ahead)
+
+
+@in_transaction
+def answer_group(
+    *,
+    conversation_id: uuid.UUID,
+    raws: Sequence[Mapping[str, object]],
+    at: datetime,
+    ahead: Prefill = NOTHING,
+) -> ConversationView:
+    """Take the answers to the questions of the current group, as the form of a page sends them.
+
+    Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
+    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review, like `answer`.
+    """
+    loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
+    return _take_group(loaded, raws, at, ahead)
 
 
 @in_transaction
@@ -217,6 +243,7 @@ def go_on(
     block_id: int | None = None,
     step: int | None = None,
     ahead: Prefill = NOTHING,
+    stops: bool = False,
 ) -> ConversationView:
     """Go past a content or action block, or a graded question whose answer cannot be changed.
 
@@ -227,12 +254,29 @@ def go_on(
     question, or if the conversation has ended.
 
     With a `block_id`, a conversation at another block is returned unchanged (`resumed`): a form that was sent
-    twice moves once. For `step` see `_stands_elsewhere`.
+    twice moves once. For `step` see `_stands_elsewhere`, for `stops` see `answer`. A conversation that waits
+    at its end is completed.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
-    return _proceed(loaded, at, ahead)
+    return _proceed(replace(loaded, stops=stops), at, ahead)
+
+
+@in_transaction
+def revise(*, conversation_id: uuid.UUID, block_id: int, at: datetime) -> ConversationView:
+    """Go back from the review at the end to one question. Its answer leads to the review again.
+
+    Refuses a conversation that is not at its review, and a graded answer that cannot be changed.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
+    if not loaded.is_at_review or block_id not in loaded.state.path:
+        return view.of_conversation(loaded, at, resumed=True)
+    _refuse_unless_live(loaded.project, at)
+    turn = runner.revisit(loaded.script, loaded.state, block_id)
+    if replace(loaded, state=turn.state).locked_reply is not None:
+        raise Conflict(_GRADED)
+    return view.of_conversation(saving.save(loaded, turn, at=at), at)
 
 
 @in_transaction
@@ -244,14 +288,18 @@ def back(
     block_id: int | None = None,
     follow_up: int | None = None,
     step: int | None = None,
+    as_group: bool = False,
 ) -> ConversationView:
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
     Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
     number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation at any
-    other place is returned unchanged (`resumed`): a request that was sent twice moves once.
+    other place is returned unchanged (`resumed`): a request that was sent twice moves once. With `as_group`
+    the questions of a group are one step.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    if as_group:
+        loaded = _at_the_group(loaded)
     further_number = loaded.state.further.number if loaded.state.further else 0
     is_at_another = _is_at_another(loaded, block_id) or follow_up not in (None, further_number)
     if is_at_another or (step is not None and loaded.state.place != step):
@@ -417,6 +465,10 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
 
 def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:
     """Go past the current block. Refuses a question that can be answered."""
+    if loaded.is_at_review:
+        _refuse_unless_live(loaded.project, at)
+        end = Turn(replace(loaded.state, reviewed=()), show=None, completes=True)
+        return view.of_conversation(saving.save(loaded, end, at=at), at)
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     if further.still_waits(loaded, at):
@@ -430,7 +482,16 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
         _refuse_unless_live(loaded.project, at)
     script, state = loaded.script, loaded.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    return view.of_conversation(_passed(saving.save(loaded, turn, at=at), ahead, at), at)
+    moved = saving.save(loaded, _stopped(loaded, turn), at=at)
+    return view.of_conversation(_passed(moved, ahead, at), at)
+
+
+def _stopped(loaded: LoadedConversation, turn: Turn) -> Turn:
+    """The turn, without the completion if the respondent reviews the answers first (rule 6.178)."""
+    project = loaded.project
+    if not (turn.completes and loaded.stops and project.review) or project.is_poll or loaded.is_completed:
+        return turn
+    return replace(turn, completes=False, state=replace(turn.state, reviewed=()))
 
 
 def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
@@ -438,7 +499,11 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
 
     Only the last turn can reach an action block, because the walk stops there. So one save writes the same
     answers and gives the same gifts as a save for each question would, and adds the scores up only once.
+    After an answer was changed from the review, the blocks up to there are passed the same way.
     """
+    if loaded.state.reviewed:
+        turn = runner.to_review(loaded.script, loaded.state)
+        return loaded if turn is None else saving.save(loaded, _stopped(loaded, turn), at=at)
     if not ahead.skips or not may_skip(loaded.project):
         return loaded
     walk = runner.Walk(loaded.script, loaded.state)  # a new one for each reply would add up all scores again
@@ -483,11 +548,35 @@ def _take(
             return view.of_conversation(again, at)
     elif further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
-    turn = runner.answer(loaded.script, loaded.state, reply)
+    turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
     if not turn.feedback:
         moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)
+
+
+def _at_the_group(loaded: LoadedConversation) -> LoadedConversation:
+    """Move a conversation, unsaved, to the first question of the current group."""
+    begun = groups.first_state(loaded.script, loaded.state)
+    return loaded if begun is None else replace(loaded, state=begun)
+
+
+def _take_group(
+    loaded: LoadedConversation, raws: Sequence[Mapping[str, object]], at: datetime, ahead: Prefill
+) -> ConversationView:
+    """Save the answers to a group, one after the other."""
+    loaded = _at_the_group(loaded)
+    if loaded.block is None or loaded.block.id != raws[0]["block_id"]:
+        raise Conflict(_NOT_CURRENT)
+    blocks = {block.id: block for block in loaded.script.blocks}
+    for raw in raws:  # none is saved if one is invalid
+        _parsed(blocks[cast(int, raw["block_id"])], raw)
+    taken = view.of_conversation(loaded, at)
+    for raw in raws:
+        block = taken.loaded.block
+        if block is not None and block.id == raw["block_id"]:
+            taken = _take(taken.loaded, raw, at, ahead=ahead if raw is raws[-1] else NOTHING)
+    return taken
 
 
 def _take_further(
@@ -514,7 +603,7 @@ def _take_further(
         further.outdate_reading(loaded, block)
     if further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at), at)
-    turn = runner.answer(loaded.script, loaded.state, reply)
+    turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply)
     return view.of_conversation(_passed(moved, ahead, at), at)
 

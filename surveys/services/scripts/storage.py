@@ -16,6 +16,7 @@ import orjson
 from django.db import connection, models
 
 from communities.ground.errors import Conflict
+from communities.ground.statements import prepared
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 from surveys.models import Answer
 from surveys.models import Block as BlockRow
@@ -120,7 +121,7 @@ class StoredScript:
 
 def read(project_id: int) -> StoredScript | None:
     """The stored script of a project, or None if there is no such project."""
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(_READ, [project_id])
         found = cursor.fetchone()
     if found is None:
