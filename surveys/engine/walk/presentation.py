@@ -115,11 +115,8 @@ def _fitting(block: Block, key: str, text: str) -> str:
     """
     if key == "prompt" and len(text) <= _ALWAYS_FITS:
         return text
-    room = (
-        (MAX_MENU_STEP if block.is_long_menu else MAX_STEP)
-        - _AROUND
-        - json_bytes(as_json(replace(block, **{key: ""})))
-    )  # type: ignore[arg-type]
+    most_bytes = MAX_MENU_STEP if block.is_long_menu else MAX_STEP
+    room = most_bytes - _AROUND - json_bytes(as_json(replace(block, **{key: ""})))  # type: ignore[arg-type]
     if block.type == "open_text":
         room -= answers.MAX_TEXT_BYTES
     if json_bytes(text) <= room:
