@@ -33,6 +33,9 @@ NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
 # Texts that the interface takes and does not return at once.
 NOT_RETURNED = {
     "POST /v1/communities/{community_id}/conversations/{conversation_id}/answers: value.[]",  # no such option
+    # of an option, which this question has not
+    "POST /v1/communities/{community_id}/conversations/{conversation_id}/answers: other_text",
+    "POST /v1/communities/{community_id}/projects/{project_id}/responses: data.[].answers.[].other_text",
     "POST /v1/communities/{community_id}/projects: intent",
     "POST /v1/communities/{community_id}/projects/{project_id}/script/revise: instruction",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: external_id",

@@ -158,6 +158,8 @@ def _body(field: TextField, value: str, place: Mapping[str, str]) -> dict[str, A
     text_id, member = int(place["text_id"]), {"member_id": place["member_id"]}
     if operation.endswith("/answers"):
         body["block_id"] = text_id
+        if field.steps[-1] == "other_text":
+            body["value"] = "x"
     elif operation.endswith("/responses"):
         body["data"] = [{**PAST, "answers": [{"block_id": text_id, "value": "x"}]}]
     elif operation.endswith("/links"):
