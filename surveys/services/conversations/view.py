@@ -253,7 +253,7 @@ class WalkView(ABC):
 
     @property
     def thank_you(self) -> str | None:
-        return self.thanks and self.thanks.prompt
+        return self.thanks.prompt if self.thanks else None
 
     @property
     def earned_xp(self) -> int:
