@@ -11,6 +11,7 @@ from communities.forms import once
 from communities.forms.pictures import PictureField
 from communities.ground import privacy_words
 from communities.ground.text_field import TextField
+from communities.ground.web_addresses import MAX_LENGTH, is_link
 from communities.models import Community, CommunitySettings
 from communities.services.tenants.communities import MAX_CREDITS, MAX_ID
 from communities.services.tenants.places import find_time_zone, is_language_tag
@@ -60,6 +61,13 @@ class CommunityForm(forms.Form):
         required=False,
         label=privacy_words.LABEL_OF_NEW,
         help_text="Each can set this differently, until its first answer.",
+    )
+    privacy_url = forms.CharField(
+        max_length=MAX_LENGTH,
+        required=False,
+        label="Address of your privacy text",
+        help_text="An https address. Respondents find a link to it before their first answer.",
+        widget=forms.TextInput(attrs={"inputmode": "url"}),
     )
     use_xp = forms.BooleanField(
         required=False, label="Members earn XP", help_text="Without it, no survey gives XP to anybody."
@@ -133,6 +141,12 @@ class CommunityForm(forms.Form):
         if locale and not is_language_tag(locale):
             raise forms.ValidationError("This must be the tag of a known language, such as en or pt-BR.")
         return locale
+
+    def clean_privacy_url(self) -> str:
+        address: str = self.cleaned_data["privacy_url"]
+        if address and not is_link(address):
+            raise forms.ValidationError("This must be an address that begins with https://.")
+        return address
 
     def clean_time_zone(self) -> str:
         zone = find_time_zone(self.cleaned_data["time_zone"])

@@ -33,7 +33,7 @@ PARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The community", "", ("name", "icon_url", "topics", "locale", "time_zone")),
     ("Joining", "", ("allow_sign_up",)),
     ("Security", "", ("require_second_factor",)),
-    ("Privacy", "", ("default_anonymous_mode",)),
+    ("Privacy", "", ("default_anonymous_mode", "privacy_url")),
     (
         "XP",
         "Points that members earn by answering.",

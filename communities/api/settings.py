@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from communities.gate.fields import StrictBooleanField, StrictChoiceField, StrictIntegerField, StrictTextField
+from communities.gate.fields import (
+    StrictBooleanField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictStringField,
+    StrictTextField,
+)
 from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
+from communities.ground.web_addresses import MAX_LENGTH, is_link
 from communities.models import CommunitySettings
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
@@ -23,6 +30,7 @@ EXAMPLE = {
     "locale": "en-GB",
     "time_zone": "Europe/Oslo",
     "default_anonymous_mode": "no",
+    "privacy_url": "https://example.com/privacy",
     "use_xp": True,
     "xp_name": "XP",
     "xp_per_question": 10,
@@ -55,6 +63,19 @@ class TimeZone(StrictTextField):
         return text
 
 
+@extend_schema_field({"type": ["string", "null"], "format": "uri", "maxLength": MAX_LENGTH})
+class LinkField(StrictStringField):
+    """An https address to which a page links."""
+
+    default_error_messages = {"invalid": "must be an address that begins with https://."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not is_link(text):
+            self.fail("invalid")
+        return text
+
+
 class SettingsShape(serializers.Serializer[CommunitySettings]):
     """Null means that no value was chosen."""
 
@@ -73,6 +94,12 @@ class SettingsShape(serializers.Serializer[CommunitySettings]):
         choices=CommunitySettings.AnonymousMode.values,
         allow_null=True,
         help_text="The privacy of new projects that set none.",
+    )
+    privacy_url = LinkField(
+        allow_null=True,
+        max_length=MAX_LENGTH,
+        help_text="The https address of the community's privacy text. Pages and the chat link to it beside "
+        "the sentence that says who sees the answers.",
     )
     use_xp = StrictBooleanField(allow_null=True)
     xp_name = StrictTextField(allow_null=True, max_length=50)

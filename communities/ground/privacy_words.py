@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from communities.ground.words import plural
+
 QUESTION = "Who sees who answered what?"
 AI_ASKS = "An AI may ask a further question about what you write."
+ADDRESS = "How this community handles data"
 LABEL_OF_NEW = "Privacy of new surveys and polls"
 
 
@@ -31,3 +34,8 @@ ANONYMOUS_BY_DAY = PrivacyWords(
 )
 # The modes for a community's setting for new projects, by the interface's values.
 OF_NEW = {"no": TRANSPARENT, "yes": ANONYMOUS, "more_anonymous": ANONYMOUS_BY_DAY}
+
+
+def deleted_after(days: int | None) -> str:
+    """A sentence that says when answers are deleted; empty if they are kept."""
+    return "" if days is None else f"Answers are deleted after {plural(days, 'day')}."

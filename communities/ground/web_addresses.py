@@ -60,6 +60,17 @@ class Endpoint:
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
+def is_link(url: str) -> bool:
+    """Whether this is an https address to which a page may link. Its host is written out."""
+    if len(url) > MAX_LENGTH or any(unicodedata.category(each)[0] in "CZ" for each in url) or "\\" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname) and not {"@", "["} & {*parts.netloc}
+
+
 def check_url(url: str, *, allow_http: bool, allow_private: bool) -> None:
     """Raise BadAddress if this URL is refused (rules 9.2, 9.13 and 9.15). Does not resolve the host."""
     target = parse_url(url)

@@ -78,6 +78,9 @@ class CommunitySettings(models.Model):
     default_anonymous_mode = models.CharField(  # noqa: DJ001
         max_length=16, choices=AnonymousMode, null=True, blank=True, default=AnonymousMode.NO
     )
+    privacy_url = models.CharField(  # noqa: DJ001
+        max_length=2048, null=True, blank=True, help_text="Where respondents read how their data is handled."
+    )
     use_xp = models.BooleanField(null=True, blank=True, default=True)
     xp_name = models.CharField(max_length=50, null=True, blank=True, default="XP")  # noqa: DJ001
     xp_per_question = models.PositiveIntegerField(null=True, blank=True, default=10)

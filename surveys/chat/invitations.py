@@ -90,6 +90,8 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     # Facts behind a button go with it once it is closed.
     hides_facts = invitation.hides_info and is_open
     facts = [] if hides_facts else [_facts(project, script, invitation, at)]
+    if hides_facts and project.is_poll:
+        facts = [_privacy(project, script)]  # read before the vote, which a button here gives
     is_long = len("\n\n".join([*texts, *asked, *facts])) > limits.DESCRIPTION
     shown = [*texts, *facts] if is_long else [*texts, *asked, *facts]
     embed = Embed(
@@ -172,7 +174,11 @@ def _votes(project: Project, question: Block, at: datetime) -> str:
 
 
 def _facts(project: Project, script: Script, invitation: Invitation, at: datetime) -> str:
-    """Short lines about a project. The author can switch each line off."""
+    """Short lines about a project. The author can switch each line off.
+
+    The line about privacy stays on a poll that is open: the message is all that people read before they vote.
+    """
+    is_voted_here = project.is_poll and project.is_live_at(at)
     facts = {
         "status": _status(project, at),
         "questions": _questions(project, script),
@@ -180,7 +186,11 @@ def _facts(project: Project, script: Script, invitation: Invitation, at: datetim
         "rewards": _rewards(project),
         "closes": _closes(project, at),
     }
-    return "\n".join(facts[row] for row in ROWS if facts[row] and invitation.shows(row))
+    return "\n".join(
+        facts[row]
+        for row in ROWS
+        if facts[row] and (invitation.shows(row) or (row == "privacy" and is_voted_here))
+    )
 
 
 def _status(project: Project, at: datetime) -> str:
@@ -201,13 +211,14 @@ def _questions(project: Project, script: Script) -> str:
 
 
 def _privacy(project: Project, script: Script) -> str:
+    more = screens.handling_of(project)
     if project.is_anonymous:
-        return f"🕶️ {_short(privacy_words.ANONYMOUS.in_a_line)}"
+        return f"🕶️ {_short(' '.join([privacy_words.ANONYMOUS.in_a_line, *more]))}"
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
     sentence = privacy_words.TRANSPARENT.sentence if is_open else privacy_words.SEMI_PRIVATE.sentence
     if further.asks(project, script):
         sentence = f"{sentence} {privacy_words.AI_ASKS}"
-    return f"{'👥' if is_open else '👤'} {_short(sentence)}"
+    return f"{'👥' if is_open else '👤'} {_short(' '.join([sentence, *more]))}"
 
 
 def _short(sentence: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from communities import services as communities
 from communities.chat_platform import limits, references
 from communities.chat_platform.references import Op, Reference, of_project
 from communities.ground import privacy_words
@@ -201,12 +202,21 @@ def _question_embed(view: ConversationView, block: Block, text: str, colour: int
 
 
 def privacy_in_words(project: Project, *, asks_further: bool) -> str:
-    """A text about who can read the answers, and whether an AI may ask about them."""
-    if project.is_anonymous:
-        return words.ANONYMOUS
+    """A text about who can read the answers, whether an AI may ask about them, and how they are handled."""
     is_open = project.privacy_mode == Project.PrivacyMode.TRANSPARENT
-    sentence = words.MEMBERS_READ if is_open else words.TEAM_READS
-    return f"{sentence} {privacy_words.AI_ASKS}" if asks_further else sentence
+    sentences = (
+        [words.ANONYMOUS] if project.is_anonymous else [words.MEMBERS_READ if is_open else words.TEAM_READS]
+    )
+    if asks_further and not project.is_anonymous:
+        sentences.append(privacy_words.AI_ASKS)
+    return " ".join([*sentences, *handling_of(project)])
+
+
+def handling_of(project: Project) -> list[str]:
+    """When answers are deleted, and a link to the community's privacy text."""
+    address = communities.get_settings(community_id=project.community_id).privacy_url
+    link = f"[{privacy_words.ADDRESS}]({address})" if address else ""
+    return [each for each in (privacy_words.deleted_after(project.keep_responses_days), link) if each]
 
 
 def _end(view: ConversationView, *, platform_id: str, note: str, error: str) -> Message:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from django.utils import dateformat
 
+from communities.ground import privacy_words
 from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
@@ -91,6 +92,12 @@ class AnswersAs:
     by: str = ""
     sign_out: str = ""
     misses: str = ""
+    keep_days: int | None = None
+
+    @property
+    def deletion(self) -> str:
+        """A sentence that says when the answers are deleted."""
+        return privacy_words.deleted_after(self.keep_days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +142,7 @@ Votes = Callable[[Block, bool], PollResults | None]
 View = TypeVar("View", bound=WalkView)
 NO_PROGRESS = Progress(None)
 AGAIN = Action("again", "Answer again")
+HIDE = Action("hide", "Hide my answers on this device")
 VOTE_ACTIONS = (Action("change", "Change my vote"), Action("retract", "Take my vote back"))
 
 MAX_TEXTS_AHEAD = 20_000  # characters of the texts that follow a vote
@@ -157,6 +165,14 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A question and its answer in the review. `may_change` is false for a graded answer that stays."""
+
+    step: PastStep
+    may_change: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """The content of one page: a `step` to answer, or an `ending`, and the parts around it.
 
@@ -166,6 +182,7 @@ class Screen:
 
     step: StepWidget | None = None
     ending: Ending | None = None
+    review: Sequence[Reviewed] = ()  # in place of a step
     progress: Progress = NO_PROGRESS
     note: str = ""
     unsaved: str = ""  # typed text that was not accepted; the note gives the reason
@@ -368,6 +385,23 @@ def _answered(view: WalkView, ahead: Prefill, page: Page) -> Typed:
     return typed_ahead(block, reply, language=page.lang)
 
 
+def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChange.REPLACED) -> Screen:
+    """All answers before the end, each with a way to change it."""
+    asked = [each for each in view.history() if each.block.asks]
+    most = past.MAX_PAST_CHARACTERS // max(1, len(asked))
+    steps = [past.step_of(view, each) for each in asked]
+    return Screen(
+        review=[
+            Reviewed(replace(step, reply=past.cut(step.reply, most)), not view.is_settled(each.block))
+            for step, each in zip(steps, asked, strict=True)
+        ],
+        progress=Progress(100),
+        note=note,
+        verdict=verdict_of(view),
+        past_change=past_change,
+    )
+
+
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the current vote, which may be changed."""
     view = _marked(view)
@@ -553,7 +587,7 @@ def _step(
     return widgets.draw(
         block,
         typed=typed,
-        pictures=view.pictures(block.image_url, block.thumbnail_url),
+        pictures=view.pictures(*block.pictures),
         can_go_back=can_go_back,
         error=error,
         button=defaults.button_of(block, is_poll=view.project.is_poll),
@@ -576,11 +610,10 @@ def _poll_question(view: WalkView) -> tuple[Block, Reply | None, State]:
 
 def _actions(view: WalkView) -> Sequence[Action]:
     project = view.project
+    hide = () if project.is_anonymous else (HIDE,)  # there the browser keeps no answers
     if not view.is_open:
-        return ()
+        return hide
     if project.is_poll:
-        return VOTE_ACTIONS if project.change_poll else ()
+        return (*VOTE_ACTIONS, *hide) if project.change_poll else hide
     most, number = project.max_completes_per_user, view.session_number
-    if most is None or (number or 1) < most:
-        return (AGAIN,)
-    return ()
+    return (AGAIN, *hide) if most is None or (number or 1) < most else hide

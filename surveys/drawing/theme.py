@@ -62,6 +62,7 @@ class Page:
     is_framed: bool
     is_listed: bool
     draws_colours: bool
+    privacy_url: str = ""  # of the community's privacy text
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -89,7 +90,14 @@ PLAIN = Page(
 )
 
 
-def page_of(*, project: Project, community: Community, locale: str | None, is_framed: bool) -> Page:
+def page_of(
+    *,
+    project: Project,
+    community: Community,
+    locale: str | None,
+    is_framed: bool,
+    privacy_url: str | None = None,
+) -> Page:
     """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around."""
     presentation = project.presentation or {}
     language = _language(locale)
@@ -106,6 +114,7 @@ def page_of(*, project: Project, community: Community, locale: str | None, is_fr
         is_framed=is_framed,
         is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
+        privacy_url=privacy_url or "",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from emoji import demojize
 
@@ -17,6 +18,7 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 PICTURE_ROOM = (608, 288)  # pixels, at most; the column has 38rem
+OPTION_ROOM = (288, 192)  # of the picture of an option
 FIELDS = "respondent/fields/"
 ASKED_BY_AI = "Asked by an AI"
 LOCKED = "Your answer stays, because you have read whether it is right."
@@ -55,6 +57,14 @@ class Choice:
     spoken: str = ""
     is_exclusive: bool = False
     is_other: bool = False
+    image: Copy | None = None
+    image_alt: str = ""
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Width and height of the picture on its card."""
+        assert self.image is not None
+        return self.image.fitted(*OPTION_ROOM)
 
     def described_by(self, step: StepWidget) -> str:
         """The ids of the texts that describe this point of a scale, in the control of `step`."""
@@ -189,11 +199,30 @@ def draw(
     else:
         common |= {"is_optional": not block.required}
         common |= _CONTROLS[block.type](block, typed)
+        if any(option.image_url for option in block.options):
+            common |= _with_pictures(block, common, pictures)
         if follow_up:
             common["help"] = ASKED_BY_AI
         if is_locked:
             common |= {"is_locked": True, "is_optional": False, "do": "go", "help": LOCKED}
     return StepWidget(**common)  # type: ignore[arg-type]
+
+
+def _with_pictures(
+    block: Block, drawn: Mapping[str, Any], pictures: Mapping[str | None, Copy]
+) -> dict[str, object]:
+    """The choices with our copies of their pictures; a menu shows none."""
+    if drawn["control"] == FIELDS + "menu.html":
+        return {}
+    choices = []
+    for choice in drawn["choices"]:
+        option = block.option_by_id.get(choice.id)
+        copy = pictures.get(option.image_url) if option and option.image_url else None
+        alt = (option.image_alt or "") if option else ""
+        choices.append(replace(choice, image=copy, image_alt=alt) if copy else choice)
+    if not any(choice.image for choice in choices):
+        return {}
+    return {"choices": choices, "look": f"{drawn.get('look', '')} pictures".strip()}
 
 
 def draw_group(

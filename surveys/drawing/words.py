@@ -24,6 +24,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "Only the author and the community’s admins can see the answers that you give here."
         ),
         "ai_asks": privacy_words.AI_ASKS,
+        "privacy": privacy_words.ADDRESS,
         "not_you": "Not you?",
         "jump": "Go to the question",
         "open_until": "Open until",
@@ -39,6 +40,10 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "consent": "Please tick the box to agree. Your answer is still here, and nothing is stored yet.",
         "no_program": "To show that you are not a program:",
         "skip": "Skip",
+        "review": "Please look at your answers before you send them.",
+        "send": "Send my answers",
+        "change": "Change",
+        "your_answer_to": "your answer to",
         "stay": "Wait here",
         "press": "or press",
         "back": "Back",

@@ -146,7 +146,9 @@ def _lacks_picture(preview: Preview, screen: Screen) -> bool:
     if waiting is None or drawn is None:
         return False
     pairs = ((waiting.block.image_url, drawn.image), (waiting.block.thumbnail_url, drawn.thumbnail))
-    return any(address and copy is None for address, copy in pairs)
+    options = {option.id: option.image_url for option in waiting.block.options if option.image_url}
+    shown = {choice.id for choice in drawn.choices if choice.image}
+    return any(address and copy is None for address, copy in pairs) or not options.keys() <= shown
 
 
 def _posted_block(preview: Preview, sent: QueryDict) -> Block | None:

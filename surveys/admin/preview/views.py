@@ -90,7 +90,10 @@ def _drawn(
 ) -> HttpResponse:
     hidden = Hidden(seal=current.seal(), csrf=rendering.token(request))
     if screen.step is not None:
-        screen = replace(screen, answers_as=AnswersAs(current.project.privacy_mode))
+        screen = replace(
+            screen,
+            answers_as=AnswersAs(current.project.privacy_mode, keep_days=current.project.keep_responses_days),
+        )
     if is_fragment:
         response = rendering.fragment(page, screen, hidden)
     else:  # a preview that only follows the editor leaves the focus there

@@ -154,6 +154,18 @@ OPTION = ObjectType(
             "text of up to 500 characters, which the answer carries as `other_text`. It remains at the end "
             "of a shuffle.",
         ),
+        "image_url": FieldSpec(
+            _PICTURE,
+            "On choices and rankings: a picture that pages draw with the label. It is fetched once, and "
+            "respondents see our copy, or the label alone while there is none. Chat shows the label. At most "
+            "30 options of a block and 200 of a script have pictures.",
+            example="https://example.com/knight.png",
+        ),
+        "image_alt": FieldSpec(
+            _text(MAX_LABEL),
+            "What the picture shows beside what the label says, for people who do not see it. Null or blank: "
+            "the label says enough.",
+        ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
 )

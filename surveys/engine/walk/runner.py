@@ -286,6 +286,30 @@ def back(script: Script, state: State) -> Turn:
     return Turn(previous, show=script.blocks[previous.at])
 
 
+def revisit(script: Script, state: State, block_id: int) -> Turn:
+    """From the end of the walk back to one of its blocks, to change an answer. `to_review` leads on."""
+    before = state_at_step(script, state, state.path.index(block_id))
+    return Turn(replace(before, reviewed=state.path), show=script.blocks[before.at])
+
+
+def to_review(script: Script, state: State) -> Turn | None:
+    """Past the blocks that were passed before an answer was changed, up to the first that is new or does not
+    fit. None if the walk stays where it is.
+    """
+    walk, last = Walk(script, state), None
+    block = current_block(script, state)
+    while block is not None and block.id in state.reviewed:
+        reply = state.replies.get(block.id or 0)
+        if not block.asks:
+            last = walk.proceed()
+        elif reply is not None and answers.fits(block, reply):
+            last = walk.answer(reply)
+        else:
+            break
+        block = last.show
+    return last
+
+
 def can_go_back(state: State) -> bool:
     """Whether a block was shown before the current step."""
     return bool(state.path) or state.further is not None

@@ -70,6 +70,8 @@ def show(visit: Visit) -> Screen:
             return screens.end(view, votes=visit.votes, note=note)
         if visit.is_live:
             note = "" if follows_a_form else words.WELCOME_BACK
+            if view.is_at_review:
+                return screens.review(view, note=note)
             return screens.step(view, visit.page, note=note, ahead=visit.ahead)
     return notices.limit_reached() if is_at_limit and visit.is_live else _first(visit)
 
@@ -150,7 +152,12 @@ def _perform(visit: Visit, do: str) -> Outcome:
     if conversation_id is None:
         visit.stop_skipping()
         return _from_the_start(visit)
+    if do.startswith(forms.REVISE):
+        return _revise(visit, conversation_id, do.removeprefix(forms.REVISE))
     match do:
+        case forms.SEND:
+            view = conversations.go_on(conversation_id=conversation_id, at=at)
+            return _moved(visit, view, PastChange.REPLACED)
         case "back":
             block = posted_block(visit)
             view = conversations.back(
@@ -171,7 +178,18 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return Outcome(partial(_retracted, visit))
         case "again":
             return _answer_again(visit)
+        case "hide":
+            return _hide(visit, conversation_id)
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
+
+
+def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: str) -> Outcome:
+    """Go back from the review to one question."""
+    number = int(block_id) if block_id.isascii() and block_id.isdigit() and len(block_id) < 19 else 0
+    view = conversations.revise(conversation_id=conversation_id, block_id=number, at=visit.at)
+    if view.resumed:
+        return _standing(visit, view, note=words.MOVED_ON)
+    return _moved(visit, view, PastChange.REPLACED)
 
 
 def _begin(visit: Visit, do: str) -> Outcome:
@@ -221,6 +239,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
         seed=seed,
         ahead=visit.ahead,
         group=group,
+        stops=True,
     )
     visit.remember(view)
     if view.resumed:
@@ -241,7 +260,7 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
         raise Conflict("This question is not part of the survey any more.")
     if do == "go":
         view = conversations.go_on(
-            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead
+            conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
         return _moved(visit, view, _past_change(visit, view, block))
     if group := _group_of(visit, do):
@@ -253,7 +272,9 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
         return _moved(visit, view, PastChange.KEPT)
-    view = conversations.answer(conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead)
+    view = conversations.answer(
+        conversation_id=conversation_id, raw=raw, at=at, ahead=visit.ahead, stops=True
+    )
     return _moved(visit, view, _past_change(visit, view, block))
 
 
@@ -291,6 +312,16 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     address = f"{visit.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, visit.page), address)
+
+
+def _hide(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Let the browser forget the answers of a conversation that is over."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not view.is_completed:
+        return _moved(visit, view, PastChange.REPLACED)
+    visit.hide()
+    screen = partial(_answered, visit)
+    return Outcome(lambda: replace(screen(), past_change=PastChange.REPLACED), visit.page.address)
 
 
 def _answer_again(visit: Visit) -> Outcome:
@@ -338,6 +369,8 @@ def _screen_of(
     note: str = "",
     past_change: PastChange = PastChange.REPLACED,
 ) -> Screen:
+    if view.is_at_review:
+        return screens.review(view, note=note)
     if view.is_completed or view.step is None:
         return screens.end(view, votes=visit.votes, note=note, past_change=past_change)
     return screens.step(view, visit.page, note=note, past_change=past_change, ahead=visit.ahead)
@@ -418,6 +451,8 @@ def _with_error(visit: Visit, error: str) -> Outcome:
     view, page = _held(visit), visit.page
     if view is None:
         return Outcome(partial(_first, visit, typed=typed, error=error))
+    if view.is_at_review:
+        return _moved(visit, view, PastChange.REPLACED)
     if view.is_completed or view.step is None:
         return Outcome(partial(screens.vote_again, view, page, typed=typed, error=error))
     return Outcome(partial(screens.step, view, page, typed=typed, error=error, past_change=PastChange.KEPT))

@@ -9,6 +9,7 @@ these cookies; see `frames`.
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import hmac
 import secrets
@@ -24,6 +25,7 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import salted_hmac
 
+from communities.ground import sealing
 from surveys.pages.respondent import frames, protection
 from surveys.pages.respondent.frames import FramedBrowser
 from surveys.services.conversations.admission import Respondent
@@ -32,6 +34,8 @@ VISITOR = "colloquy_visitor"
 CONVERSATION = "colloquy_conversation"
 LINK = "colloquy_link"
 COOKIE_AGE = 365 * 24 * 3600  # seconds
+MAX_KEPT = 300  # characters of an encrypted id
+_PURPOSE = "conversations in browsers"
 _NONE = "-"
 _OWNER_LENGTH = 12  # characters
 ANSWERED = uuid.UUID(int=0)  # replaces the id of a conversation that is over (rule 7.14)
@@ -91,7 +95,7 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
     if sealed is not None and not _has_cookies(request):
         return Arrival(sealed, is_sealed=True, is_known=False, is_carried=True)
     known = _unsigned(VISITOR, request.COOKIES.get(VISITOR, ""))
-    conversation_id = _uuid(_unsigned(CONVERSATION + slug, request.COOKIES.get(CONVERSATION, "")))
+    conversation_id = unsealed_id(request.COOKIES.get(CONVERSATION, ""), slug)
     link_id = _uuid(_unsigned(LINK + slug, request.COOKIES.get(LINK, "")))
     if sealed is None:
         fresh = _new(known or secrets.token_urlsafe(16), slug, is_anonymous, at)
@@ -104,7 +108,8 @@ def arrival(request: HttpRequest, *, slug: str, is_framed: bool, is_anonymous: b
 
 def seal(browser: Browser, *, slug: str) -> str:
     """The signed field of a form."""
-    parts = [browser.visitor_id, browser.conversation_id or _NONE, browser.seed, browser.since]
+    conversation = _NONE if browser.conversation_id is None else sealed_id(browser.conversation_id, slug)
+    parts = [browser.visitor_id, conversation, browser.seed, browser.since]
     fields = _NONE
     if browser.fields and browser.conversation_id is None:
         fields = urlsafe_b64encode(orjson.dumps(dict(browser.fields))).decode()
@@ -137,14 +142,16 @@ def remember(response: HttpResponse, arrival: Arrival, browser: Browser, *, slug
         return
     if not arrival.is_known:
         _set(response, VISITOR, browser.visitor_id, VISITOR, path="/s/")
-    for name, now, was in (
-        (CONVERSATION, browser.conversation_id, arrival.browser.conversation_id),
-        (LINK, browser.link_id, arrival.browser.link_id),
-    ):
-        if now != was and now is None:
-            delete_cookie(response, name, path=path)
-        elif now != was:
-            _set(response, name, str(now), name + slug, path=path)
+    now, was = browser.conversation_id, arrival.browser.conversation_id
+    if now != was and now is None:
+        delete_cookie(response, CONVERSATION, path=path)
+    elif now is not None and now != was:
+        set_cookie(response, CONVERSATION, sealed_id(now, slug), path=path, max_age=COOKIE_AGE)
+    if browser.link_id != arrival.browser.link_id:
+        if browser.link_id is None:
+            delete_cookie(response, LINK, path=path)
+        else:
+            _set(response, LINK, str(browser.link_id), LINK + slug, path=path)
 
 
 def _has_cookies(request: HttpRequest) -> bool:
@@ -221,7 +228,24 @@ def _unsealed(sent: str, slug: str) -> Browser | None:
     if visitor_id == _NONE:  # a seal written before seals identified visitors outside frames
         return Browser(secrets.token_urlsafe(16), None, int(seed), int(since))
     carried = {} if fields == _NONE else orjson.loads(urlsafe_b64decode(fields))
-    return Browser(visitor_id, _uuid(conversation), int(seed), int(since), _uuid(link), carried)
+    conversation_id = None if conversation == _NONE else unsealed_id(conversation, slug)
+    return Browser(visitor_id, conversation_id, int(seed), int(since), _uuid(link), carried)
+
+
+def sealed_id(conversation_id: uuid.UUID, slug: str) -> str:
+    """A conversation's id as a browser keeps it: encrypted, since it is the id of the response too."""
+    sealed = sealing.seal(str(conversation_id), purpose=_PURPOSE, row=slug)
+    return urlsafe_b64encode(sealed).decode().rstrip("=")
+
+
+def unsealed_id(kept: str, slug: str) -> uuid.UUID | None:
+    if not kept or len(kept) > MAX_KEPT:
+        return None
+    try:
+        sealed = urlsafe_b64decode(kept + "=" * (-len(kept) % 4))
+        return _uuid(sealing.unseal(sealed, purpose=_PURPOSE, row=slug))
+    except (sealing.Unreadable, binascii.Error, ValueError):
+        return None
 
 
 def _signer(salt: str) -> Signer:

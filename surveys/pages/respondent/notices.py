@@ -24,6 +24,9 @@ _FULL_BEGUN = (
     "The last places were taken while you answered. What you answered before is kept as an unfinished "
     "response. Your last answer is not stored."
 )
+_FULL_REVIEWED = (
+    "The last places were taken while you answered. Your answers are kept as an unfinished response."
+)
 _KEPT_NOTHING = "Thank you! This browser keeps nothing of your answers."
 _OVER = {
     Fault.UNKNOWN: (
@@ -104,6 +107,8 @@ def full(visit: Visit, refusal: Full) -> Screen:
     """The project is full, for everybody or for responses like this one. What was typed stays in sight."""
     has_begun = visit.browser.conversation_id is not None
     text = _FULL_BEGUN if has_begun else _FULL_NEW
+    if visit.request.POST.get("do") == forms.SEND:
+        text = _FULL_REVIEWED
     return screens.notice(title=refusal.words, text=text, kept=_sent_in_words(visit))
 
 

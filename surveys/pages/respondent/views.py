@@ -46,18 +46,18 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     """Who can read the answers, and in whose name they are given; None if the screen shows neither."""
-    mode = visit.project.privacy_mode
+    mode, days = visit.project.privacy_mode, visit.project.keep_responses_days
     guest, person = visit.guest, visit.respondent.person
     if guest is not None:
-        return AnswersAs(mode, guest.respondent.name, "link")
+        return AnswersAs(mode, guest.respondent.name, "link", keep_days=days)
     if screen.step is None:
         return None
     misses = "" if visit.respondent.is_member else rewards.missed(visit.project)
     if person is None:
-        return AnswersAs(mode, misses=misses)
+        return AnswersAs(mode, misses=misses, keep_days=days)
     back = urlencode({"next": visit.page.address})
     sign_out = f"{reverse('account_logout')}?{back}"
-    return AnswersAs(mode, person.name, "sign_in", sign_out, misses)
+    return AnswersAs(mode, person.name, "sign_in", sign_out, misses, days)
 
 
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:

@@ -68,6 +68,7 @@ class Visit:
             community=destination.community,
             locale=destination.locale,
             is_framed=is_framed,
+            privacy_url=destination.privacy_url,
         )
         browser = personal_links.followed(request, arrival.browser)
         if request.GET and request.method == "GET":
@@ -176,6 +177,10 @@ class Visit:
         """Leave the conversation; on anonymous projects with a new seed, which joins it to no other."""
         seed = browsers.random_seed() if self.project.is_anonymous else self.browser.seed
         self.browser = replace(self.browser, conversation_id=None, seed=seed)
+
+    def hide(self) -> None:
+        """Keep in the browser no more than that it answered."""
+        self.browser = replace(self.browser, conversation_id=browsers.ANSWERED)
 
     def forget_link(self) -> None:
         """Leave the personal link, and the conversation of its member."""

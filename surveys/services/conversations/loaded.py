@@ -39,6 +39,7 @@ class LoadedConversation:
     state: State
     remembered: RememberedRespondent | None = None
     held: LockedMember | None = None
+    stops: bool = False  # at the end, for a review of the answers
     project: Project = field(init=False)
     block: Block | None = field(init=False)  # the block that the respondent sees now; None at the end
     is_completed: bool = field(init=False)
@@ -94,6 +95,11 @@ class LoadedConversation:
         loaded = cls.of(conversation)
         loaded.require_active()
         return loaded
+
+    @property
+    def is_at_review(self) -> bool:
+        """Whether all blocks are passed, and only the respondent's consent to the end is missing."""
+        return self.block is None and not self.is_completed
 
     @property
     def locked_reply(self) -> Reply | None:

@@ -98,6 +98,7 @@ def begin_with_move(
     seed: int | None = None,
     ahead: Prefill = NOTHING,
     group: Sequence[Mapping[str, object]] = (),
+    stops: bool = False,
 ) -> ConversationView:
     """Begin a conversation and take its first step, as the first form of a page does.
 
@@ -117,9 +118,10 @@ def begin_with_move(
         loaded = _passed(loaded, ahead, at)
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
+    moved = replace(loaded, stops=stops)
     if group:
-        return _take_group(loaded, group, at, ahead)
-    return _proceed(loaded, at, ahead) if raw is None else _take(loaded, raw, at, ahead=ahead)
+        return _take_group(moved, group, at, ahead)
+    return _proceed(moved, at, ahead) if raw is None else _take(moved, raw, at, ahead=ahead)
 
 
 @in_transaction
@@ -197,14 +199,17 @@ def answer(
     actor: Actor | None = None,
     step: int | None = None,
     ahead: Prefill = NOTHING,
+    stops: bool = False,
 ) -> ConversationView:
     """Take the answer to the current block: `raw` has `block_id` and one way of answering (`walk.answers`).
 
     Following questions that are answered `ahead` are passed too. Sending the latest answer again changes
     nothing. Refuses an answer to any other block, an invalid answer, and an answer after closing. For `step`
-    see `_stands_elsewhere`; `step` also identifies the further question that is answered.
+    see `_stands_elsewhere`; `step` also identifies the further question that is answered. With `stops` the
+    conversation waits at its end for `go_on`, if the project has a review.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    loaded = replace(loaded, stops=stops)
     if _stands_elsewhere(loaded, raw["block_id"], step):
         return view.of_conversation(loaded, at, resumed=True)
     if step is not None and loaded.state.further is not None:
@@ -223,9 +228,10 @@ def answer_group(
     """Take the answers to the questions of the current group, as the form of a page sends them.
 
     Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
-    is dropped. Refuses all if one is invalid, and like `answer`.
+    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review, like `answer`.
     """
-    return _take_group(LoadedConversation.locked(conversation_id=conversation_id), raws, at, ahead)
+    loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
+    return _take_group(loaded, raws, at, ahead)
 
 
 @in_transaction
@@ -237,6 +243,7 @@ def go_on(
     block_id: int | None = None,
     step: int | None = None,
     ahead: Prefill = NOTHING,
+    stops: bool = False,
 ) -> ConversationView:
     """Go past a content or action block, or a graded question whose answer cannot be changed.
 
@@ -247,12 +254,29 @@ def go_on(
     question, or if the conversation has ended.
 
     With a `block_id`, a conversation at another block is returned unchanged (`resumed`): a form that was sent
-    twice moves once. For `step` see `_stands_elsewhere`.
+    twice moves once. For `step` see `_stands_elsewhere`, for `stops` see `answer`. A conversation that waits
+    at its end is completed.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
     if _is_at_another(loaded, block_id) or _stands_elsewhere(loaded, block_id, step):
         return view.of_conversation(loaded, at, resumed=True)
-    return _proceed(loaded, at, ahead)
+    return _proceed(replace(loaded, stops=stops), at, ahead)
+
+
+@in_transaction
+def revise(*, conversation_id: uuid.UUID, block_id: int, at: datetime) -> ConversationView:
+    """Go back from the review at the end to one question. Its answer leads to the review again.
+
+    Refuses a conversation that is not at its review, and a graded answer that cannot be changed.
+    """
+    loaded = LoadedConversation.locked(conversation_id=conversation_id)
+    if not loaded.is_at_review or block_id not in loaded.state.path:
+        return view.of_conversation(loaded, at, resumed=True)
+    _refuse_unless_live(loaded.project, at)
+    turn = runner.revisit(loaded.script, loaded.state, block_id)
+    if replace(loaded, state=turn.state).locked_reply is not None:
+        raise Conflict(_GRADED)
+    return view.of_conversation(saving.save(loaded, turn, at=at), at)
 
 
 @in_transaction
@@ -441,6 +465,10 @@ def _at_the_question(loaded: LoadedConversation, raw: Mapping[str, object]) -> L
 
 def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> ConversationView:
     """Go past the current block. Refuses a question that can be answered."""
+    if loaded.is_at_review:
+        _refuse_unless_live(loaded.project, at)
+        end = Turn(replace(loaded.state, reviewed=()), show=None, completes=True)
+        return view.of_conversation(saving.save(loaded, end, at=at), at)
     if loaded.block is None:
         raise Conflict("This conversation is over.")
     if further.still_waits(loaded, at):
@@ -454,7 +482,16 @@ def _proceed(loaded: LoadedConversation, at: datetime, ahead: Prefill) -> Conver
         _refuse_unless_live(loaded.project, at)
     script, state = loaded.script, loaded.state
     turn = runner.proceed(script, state) if reply is None else runner.answer(script, state, reply)
-    return view.of_conversation(_passed(saving.save(loaded, turn, at=at), ahead, at), at)
+    moved = saving.save(loaded, _stopped(loaded, turn), at=at)
+    return view.of_conversation(_passed(moved, ahead, at), at)
+
+
+def _stopped(loaded: LoadedConversation, turn: Turn) -> Turn:
+    """The turn, without the completion if the respondent reviews the answers first (rule 6.178)."""
+    project = loaded.project
+    if not (turn.completes and loaded.stops and project.review) or project.is_poll or loaded.is_completed:
+        return turn
+    return replace(turn, completes=False, state=replace(turn.state, reviewed=()))
 
 
 def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedConversation:
@@ -462,7 +499,11 @@ def _passed(loaded: LoadedConversation, ahead: Prefill, at: datetime) -> LoadedC
 
     Only the last turn can reach an action block, because the walk stops there. So one save writes the same
     answers and gives the same gifts as a save for each question would, and adds the scores up only once.
+    After an answer was changed from the review, the blocks up to there are passed the same way.
     """
+    if loaded.state.reviewed:
+        turn = runner.to_review(loaded.script, loaded.state)
+        return loaded if turn is None else saving.save(loaded, _stopped(loaded, turn), at=at)
     if not ahead.skips or not may_skip(loaded.project):
         return loaded
     walk = runner.Walk(loaded.script, loaded.state)  # a new one for each reply would add up all scores again
@@ -507,7 +548,7 @@ def _take(
             return view.of_conversation(again, at)
     elif further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
-    turn = runner.answer(loaded.script, loaded.state, reply)
+    turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
     if not turn.feedback:
         moved = _passed(moved, ahead, at)
@@ -562,7 +603,7 @@ def _take_further(
         further.outdate_reading(loaded, block)
     if further.may_be_asked(loaded, block, reply):
         return view.of_conversation(further.wait(loaded, block, reply, at), at)
-    turn = runner.answer(loaded.script, loaded.state, reply)
+    turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply)
     return view.of_conversation(_passed(moved, ahead, at), at)
 

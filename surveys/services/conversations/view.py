@@ -232,6 +232,19 @@ class WalkView(ABC):
         )
 
     @property
+    def is_at_review(self) -> bool:
+        """Whether all blocks are passed, and the respondent looks at the answers before the end."""
+        return not self.is_completed and runner.current_block(self.script, self.state) is None
+
+    def is_settled(self, block: Block) -> bool:
+        """Whether a past block has a graded answer that cannot be changed."""
+        if not self.project.lock_graded_answers:
+            return False
+        step = self.state.path.index(block.id or 0)
+        then = runner.state_at_step(self.script, self.state, step)
+        return runner.settled_reply(self.script, then) is not None
+
+    @property
     def _is_over(self) -> bool:
         return self.is_completed and runner.current_block(self.script, self.state) is None
 
@@ -250,10 +263,6 @@ class WalkView(ABC):
     def thanks(self) -> Block | None:
         """The closing words as the respondent sees them; None before the end."""
         return next((block for block in self.outro if block.type == "content_block"), None)
-
-    @property
-    def thank_you(self) -> str | None:
-        return self.thanks.prompt if self.thanks else None
 
     @property
     def earned_xp(self) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
+from communities.ground.web_addresses import is_link
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.rules import carrying
@@ -69,13 +69,8 @@ def _carried(item: dict[str, Any], before: Script, after: Sequence[Block]) -> di
 
 
 def _fault_of_address(address: str, project: Project) -> tuple[str, str] | None:
-    """The code and message of a fault, None if there is none. The host must stand in the address itself."""
-    try:
-        parts = urlsplit(address)
-        host, is_https = parts.hostname, parts.scheme == "https" and "@" not in parts.netloc
-    except ValueError:  # brackets in the host
-        host, is_https = None, False
-    if not host or not is_https or "[" in parts.netloc or not address.isprintable() or " " in address:
+    """The code and message of a fault; None if there is none."""
+    if not is_link(address):
         return "invalid", "`url` must be an address that begins with https://, with its host written out."
     if project.is_anonymous and any(True for _ in piping.mentions(address)):
         message = (

@@ -16,11 +16,13 @@ class Destination:
     """The project at an address.
 
     `locale` is the community's language for surveys, else the language of the community itself.
+    `privacy_url` is the address of its privacy text.
     """
 
     project: Project
     community: Community
     locale: str | None
+    privacy_url: str | None = None
 
 
 def find(*, slug: str) -> Destination:
@@ -36,15 +38,16 @@ def find(*, slug: str) -> Destination:
         raise NotFound("There is no survey at this address.")
     width = width_of(Project)
     project = instance_of(Project, row[:width])
-    community = instance_of(Community, row[width:-1])
+    community = instance_of(Community, row[width:-2])
     project.community = community
-    return Destination(project, community, row[-1] or community.locale)
+    return Destination(project, community, row[-2] or community.locale, row[-1])
 
 
 @cache
 def _statement() -> str:
     return (
-        f"SELECT {columns_of(Project, 'p')}, {columns_of(Community, 'c')}, s.locale FROM surveys_project p"
+        f"SELECT {columns_of(Project, 'p')}, {columns_of(Community, 'c')}, s.locale, s.privacy_url"
+        " FROM surveys_project p"
         " JOIN communities_community c ON c.id = p.community_id"
         " LEFT JOIN communities_communitysettings s ON s.community_id = c.id WHERE p.slug = %s"
         " AND p.deleted_at IS NULL"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
+import uuid
 from typing import Any, Self
 
 from django.http import HttpResponse, HttpResponseBase
@@ -71,5 +72,7 @@ def _hash(nonce: str, number: int) -> str:
     return hashlib.sha256(f"{nonce}{number}".encode()).hexdigest()
 
 
-def conversation_cookie(visitor: Visitor) -> str:
-    return visitor.client.cookies[browsers.CONVERSATION].value
+def kept_id(visitor: Visitor) -> uuid.UUID | None:
+    """The id of the conversation that the browser keeps."""
+    slug = visitor.address.removeprefix("/s/").partition("?")[0]
+    return browsers.unsealed_id(visitor.client.cookies[browsers.CONVERSATION].value, slug)

@@ -13,7 +13,18 @@ from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
 
 pytestmark = pytest.mark.django_db
-KEYS = {"id", "project_id", "status", "session_number", "feedback", "step", "thank_you", "outro", "resumed"}
+KEYS = {
+    "id",
+    "project_id",
+    "status",
+    "session_number",
+    "feedback",
+    "step",
+    "thank_you",
+    "end",
+    "outro",
+    "resumed",
+}
 
 
 @pytest.fixture

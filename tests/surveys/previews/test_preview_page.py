@@ -357,9 +357,9 @@ def test_a_group_is_one_screen_here_too():
     frame = Scene(*rows, TEXT | {"prompt": "You said [Soup] and [Cake]."}).frame().look()
     first, second = frame.hidden["rows"].split()
 
-    frame.send("answer", **{f"row-{first}": 3})
+    frame.send(**{f"row-{first}": "3"})
     assert (frame.status, frame.page.count('<p id="field-error-')) == (422, 1)
-    frame.send("answer", **{f"row-{first}": 3, f"row-{second}": 1})
+    frame.send(**{f"row-{first}": "3", f"row-{second}": "1"})
     assert "You said 3 and 1." in frame.page
 
     frame.send("back")

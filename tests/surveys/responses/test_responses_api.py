@@ -64,6 +64,7 @@ def test_the_listing_tells_responses_oldest_first(admin, made, three):
         "platform_id": "bob",
         "provider": "web",
         "metadata": None,
+        "consent": None,
         "scores": None,
         "variables": {},
         "answers": [

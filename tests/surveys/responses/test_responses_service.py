@@ -63,6 +63,7 @@ def test_a_response_tells_everything_in_script_order():
         "platform_id": "4711",
         "provider": "chat",
         "metadata": None,
+        "consent": None,
         "scores": None,
         "variables": {},
         "answers": [

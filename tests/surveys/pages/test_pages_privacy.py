@@ -1,0 +1,143 @@
+"""What respondents are told before their first answer, and what their device keeps (rules 7.111 to 7.113)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from communities.models import CommunitySettings
+from surveys.models import Conversation
+from surveys.pages.respondent import browsers
+from tests.support.caller import Caller, faults
+from tests.support.surveys import scenario
+from tests.support.surveys.scenario import CHOICE, TEXT
+from tests.support.surveys.visitor import Visitor, kept_id
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
+ADDRESS = "https://example.com/privacy"
+
+
+def asks_where(address: str | None) -> None:
+    CommunitySettings.objects.update_or_create(
+        community=scenario.community(), defaults={"privacy_url": address}
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("anonymous", "Your answers are anonymous"),
+        ("transparent", "Everybody in the community can see"),
+        ("semi-private", "Only the author and the community’s admins can see"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["convo", "poll"])
+def test_the_first_page_says_who_reads_and_how_long(kind: str, mode: str, words: str) -> None:
+    fields: dict[str, Any] = {"participation": "open_web", "privacy_mode": mode, "keep_responses_days": 30}
+    made = scenario.poll(**fields) if kind == "poll" else scenario.project(TEXT, **fields)
+    asks_where(ADDRESS)
+
+    page = Visitor(made).look().page
+
+    assert words in page
+    assert "Answers are deleted after 30 days." in page
+    assert f'<a href="{ADDRESS}" target="_blank" rel="noopener">How this community handles data</a>' in page
+
+
+def test_without_these_settings_nothing_more_is_said() -> None:
+    made = scenario.project(TEXT, participation="open_web")
+    asks_where(None)
+
+    page = Visitor(made).look().page
+
+    assert "deleted" not in page
+    assert "handles data" not in page
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [(ADDRESS, 200), (None, 200), ("", 200), ("http://example.com", 400), ("https://a@example.com", 400)],
+)
+def test_the_address_of_a_privacy_text_is_https(address: str | None, status: int) -> None:
+    answer = Caller("admin").patch("/settings", {"privacy_url": address})
+
+    assert answer.status_code == status
+    if status == 200:
+        assert answer.json()["privacy_url"] == (address or None)
+    else:
+        assert faults(answer) == {("privacy_url", "invalid")}
+
+
+# --- What the device keeps --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["transparent", "anonymous"])
+def test_no_cookie_and_no_form_holds_the_id_of_the_response_in_clear(mode: str) -> None:
+    made = scenario.project(TEXT, TEXT, participation="open_web", privacy_mode=mode)
+    visitor = Visitor(made).look().send(value="a")
+    [conversation] = Conversation.objects.all()
+
+    assert kept_id(visitor) == conversation.pk
+    for form in (str(conversation.pk), conversation.pk.hex):
+        assert not any(form in cookie.value for cookie in visitor.client.cookies.values())
+        assert form not in visitor.response.content.decode()
+    visitor.look()
+    assert "Prompt 1." in visitor.page
+
+
+@pytest.mark.parametrize("htmx", [False, True])
+@pytest.mark.parametrize("blocks", [[TEXT], [TEXT, CHOICE]])
+def test_a_device_hides_the_answers_and_stays_one_that_has_answered(blocks: Any, htmx: bool) -> None:
+    made = scenario.project(*blocks, participation="open_web", max_completes_per_user=1)
+    visitor = Visitor(made, htmx=htmx).look().send(value="a secret")
+    if len(blocks) == 2:
+        visitor.send(option=scenario.option_id(made, "q1", 0))
+    assert "Hide my answers on this device" in visitor.page
+
+    visitor.send("hide")
+
+    assert "a secret" not in visitor.page
+    assert kept_id(visitor) == browsers.ANSWERED
+    assert "a secret" not in visitor.look().page
+    assert "You have answered this already." in visitor.page
+    assert scenario.answers_of(made)[0] == ("Prompt 0.", "a secret")
+
+
+def test_answers_that_are_not_complete_are_not_hidden() -> None:
+    made = scenario.project(TEXT, TEXT, participation="open_web")
+    visitor = Visitor(made).look().send(value="a")
+
+    visitor.send("hide")
+
+    assert "Prompt 1." in visitor.page
+    assert kept_id(visitor) != browsers.ANSWERED
+
+
+def test_an_anonymous_project_needs_no_such_button() -> None:
+    made = scenario.project(TEXT, participation="open_web", privacy_mode="anonymous")
+    visitor = Visitor(made).look().send(value="a secret")
+
+    assert "Hide my answers" not in visitor.page
+    assert kept_id(visitor) == browsers.ANSWERED
+    assert "a secret" not in visitor.look().page
+
+
+@pytest.mark.parametrize("cookie", ["x", "!", "A" * 400])
+def test_a_cookie_that_is_not_ours_counts_as_none(cookie: str) -> None:
+    made = scenario.project(TEXT, participation="open_web")
+    visitor = Visitor(made).look()
+    visitor.client.cookies[browsers.CONVERSATION] = cookie
+
+    visitor.look()
+
+    assert (visitor.status, "Prompt 0." in visitor.page) == (200, True)
+
+
+def test_a_cookie_of_another_project_counts_as_none() -> None:
+    first, second = (scenario.project(TEXT, TEXT, participation="open_web") for _ in range(2))
+    visitor = Visitor(first).look().send(value="a")
+    other = Visitor(second)
+    other.client.cookies[browsers.CONVERSATION] = visitor.client.cookies[browsers.CONVERSATION].value
+
+    assert "Prompt 0." in other.look().page
