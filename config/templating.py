@@ -15,6 +15,8 @@ from django.urls import reverse
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
+from surveys.drawing.rich_text import rich
+
 MARKUP = (".html", ".svg")
 OF_STAFF = "staff/"  # the admin's templates, which are Django's
 INCLUDE = re.compile(r'\{% include "([^"]+)" %\}')
@@ -72,6 +74,7 @@ def environment(**options: Any) -> jinja2.Environment:
     created = jinja2.Environment(**options | layout | escapes | {"undefined": jinja2.StrictUndefined})
     # Cached: the address of a static file does not change at runtime.
     created.globals |= {"static": cache(static), "url": reverse}
+    created.filters["rich"] = rich
     return created
 
 

@@ -129,7 +129,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -145,9 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _say_environment()
         _settle_hypothesis()
         django.setup()
-        _hash_quickly()
-        _empty_quickly()
-        _keep_prepared_statements()
+        _adapt_program()
         gc.disable()  # until all tests are collected, because they stay
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
@@ -200,24 +197,51 @@ def _settle_hypothesis() -> None:
     settings.load_profile("colloquy")
 
 
-def _hash_quickly() -> None:
-    """Without the work that makes guessing passwords and recovery codes slow."""
-    from communities.accounts.recovery_codes import hashed  # noqa: PLC0415 - once Django is set up
+def _adapt_program() -> None:
+    """Once Django is set up. Fixtures would do so too, and take a tenth of a millisecond of each test."""
+    from communities.accounts.recovery_codes import hashed  # noqa: PLC0415
+    from communities.gate import authentication  # noqa: PLC0415
+    from communities.ground.transactions import InTransaction  # noqa: PLC0415
+    from surveys.services.ground import jobs  # noqa: PLC0415
+    from tests.support import emptying, forms  # noqa: PLC0415
 
+    # Without the work that makes guessing passwords and recovery codes slow
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     hashed.__defaults__ = (1_000,)
-
-
-def _empty_quickly() -> None:
-    from tests.support import emptying  # noqa: PLC0415 - once Django is set up
-
     emptying.empty_quickly()
+    forms.send_as_browsers_do()
+    # psycopg forgets prepared statements at a rollback, which ends most tests: it may take a table back.
+    PrepareManager.clear = lambda self: False  # type: ignore[method-assign]
+    # A test that takes longer than some seconds reads its key no more often than one that is quick.
+    authentication.SECONDS_IN_CACHE = 3600.0
+    close, enter = jobs.close_connection, InTransaction.__enter__
+    # Jobs close their connection before a long wait; the one that holds a test's transaction stays open.
+    jobs.close_connection = lambda: None if _is_in_transaction_of_test() else close()
+
+    def enter_with_savepoint(block: InTransaction) -> None:
+        """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
+        if _is_in_transaction_of_test():
+            connection.savepoint_ids.append(connection.savepoint())  # type: ignore[arg-type]
+            connection.atomic_blocks.append(block)
+        else:
+            enter(block)
+
+    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
 
 
-def _keep_prepared_statements() -> None:
-    """psycopg forgets them at each rollback, which ends most tests, in case it took a table back."""
-    forgetting = re.compile(rb"^(?:DROP|ALTER|DISCARD ALL|DEALLOCATE ALL)\b").match
-    PrepareManager._should_discard.__defaults__ = (forgetting,)
+def _is_in_transaction_of_test() -> bool:
+    blocks = connection.atomic_blocks
+    return bool(blocks) and getattr(blocks[-1], "_from_testcase", False)
+
+
+def pytest_runtest_setup() -> None:
+    """What other tests did from the same address does not count, nor do files that they left unread."""
+    from communities.gate import downloads, throttling  # noqa: PLC0415
+    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
+
+    throttling.counts_here = throttling.CountsHere()
+    downloads._slots = Slots(100, most_of_one=100)
+    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1_000_000
 
 
 def _start_servers() -> None:
@@ -308,63 +332,6 @@ def kept_rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 
     with kept_for_many_tests(django_db_blocker):
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _forms_of_browsers() -> None:
-    from tests.support import forms  # noqa: PLC0415 - once Django is set up
-
-    forms.send_as_browsers_do()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _callers_stay_in_memory() -> None:
-    """A slow test reads its key as few times as a quick test."""
-    from communities.gate import authentication  # noqa: PLC0415 - once Django is set up
-
-    authentication.SECONDS_IN_CACHE = 3600.0
-
-
-@pytest.fixture(autouse=True)
-def _own_counts() -> None:
-    """What other tests did from the same address does not count, nor do files that they left unread."""
-    from communities.gate import downloads, throttling  # noqa: PLC0415
-    from communities.ground.slots import Slots  # noqa: PLC0415 - once Django is set up
-
-    throttling.counts_here = throttling.CountsHere()
-    downloads._slots = Slots(100, most_of_one=100)
-    settings.CONVERSATIONS_PER_ADDRESS_AND_MINUTE = 1_000_000
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _connection_of_the_test() -> None:
-    """Jobs close their connection before a long wait; the one that holds a test's transaction stays open."""
-    from surveys.services.ground import jobs  # noqa: PLC0415 - once Django is set up
-
-    close = jobs.close_connection
-    jobs.close_connection = lambda: None if _is_in_transaction_of_test() else close()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _transactions_in_the_test() -> None:
-    """A service's outermost block is rolled back by itself, even inside the transaction of a test."""
-    from communities.ground.transactions import InTransaction  # noqa: PLC0415 - once Django is set up
-
-    enter = InTransaction.__enter__
-
-    def enter_with_savepoint(block: InTransaction) -> None:
-        if _is_in_transaction_of_test():
-            connection.savepoint_ids.append(connection.savepoint())  # type: ignore[arg-type]
-            connection.atomic_blocks.append(block)
-        else:
-            enter(block)
-
-    InTransaction.__enter__ = enter_with_savepoint  # type: ignore[method-assign, assignment]
-
-
-def _is_in_transaction_of_test() -> bool:
-    blocks = connection.atomic_blocks
-    return bool(blocks) and getattr(blocks[-1], "_from_testcase", False)
 
 
 @pytest.fixture

@@ -188,6 +188,12 @@ class MoveIn(serializers.Serializer[Any]):
     )
 
 
+COPIED = (
+    "The address of our copy of the author's picture, so that respondents load nothing from the author's "
+    "host. Null until the picture has been fetched, and if it cannot be."
+)
+
+
 class SeenOptionOut(serializers.Serializer[Any]):
     id = serializers.IntegerField(
         allow_null=True, help_text="Null for a point of a scale that the author gave no option."
@@ -205,12 +211,10 @@ class SeenOptionOut(serializers.Serializer[Any]):
         required=False,
         help_text="True on the option that is answered with an `other_text` beside it; else left out.",
     )
-
-
-COPIED = (
-    "The address of our copy of the author's picture, so that respondents load nothing from the author's "
-    "host. Null until the picture has been fetched, and if it cannot be."
-)
+    image_url = serializers.CharField(
+        required=False, allow_null=True, help_text=f"{COPIED} Left out on an option without a picture."
+    )
+    image_alt = serializers.CharField(required=False, help_text="Left out if the picture only decorates.")
 
 
 class SeenBlockOut(serializers.Serializer[Any]):
@@ -334,7 +338,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
     """The ConversationOut object. `resumed` is true if the requested move had been made before."""
     step, outro, end = view.step, view.outro, view.end
     shown = [*([step.block] if step else []), *outro]
-    pictures = view.pictures(*(getattr(block, key) for block in shown for key in PICTURES))
+    pictures = view.pictures(*(address for block in shown for address in block.pictures))
     return {
         "id": str(view.conversation.pk),
         "project_id": str(view.project.pk),
@@ -343,8 +347,7 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
         "feedback": view.feedback,
         "step": step
         and {
-            "block": presentation.step_as_json(step.block, is_poll=view.project.is_poll)
-            | _copied(step.block, pictures),
+            "block": _with_copies(step.block, pictures, is_poll=view.project.is_poll),
             "help": defaults.help_of(step.block) or None,
             "skip_label": None if step.block.required or not step.block.asks else defaults.SKIP,
             "answer": step.reply and answers.as_sent(step.block, step.reply),
@@ -353,11 +356,22 @@ def as_json(view: ConversationView, *, resumed: bool = False) -> dict[str, objec
             "progress": step.progress,
             "can_go_back": step.can_go_back,
         },
-        "thank_you": view.thanks and view.thanks.prompt,
+        "thank_you": view.thank_you,
         "end": (end and end.url and {"url": end.url, "label": end.label, "redirect": end.redirects}) or None,
         "outro": [presentation.as_json(block) | _copied(block, pictures) for block in outro] or None,
         "resumed": resumed,
     }
+
+
+def _with_copies(block: Block, pictures: Mapping[str | None, Copy], *, is_poll: bool) -> dict[str, object]:
+    """The block of a step, with the addresses of our copies also on its options."""
+    serialized = presentation.step_as_json(block, is_poll=is_poll) | _copied(block, pictures)
+    options = serialized["options"]
+    for option in options if isinstance(options, list) else ():
+        if address := option.get("image_url"):
+            copy = pictures.get(address)
+            option["image_url"] = copy.url if copy else None
+    return serialized
 
 
 def _copied(block: Block, pictures: Mapping[str | None, Copy]) -> dict[str, str | None]:

@@ -71,7 +71,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
     above, below = list[Embed](), list[Embed]()
     if project.is_poll:
         question, before = question_of(project), _before_the_question(script)
-        asked = [question.words]
+        asked = [words.marked(question.words)]
         to = References(of_project(project.pk), None, question.id or 0)
         control = controls.vote(presentation.effective_block(script, question), to)
         if is_open and project.response_channel == Project.ResponseChannel.CHAT:
@@ -86,7 +86,7 @@ def draw(project: Project, *, tier: str, at: datetime) -> Message:
             above = screens.embeds_of(before, project, closed=closed)
             below, asked = screens.embeds_of([own], project, closed=closed), []
         else:
-            texts += [block.words for block in before]
+            texts += [words.marked(block.words) for block in before]
     # Facts behind a button go with it once it is closed.
     hides_facts = invitation.hides_info and is_open
     facts = [] if hides_facts else [_facts(project, script, invitation, at)]

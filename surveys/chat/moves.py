@@ -266,7 +266,7 @@ def _write(click: Click) -> Reply:
 
 
 def _written(click: Click) -> Reply:
-    """Answer with the typed text or number."""
+    """Answer with the typed text or number, or take the text of an option."""
     if click.reference.arg:
         return _take_option(click)
     text, language = windows.written(click.interaction.fields), click.interaction.locale

@@ -147,9 +147,9 @@ def embeds_of(
         embeds += [] if is_full else above
         last = embeds[-1] if embeds and (is_full or not above) else None
         if last is None or (not is_full and (thumbnail or last.thumbnail or last.colour != colour)):
-            embeds.append(Embed(block.words, colour=colour, thumbnail=thumbnail))
+            embeds.append(Embed(words.marked(block.words), colour=colour, thumbnail=thumbnail))
         else:
-            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, block.words])))
+            embeds[-1] = replace(last, text="\n\n".join(filter(None, [last.text, words.marked(block.words)])))
     return [embed for embed in embeds if not embed.is_empty]
 
 
@@ -190,7 +190,7 @@ def _step(view: ConversationView, *, platform_id: str, note: str, error: str) ->
 
 
 def _question_embed(view: ConversationView, block: Block, text: str, colour: int) -> Embed:
-    parts = [block.words, text]
+    parts = [words.marked(block.words), text]
     if not view.state.path and not view.is_completed:
         parts.append(f"-# {privacy_in_words(view.project, asks_further=view.asks_further)}")
     return Embed(
@@ -303,7 +303,7 @@ def _verdict(view: ConversationView) -> list[Embed]:
     latest = runner.latest_reply(view.script, view.state)
     is_right = latest is not None and bool(answers.is_correct(*latest))
     verdict = words.RIGHT if is_right else words.NOT_RIGHT
-    return [Embed(f"**{verdict}**\n{text}", colour=RIGHT if is_right else WRONG)]
+    return [Embed(f"**{verdict}**\n{words.marked(text)}", colour=RIGHT if is_right else WRONG)]
 
 
 def _alerts(error: str, note: str = "") -> list[Embed]:

@@ -37,7 +37,7 @@ def draw(view: ConversationView, *, platform_id: str) -> Window:
         custom_id=to.to(Op.WRITTEN),
         title="Your answer",
         label=_LABELS.get(block.format or block.type, "Your answer"),
-        text=block.words,
+        text=words.marked(block.words),
         value=unsent_answers.of(view).text,
         hint=defaults.help_of(block),
         placeholder=formats.example_of(block.format),

@@ -10,6 +10,7 @@ from surveys.engine.language.piping import Authored
 
 # Characters that the platform reads as markup or as a mention. An escape shows them literally.
 _MARKUP = re.compile(r"([\\`*_~|>#\[\]()<@:-])")
+_BOLD = re.compile(r"(?<![\\\w])__(?=\S)((?:[^\\_]|\\.|_(?!_))+?)(?<=[^\s\\])__(?!\w)")
 
 ANSWER, VOTE, INFO = "Answer", "Vote", "Info"
 BACK, SKIP, SUBMIT, UNDO = "Back", "Skip", "Submit", "Undo"
@@ -69,6 +70,11 @@ def shown(text: str) -> str:
         pieces += _MARKUP.sub(r"\\\1", text[end : match.start()]), match[0]
         end = match.end()
     return "".join([*pieces, _MARKUP.sub(r"\\\1", text[end:])])
+
+
+def marked(text: str) -> str:
+    """An author's text with the platform's marks: `__bold__` would be underlined there."""
+    return _BOLD.sub(r"**\1**", text) if "__" in text else text
 
 
 def plain(text: str) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.http import HttpRequest, QueryDict
 
 from surveys import written_numbers
 from surveys.drawing.widgets import Typed
-from surveys.engine.script import CHOICES, NUMBERS, SCALES, Block
+from surveys.engine.intake.reader import MAX_BLOCKS
+from surveys.engine.script import CHOICES, GROUPED, NUMBERS, SCALES, Block, Script
 from surveys.engine.walk import defaults
 
 SHOW_PAST = "show-past"  # the action of the buttons that lead to earlier and later past steps
 PAST = "_past"  # the field of these buttons, and the parameter of the address to which they lead
+ROWS = "rows"  # the field that names the questions of a group
 CONSENT = "consent"  # the box that is ticked before the first answer is stored
 SEND, REVISE = "send", "revise:"  # what the buttons of the review do; the block's id follows the second
 MAX_DIGITS = 4
+MAX_ID_DIGITS = 20
 
 
 class BadForm(ValueError):
@@ -35,6 +38,28 @@ def raw_answer(block: Block, sent: QueryDict, *, language: str) -> Mapping[str, 
     if block.type in NUMBERS:
         value = written_numbers.plain(value, language=language)
     return answer | {"value": value}
+
+
+def row_answers(script: Script, sent: QueryDict) -> list[Mapping[str, object]]:
+    """Return the answer objects of a group's form, in the order of the script; empty for any other form."""
+    ids = (int(each) for each in sent.get(ROWS, "").split()[:MAX_BLOCKS] if _is_id(each))
+    blocks = [script.blocks[script.index_by_id[each]] for each in ids if each in script.index_by_id]
+    return [row_answer(block, sent.getlist(f"row-{block.id}")) for block in blocks if block.type in GROUPED]
+
+
+def row_answer(block: Block, chosen: Iterable[str]) -> Mapping[str, object]:
+    """Return the answer object of one row; without an answer if nothing is `chosen`."""
+    values = list(chosen)
+    answer: dict[str, object] = {"block_id": block.id}
+    if block.type in SCALES:
+        return answer | {"value": "".join(values[:1])}
+    ids = _ids(values)
+    key = "option_ids" if block.type == "multi_punch" else "option_id"
+    return answer | ({key: ids if block.type == "multi_punch" else ids[0]} if ids else {})
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < MAX_ID_DIGITS
 
 
 def _chosen(block: Block, sent: QueryDict) -> Mapping[str, object]:
@@ -63,8 +88,14 @@ def follow_up_of(sent: QueryDict) -> int:
 def typed_in(block: Block | None, sent: QueryDict) -> Typed:
     """Return the submitted values, to fill in the controls again."""
     ranks = {str(option.id): sent.get(f"rank-{option.id}", "") for option in (block.options if block else ())}
+    rows = {
+        int(each): frozenset(sent.getlist(f"row-{each}"))
+        for each in sent.get(ROWS, "").split()[:MAX_BLOCKS]
+        if _is_id(each)
+    }
     value, chosen = sent.get("value", ""), sent.getlist("option")
     return Typed(
+        rows=rows,
         chosen=frozenset([*chosen, value]),
         ranks=ranks,
         text=value,

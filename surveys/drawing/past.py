@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from surveys.drawing import rewards, widgets
+from surveys.engine.language import markup
 from surveys.engine.walk import answers
 from surveys.services.conversations.view import Exchange, WalkView
 
@@ -73,9 +74,10 @@ def step_of(view: WalkView, exchange: Exchange) -> PastStep:
     block = exchange.block
     is_skipped = block.asks and not answers.is_answer(exchange.reply)
     said = widgets.said(block, exchange.reply)
+    title = f"{markup.escape(block.group)}\n" if block.group else ""
     return PastStep(
         block.id,
-        block.prompt,
+        f"{title}{block.prompt}",
         said.text,
         said.sign,
         said.is_sign_alone,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from communities import services as communities
 from communities.services.pictures.copies import Copy
+from surveys.engine.language import markup
 from surveys.engine.script import Block, Script
 from surveys.models import Project
 from surveys.services.conversations.view import WalkView
@@ -68,9 +69,9 @@ class Earned:
     @property
     def summary(self) -> str:
         """All rewards as sentences, for screen readers."""
-        parts = [self.xp.words] if self.xp else []
+        parts = [markup.plain(self.xp.words)] if self.xp else []
         parts += [self.level.summary] if self.level else []
-        parts += [prize.words or prize.title for prize in self.others]
+        parts += [markup.plain(prize.words) or prize.title for prize in self.others]
         parts += [self.later] if self.later else []
         return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
 
@@ -131,7 +132,7 @@ def at_the_end(view: WalkView, *, is_news: bool) -> Earned | None:
     name = view.context.xp_name
     block = next((block for block in view.outro if block.action_kind == "give_xp"), None)
     at_end = view.context.given.get(block.id or 0, 0) if block else 0
-    words = block.words if block and at_end else _xp_sentence(xp, name)
+    words = block.words if block and at_end else markup.escape(_xp_sentence(xp, name))
     in_all = f"With what you earned on the way: {xp:,} {name} in all." if at_end not in (0, xp) else ""
     return Earned(_xp(xp, name, words), in_all, _level(view, xp, name, is_news), others, later)
 

@@ -12,15 +12,16 @@ from typing import TypeVar
 from django.utils import dateformat
 
 from communities.ground import privacy_words
-from surveys.drawing import past, rewards, widgets
+from surveys.drawing import forms, past, rewards, widgets
 from surveys.drawing.bars import ResultsView, draw_results
 from surveys.drawing.past import Past, PastStep
 from surveys.drawing.rewards import Earned, Prize
 from surveys.drawing.theme import Page
 from surveys.drawing.widgets import LONG_PROMPT, StepWidget, Typed, typed_ahead, typed_of
 from surveys.engine.flow.wording import heading
+from surveys.engine.language import markup
 from surveys.engine.script import SCALES, Block
-from surveys.engine.walk import answers, defaults, prefill, runner
+from surveys.engine.walk import answers, defaults, groups, prefill, runner
 from surveys.engine.walk.answers import Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State
@@ -223,7 +224,7 @@ def first(
     It asks for the project's `consent`, and says when the project closes automatically. A poll's page shows
     its question together with the texts before it.
     """
-    view = at_first(view)
+    view = at_first(_marked(view))
     if view.step is None:
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
@@ -236,7 +237,7 @@ def first(
     closes_at = view.project.closes_at
     if not view.project.is_poll:
         return replace(screen, has_traps=has_traps, task=task, closes_at=closes_at)
-    question = view.step.block
+    question = _as_title(view.step.block)
     return replace(
         screen,
         has_traps=has_traps,
@@ -276,6 +277,13 @@ def step(
     Its control contains the value that was `typed`, else the earlier answer, else an answer `ahead`. The
     first step says when the project closes automatically, also to returning visitors.
     """
+    view = _marked(view)
+    if (begun := groups.first_state(view.script, view.state)) is not None:
+        is_there = begun is view.state
+        past_change = past_change if is_there or past_change == PastChange.KEPT else PastChange.REPLACED
+        can_go_back = view.can_go_back and runner.can_go_back(begun)
+        screen = _group(view.moved(begun), page, typed, error, ahead, can_go_back=can_go_back)
+        return replace(screen, note=note, past_change=past_change, latest=_latest(view, past_change))
     assert view.step is not None
     is_first = view.project.is_poll or not runner.can_go_back(view.state)
     widget = _step(
@@ -302,6 +310,44 @@ def step(
         latest=_latest(view, past_change),
         past=partial(past.past_of, view),
     )
+
+
+def _group(
+    view: WalkView, page: Page, typed: Typed | None, error: str, ahead: Prefill, *, can_go_back: bool
+) -> Screen:
+    """The questions of a group, whose first the `view` stands at."""
+    blocks = groups.rows(view.script, view.state)
+    return Screen(
+        step=widgets.draw_group(
+            markup.escape(blocks[0].group or ""),
+            [view.present(view.state, block) for block in blocks],
+            typed=[_row_typed(view, block, typed, ahead, page) for block in blocks],
+            errors=[_row_error(view, block, typed) if error else "" for block in blocks],
+            can_go_back=can_go_back,
+            error=error,
+        ),
+        progress=progress_of(view),
+        verdict=None if error else verdict_of(view),
+        closes_at=None if runner.can_go_back(view.state) else view.project.closes_at,
+        status=422 if error else 200,
+        past=partial(past.past_of, view),
+    )
+
+
+def _row_typed(view: WalkView, block: Block, typed: Typed | None, ahead: Prefill, page: Page) -> Typed:
+    if typed is not None and typed.rows:
+        return Typed(chosen=typed.rows.get(block.id or 0, frozenset()))
+    reply = view.state.replies.get(block.id or 0) or prefill.reply_to(view.script, block, ahead)
+    return typed_of(reply, language=page.lang)
+
+
+def _row_error(view: WalkView, block: Block, typed: Typed | None) -> str:
+    chosen = typed.rows.get(block.id or 0, frozenset()) if typed else frozenset()
+    try:
+        answers.parse(block, forms.row_answer(block, chosen))
+    except answers.InvalidAnswer as invalid:
+        return str(invalid)
+    return ""
 
 
 def _moves_on(view: WalkView, widget: StepWidget) -> bool:
@@ -358,6 +404,7 @@ def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChan
 
 def vote_again(view: WalkView, page: Page, *, typed: Typed | None = None, error: str = "") -> Screen:
     """A poll's question with the current vote, which may be changed."""
+    view = _marked(view)
     question, reply, before = _poll_question(view)
     return Screen(
         step=_step(view, view.present(before, question), page, typed or typed_of(reply), error=error),
@@ -378,6 +425,7 @@ def end(
 
     A `note` greets visitors who return to a completed conversation. They are not led away.
     """
+    view = _marked(view)
     draw = _end_of_poll if view.project.is_poll else _end_of_survey
     screen = draw(view, votes=votes, note=note, past_change=past_change)
     if screen.ending is None or view.end is None or not view.end.url:
@@ -408,7 +456,7 @@ def _end_of_poll(view: WalkView, *, votes: Votes, note: str, past_change: PastCh
     asked = question
     if "[" in question.prompt:
         asked = replace(question, prompt=view.present(before, question).prompt)
-    results = _results(asked, votes(question, True), own=reply, is_over=not view.is_open)
+    results = _results(_as_title(asked), votes(question, True), own=reply, is_over=not view.is_open)
     if results is None and view.is_open:
         text = text or "The results can be seen here once the poll is closed."
     return Screen(
@@ -476,6 +524,15 @@ def closed_poll_results(project: Project, *, has_voted: bool, votes: Votes) -> R
     return _results(headed, votes(block, has_voted), own=None, is_over=True)
 
 
+def _marked(view: View) -> View:
+    """The view whose texts are Markdown, in which no value of a token is markup."""
+    return view if view.escape else replace(view, escape=markup.escape)
+
+
+def _as_title(block: Block) -> Block:
+    return replace(block, prompt=markup.plain(block.prompt))
+
+
 def _results(
     block: Block, votes: PollResults | None, *, own: Reply | None, is_over: bool
 ) -> ResultsView | None:
@@ -530,7 +587,7 @@ def _step(
     return widgets.draw(
         block,
         typed=typed,
-        pictures=view.pictures(block.image_url, block.thumbnail_url),
+        pictures=view.pictures(*block.pictures),
         can_go_back=can_go_back,
         error=error,
         button=defaults.button_of(block, is_poll=view.project.is_poll),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from emoji import demojize
 
@@ -17,6 +18,7 @@ from surveys.engine.walk.answers import MAX_TEXT, Reply
 
 LONG_PROMPT = 160  # characters; longer questions are set in smaller type
 PICTURE_ROOM = (608, 288)  # pixels, at most; the column has 38rem
+OPTION_ROOM = (288, 192)  # of the picture of an option
 FIELDS = "respondent/fields/"
 ASKED_BY_AI = "Asked by an AI"
 LOCKED = "Your answer stays, because you have read whether it is right."
@@ -28,6 +30,7 @@ class Typed:
     """The values in the controls: an earlier answer, or a form that was just refused."""
 
     chosen: frozenset[str] = frozenset()
+    rows: Mapping[int, frozenset[str]] = field(default_factory=dict)  # of a group, by block id
     ranks: Mapping[str, str] = field(default_factory=dict)  # by option id
     order: Sequence[str] = ()  # option ids that a ranking shows first, without a rank
     text: str = ""
@@ -54,6 +57,19 @@ class Choice:
     spoken: str = ""
     is_exclusive: bool = False
     is_other: bool = False
+    image: Copy | None = None
+    image_alt: str = ""
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Width and height of the picture on its card."""
+        assert self.image is not None
+        return self.image.fitted(*OPTION_ROOM)
+
+    def described_by(self, step: StepWidget) -> str:
+        """The ids of the texts that describe this point of a scale, in the control of `step`."""
+        ids = ["field-error" if step.error else "", self.end]
+        return " ".join(f"{each}{step.mark}" for each in ids if each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +122,22 @@ class StepWidget:
     counted: int = 0
     ranks: Sequence[str] = ()
     follow_up: int = 0
+    rows: Sequence[StepWidget] = ()  # the questions of a group
+    mark: str = ""  # at the end of every id, where a screen has several controls
     other: Choice | None = None
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
     moves_on: bool = False  # once a choice was made by pointer
+
+    @property
+    def row_ids(self) -> str:
+        return " ".join(str(row.block_id) for row in self.rows)
+
+    @property
+    def target(self) -> str:
+        """The id of the control that the error is about."""
+        wrong = next((row for row in self.rows if row.error), None) or next(iter(self.rows), self)
+        return f"field{wrong.mark}"
 
     @property
     def described_by(self) -> str:
@@ -124,7 +152,7 @@ class StepWidget:
             "help": has_help,
             "field-error": has_error,
         }
-        return " ".join(each for each, is_there in ids.items() if is_there)
+        return " ".join(f"{each}{self.mark}" for each, is_there in ids.items() if is_there)
 
     @property
     def image_size(self) -> tuple[int, int]:
@@ -171,11 +199,69 @@ def draw(
     else:
         common |= {"is_optional": not block.required}
         common |= _CONTROLS[block.type](block, typed)
+        if any(option.image_url for option in block.options):
+            common |= _with_pictures(block, common, pictures)
         if follow_up:
             common["help"] = ASKED_BY_AI
         if is_locked:
             common |= {"is_locked": True, "is_optional": False, "do": "go", "help": LOCKED}
     return StepWidget(**common)  # type: ignore[arg-type]
+
+
+def _with_pictures(
+    block: Block, drawn: Mapping[str, Any], pictures: Mapping[str | None, Copy]
+) -> dict[str, object]:
+    """The choices with our copies of their pictures; a menu shows none."""
+    if drawn["control"] == FIELDS + "menu.html":
+        return {}
+    choices = []
+    for choice in drawn["choices"]:
+        option = block.option_by_id.get(choice.id)
+        copy = pictures.get(option.image_url) if option and option.image_url else None
+        alt = (option.image_alt or "") if option else ""
+        choices.append(replace(choice, image=copy, image_alt=alt) if copy else choice)
+    if not any(choice.image for choice in choices):
+        return {}
+    return {"choices": choices, "look": f"{drawn.get('look', '')} pictures".strip()}
+
+
+def draw_group(
+    title: str,
+    blocks: Sequence[Block],
+    *,
+    typed: Sequence[Typed],
+    errors: Sequence[str],
+    can_go_back: bool = False,
+    error: str = "",
+    button: str = "Continue",
+) -> StepWidget:
+    """Return the widget of a group: a row for each of its `blocks`, which are those that `draw` takes."""
+    rows = [
+        _row(draw(block, typed=chosen, error=fault))
+        for block, chosen, fault in zip(blocks, typed, errors, strict=True)
+    ]
+    return StepWidget(
+        block_id=blocks[0].id,
+        prompt=title,
+        control=FIELDS + "rows.html",
+        is_group=True,
+        is_long=len(title) > LONG_PROMPT,
+        can_go_back=can_go_back,
+        error=error,
+        button=button,
+        rows=rows,
+    )
+
+
+def _row(widget: StepWidget) -> StepWidget:
+    """The widget of a question as a row, without keys, which would be those of several rows."""
+    return replace(
+        widget,
+        choices=[replace(choice, key="") for choice in widget.choices],
+        look=widget.look or "row",
+        mark=f"-{widget.block_id}",
+        name=f"row-{widget.block_id}",
+    )
 
 
 def typed_of(reply: Reply | None, *, language: str = "en") -> Typed:

@@ -53,6 +53,8 @@ class Option:
     anchor_position: str | None = None
     is_exclusive: bool | None = None
     is_other: bool | None = None
+    image_url: str | None = None
+    image_alt: str | None = None
     code: int | None = field(default=None, compare=False)
 
     @property
@@ -218,6 +220,12 @@ class Block:
         fills.
         """
         return {}
+
+    @cached_property
+    def pictures(self) -> tuple[str, ...]:
+        """The addresses of the pictures that a step shows."""
+        own = (self.image_url, self.thumbnail_url, *(option.image_url for option in self.options))
+        return tuple(address for address in own if address)
 
     @cached_property
     def together(self) -> tuple[Option, ...]:

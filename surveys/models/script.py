@@ -126,7 +126,10 @@ class Option(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["block", "code"], name="option_has_its_own_code_in_a_block")
         ]
-        indexes = [models.Index(fields=["block", "display_order"], name="option_in_block_order")]
+        indexes = [
+            models.Index(fields=["block", "display_order"], name="option_in_block_order"),
+            models.Index(fields=["block"], condition=Q(image_url__isnull=False), name="option_with_picture"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.value[:40]} ({self.pk})"

@@ -44,8 +44,10 @@ NOT_WRITTEN_ON = {
     **{
         (type_, field): "a scale keeps its own"
         for type_ in SCALES
-        for field in ("correct_answer_index", "when_correct", "when_incorrect")
+        for field in ("correct_answer_index", "correct_answer_indexes", "when_correct", "when_incorrect")
     },
+    ("single_punch", "correct_answer_indexes"): "it has one right answer",
+    ("multi_punch", "correct_answer_index"): "it may have several right answers",
     ("rating", "min"): "stars begin with 1",
     ("nps", "min"): "it begins with 0",
     ("nps", "max"): "it ends with 10",
@@ -247,7 +249,9 @@ def test_a_right_answer_that_is_removed_takes_its_feedback_with_it(
     graded = {**BLOCKS[1], "type": type_}
     shown: dict[str, Any] = shown_script([graded])[0]
     left = {
-        key: shown[key] for key in shown if key not in ("correct_answer_index", "when_correct", "section")
+        key: shown[key]
+        for key in shown
+        if not key.startswith(("correct_answer_index", "when_correct", "section"))
     }
     _, second = cast("list[object]", shown["options"])
     changed = left | {"options": [second, {"id": 0, "value": "Sort of"}]}
@@ -384,6 +388,10 @@ def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
             "label": "Nein",
             "emoji": "👎",
             "anchor_position": None,
+            "is_exclusive": None,
+            "is_other": None,
+            "image_url": None,
+            "image_alt": None,
             "score_values": None,
         },
         {
@@ -392,6 +400,10 @@ def test_an_option_in_other_words_keeps_its_id_and_the_value_that_logic_names(
             "label": "Ja",
             "emoji": None,
             "anchor_position": None,
+            "is_exclusive": None,
+            "is_other": None,
+            "image_url": None,
+            "image_alt": None,
             "score_values": {"score": 2},
         },
         {"value": "Weiß nicht", "anchor_position": "last"},

@@ -65,3 +65,62 @@ def test_a_long_description_and_a_long_address_fit_a_narrow_phone(windows):
     page.set_viewport_size({"width": 320, "height": 640})
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+ROW = {"type": "rating", "max": 5, "group": "How was the food?", "required": True}
+PICK = {"type": "single_punch", "options": ["Never", "Sometimes", "Always"], "group": "How often?"}
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_group_is_one_screen_that_is_answered_by_keyboard_and_pointer(windows, check_accessibility, width):
+    """Rule 6.134."""
+    made = scenario.project(*([ROW] * 3), *([PICK] * 2), TEXT)
+    page = windows.open(f"/s/{made.slug}")
+    page.set_viewport_size({"width": width, "height": 800})
+    check_accessibility(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.get_by_role("group", name="How was the food?")).to_be_visible()
+    rows = page.get_by_role("radiogroup")
+    expect(rows).to_have_count(3)
+
+    rows.nth(1).get_by_role("radio", name="4 of 5 stars").check(force=True)
+    go_on(page)
+    expect(page.locator("p.error")).to_have_count(2)
+    check_accessibility(page)
+    expect(rows.nth(1).get_by_role("radio", name="4 of 5 stars")).to_be_checked()
+    expect(rows.nth(0)).to_have_accessible_name("Prompt 0.")
+    page.locator("#summary a").click()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowRight")
+    expect(rows.nth(0).get_by_role("radio", name="2 of 5 stars")).to_be_checked()
+    rows.nth(2).get_by_role("radio", name="1 of 5 stars").check(force=True)
+    go_on(page)
+    question(page, "How often?")
+    check_accessibility(page)
+    page.get_by_role("radiogroup", name="Prompt 4.").get_by_text("Always").click()
+    go_on(page)
+    question(page, "Prompt 5.")
+    page.get_by_role("button", name="Back").click()
+    expect(
+        page.get_by_role("radiogroup", name="Prompt 4.").get_by_role("radio", name="Always")
+    ).to_be_checked()
+    page.get_by_role("button", name="Back").click()
+    question(page, "How was the food?")
+
+    assert scenario.answers_of(made) == [
+        ("Prompt 0.", "2"),
+        ("Prompt 1.", "4"),
+        ("Prompt 2.", "1"),
+        ("Prompt 4.", "Always"),
+    ]
+
+
+def test_markdown_is_drawn_and_its_links_lead_to_a_new_tab(windows, check_accessibility):
+    """Rule 6.135."""
+    prompt = "Read [our **terms**](https://example.org/terms):\n- one\n- two"
+    page = windows.open(f"/s/{scenario.project({**TEXT, 'prompt': prompt}).slug}")
+
+    check_accessibility(page)
+    expect(page.get_by_role("link", name="our terms")).to_have_attribute("target", "_blank")
+    expect(page.get_by_role("listitem")).to_have_count(2)
+    expect(page.get_by_role("textbox")).to_have_accessible_name("Read our terms: one two")

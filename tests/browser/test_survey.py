@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from surveys.engine.script import Continue
 from surveys.models import Answer
 from tests.support.browser.controls import choose, control, go_on, intercept, question
+from tests.support.browser.editor import wait_until_still
 from tests.support.browser.surveys import everything
 from tests.support.surveys import scenario
 from tests.support.surveys.scenario import CHOICE, SAYING, TEXT
@@ -219,6 +220,24 @@ def test_back_changes_an_answer(windows, has_script):
 
     question(page, "Where do you play?")
     assert stored(made) == [("plays", "yes")]
+
+
+@pytest.mark.parametrize("words", ["A short answer.", "A long answer. " * 60])
+def test_on_a_phone_the_last_exchange_is_whole_or_away_and_the_question_in_the_upper_half(windows, words):
+    page = windows.open(f"/s/{scenario.project(TEXT, TEXT, TEXT).slug}", phone=True)
+
+    for number in (1, 2):
+        page.locator("#field").fill(words)
+        go_on(page)
+        question(page, f"Prompt {number}.")
+    wait_until_still(page.locator("#question"))
+
+    header = page.locator("header.top").bounding_box()
+    last = page.locator("#history > li").last.bounding_box()
+    bottom = header["y"] + header["height"]
+    is_short = len(words) < 100
+    assert (last["y"] >= bottom) if is_short else (last["y"] + last["height"] < bottom + 1)
+    assert page.locator("#question").bounding_box()["y"] < page.viewport_size["height"] / 2
 
 
 @pytest.fixture

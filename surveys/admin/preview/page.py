@@ -61,7 +61,7 @@ def perform(preview: Preview, page: Page, sent: QueryDict) -> Moved:
 def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None) -> Moved:
     match sent.get("do", "answer"):
         case "back":
-            moved = preview.back()
+            moved = preview.at_group().back()
         case "again":
             moved = preview.restarted()
         case forms.SHOW_PAST:
@@ -74,6 +74,9 @@ def _perform(preview: Preview, page: Page, sent: QueryDict, block: Block | None)
         case do:
             if block is None or (do != "go" and not block.asks):
                 raise Conflict("This is not the current block of the preview.")
+            if group := forms.row_answers(preview.source.script, sent):
+                after = preview.group_answered(group)
+                return Moved(after, _screen(after, page))
             after = (
                 preview.proceeded()
                 if do == "go"
@@ -143,7 +146,9 @@ def _lacks_picture(preview: Preview, screen: Screen) -> bool:
     if waiting is None or drawn is None:
         return False
     pairs = ((waiting.block.image_url, drawn.image), (waiting.block.thumbnail_url, drawn.thumbnail))
-    return any(address and copy is None for address, copy in pairs)
+    options = {option.id: option.image_url for option in waiting.block.options if option.image_url}
+    shown = {choice.id for choice in drawn.choices if choice.image}
+    return any(address and copy is None for address, copy in pairs) or not options.keys() <= shown
 
 
 def _posted_block(preview: Preview, sent: QueryDict) -> Block | None:

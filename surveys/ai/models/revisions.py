@@ -234,7 +234,7 @@ def _set_points(changed: Fields, block: Block, after: Fields) -> None:
         {key: value for key, value in option.items() if key != "display_order"} for option in options
     ]
     if not {option.get("id") for option in options} & {*(block.get("correct_answer_ids") or ())}:
-        for key in ("correct_answer_ids", "correct_answer_index", *FEEDBACK):
+        for key in ("correct_answer_ids", *_PLACES.values(), *FEEDBACK):
             changed.pop(key, None)
 
 

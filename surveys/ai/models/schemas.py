@@ -127,16 +127,10 @@ def _with_id(block: Schema) -> Schema:
     return {**block, "properties": properties, "required": required}
 
 
-# A multi punch with a right answer comes from people alone: the prompt for new scripts asks for none.
-_GRADED_MULTI = _block("multi_punch", _CHOICE, {**_RANGE, **_FEEDBACK})
-
-
 def _revision(*blocks: Schema) -> Schema:
     return _object(
         {
-            "blocks": _list_of(
-                {"anyOf": [_KEPT, *(_with_id(_GRADED_MULTI if each is _MULTI else each) for each in blocks)]}
-            ),
+            "blocks": _list_of({"anyOf": [_KEPT, *map(_with_id, blocks)]}),
             "understood": _list_of(_TEXT),
             "unmet": _list_of(_TEXT),
         }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from surveys.engine.flow import titles, vocabulary
-from surveys.engine.language import conditions, piping, references
+from surveys.engine.language import conditions, markup, piping, references
 from surveys.engine.language.expression_tree import ExpressionNode, Literal, Name
 from surveys.engine.language.logic_tree import Comparison, Conjunction, Disjunction, Negation
 from surveys.engine.language.values import Value, is_true, text
@@ -18,12 +18,12 @@ _COMPOUND = (Conjunction, Disjunction)
 
 
 def heading(prompt: str, script: Script) -> str:
-    """A prompt for readers of many answers: `Hi, [UserName|friend]! Why [Q1]?` → `Hi, friend! Why …?`."""
+    """A prompt for readers of many answers: `**Hi**, [UserName|friend]! Why [Q1]?` → `Hi, friend! Why …?`."""
 
     def is_known(token: str) -> bool:
         return piping.is_prompt_variable(token) or references.resolve(token, script) is not None
 
-    return piping.for_many(prompt, is_known)
+    return markup.plain(piping.for_many(prompt, is_known))
 
 
 class Wording:

@@ -154,6 +154,18 @@ OPTION = ObjectType(
             "text of up to 500 characters, which the answer carries as `other_text`. It remains at the end "
             "of a shuffle.",
         ),
+        "image_url": FieldSpec(
+            _PICTURE,
+            "On choices and rankings: a picture that pages draw with the label. It is fetched once, and "
+            "respondents see our copy, or the label alone while there is none. Chat shows the label. At most "
+            "30 options of a block and 200 of a script have pictures.",
+            example="https://example.com/knight.png",
+        ),
+        "image_alt": FieldSpec(
+            _text(MAX_LABEL),
+            "What the picture shows beside what the label says, for people who do not see it. Null or blank: "
+            "the label says enough.",
+        ),
     },
     "A choice, an item of a ranking, or the presentation of one scale point.",
 )
@@ -243,8 +255,10 @@ BLOCK = ObjectType(
         ),
         "prompt": FieldSpec(
             TextType(MAX_PROMPT),
-            "The text shown. It may be empty only on a `calculated_block`. The value of a token has at most "
-            "500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
+            "The text shown. It may be empty only on a `calculated_block`. Pages and chat draw a little "
+            "Markdown: `**bold**`, `*italics*`, `[links](https://example.org)`, and lists of lines that "
+            "begin with `- ` or `1. `; so they do in descriptions and feedback. The value of a token has at "
+            "most 500 characters, and the text with all values 8,000; an ellipsis follows what is cut.",
             nullable=False,
             required=True,
             example="Do you play e4?",
@@ -259,8 +273,8 @@ BLOCK = ObjectType(
         "group": FieldSpec(
             _text(MAX_GROUP),
             "A title that neighbouring blocks share: they have the same type and equal options, or the same "
-            "points. It stands above each of their prompts, with the block's place among them. It has no "
-            "tokens.",
+            "points. Pages ask them on one screen below it, with a row for each; in chat and over the "
+            "interface they are asked one by one. It has no tokens.",
             example="How satisfied are you with …",
             only_on=GROUPED,
         ),

@@ -107,6 +107,8 @@ def _option(option: Option, *, scoring: bool) -> dict[str, object]:
         "anchor_position": option.anchor_position,
         "is_exclusive": option.is_exclusive,
         "is_other": option.is_other,
+        "image_url": option.image_url,
+        "image_alt": option.image_alt,
     }
     if scoring:
         serialized["score_values"] = _weights(option.score_values)

@@ -33,11 +33,12 @@ MAX_FILLED = 8_000  # characters of a text once its tokens are filled in
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _TOKEN = regex.compile(
     rf"\[\s*+(?P<name>{FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)(?P<fallback>\|[^\[\]]*+)?\]"
+    r"(?!\((?:https?://|mailto:))"  # a link of Markdown, such as [our site](https://example.org)
 )
 
 
 class Authored(str):
-    """A value that the author of a script wrote, such as the label of the option that was chosen."""
+    """A text that the author of a script wrote and nobody else, such as the label of a chosen option."""
 
     __slots__ = ()
 

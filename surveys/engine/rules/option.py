@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.emojis import count_renderable
 from surveys.engine.rules.context import RuleContext
-from surveys.engine.script import CHOICES, SCALES, Violation
+from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, Violation
 from surveys.engine.walk import presentation
 
 MAX_LABELS = 25_000  # characters of all labels and emoji of a block: a page draws them up to four times
+
+MAX_PICTURES = 30  # of the options of a block
 
 CHAT_OPTIONS = 25
 CHAT_BUTTON = 40
@@ -104,7 +106,20 @@ def one_option_of_a_choice_has_a_text(context: RuleContext) -> Iterator[Violatio
         yield context.option_violation(n, "is_other", "not_allowed", message)
 
 
+def pictures_are_of_choices_and_rankings(context: RuleContext) -> Iterator[Violation]:
+    """Rules 3.155 and 3.156."""
+    pictured = [n for n, option in enumerate(context.block.options) if option.image_url]
+    if context.block.type not in WITH_ITEMS:
+        for n in pictured:
+            message = "`image_url` is only allowed on the options of choices and rankings."
+            yield context.option_violation(n, "image_url", "not_allowed", message)
+    elif len(pictured) > MAX_PICTURES:
+        message = f"At most {MAX_PICTURES} options of a block have pictures, not {len(pictured)}."
+        yield context.option_violation(pictured[MAX_PICTURES], "image_url", "too_many", message)
+
+
 RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
+    pictures_are_of_choices_and_rankings,
     one_option_of_a_choice_has_a_text,
     exclusive_options_are_of_a_multi_punch,
     values_differ,

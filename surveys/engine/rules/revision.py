@@ -33,7 +33,7 @@ from surveys.engine.script import (
 
 # The fields that may change while a project is active (rules 2.10 and 2.11). All other fields are structure.
 _WORDING = frozenset({*PRESENTATION, "group", "color", "when_correct", "when_incorrect", "continue_"})
-_OPTION_WORDING = frozenset({"label", "emoji"})
+_OPTION_WORDING = frozenset({"label", "emoji", "image_url", "image_alt"})
 # These are compared in another way: order and ids over the whole script, a condition by its compiled
 # precondition, the indexes of correct answers by their ids, a scale by its icon, `required` by its direction.
 _COMPARED_ELSEWHERE = frozenset(
@@ -252,7 +252,7 @@ def _positions_of_moved(
 
 def _block_changes(was: Block, block: Block, block_path: BlockPath, *, scoring: bool) -> Iterator[Violation]:
     for attribute in _FROZEN:
-        if not _same(getattr(was, attribute), getattr(block, attribute)):
+        if not _same(_compared(was, attribute), _compared(block, attribute)):
             key = attribute
             if key == "precondition":
                 key = references.condition_key(block)
@@ -285,6 +285,12 @@ def _option_changes(was: Block, block: Block, block_path: BlockPath, *, scoring:
                 continue
             if not _same(getattr(old, key), getattr(new, key)):
                 yield _frozen(block_path.option(n, key), f"`{key}` cannot change")
+
+
+def _compared(block: Block, attribute: str) -> object:
+    """The value of a field; correct answers in any order, because they follow the order of the options."""
+    value = getattr(block, attribute)
+    return frozenset(value) if attribute == "correct_answer_ids" and value else value
 
 
 def _same(old: object, new: object) -> bool:

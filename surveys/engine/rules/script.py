@@ -37,6 +37,7 @@ POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_sc
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
 # Characters of its conditions and formulas (rule 3.41): a process keeps several such scripts parsed.
 MAX_LOGIC = 100_000
+MAX_PICTURES = 200  # of all options of a script: each is fetched and stored
 
 
 def check(
@@ -69,6 +70,7 @@ def check(
     if script.scoring_enabled:
         violations += buckets.violations(script, contexts)
     violations += _texts_fit(script, path)
+    violations += _pictures_fit(script, path)
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
     violations += _groups_hold_together(contexts)
@@ -212,8 +214,17 @@ def _characters(block: Block) -> int:
     size = sum(len(text) for text in texts if text)
     for option in block.options:
         size += 12 + len(option.value) + len(option.label or "")
+        size += len(option.image_url or "") + len(option.image_alt or "")
         size += sum(5 + len(key) for key in option.score_values or ())
     return size
+
+
+def _pictures_fit(script: Script, path: str) -> Iterator[Violation]:
+    """Rule 3.156."""
+    pictures = sum(bool(option.image_url) for block in script.blocks for option in block.options)
+    if pictures > MAX_PICTURES:
+        message = f"At most {MAX_PICTURES} options of a script have pictures, not {pictures}."
+        yield Violation(path, "too_many", message)
 
 
 def _names_are_unique(contexts: Sequence[RuleContext]) -> Iterator[Violation]:

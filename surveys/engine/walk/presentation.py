@@ -41,7 +41,7 @@ HIDDEN_KEYS = (
     "follow_ups",
 )
 # Keys of options that a step leaves out where they are empty, so that a hundred options fit (rule 6.151).
-_WHERE_SET = ("is_exclusive", "is_other")
+_WHERE_SET = ("is_exclusive", "is_other", "image_url", "image_alt")
 
 
 def effective_block(script: Script, block: Block) -> Block:

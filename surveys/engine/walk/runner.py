@@ -479,7 +479,7 @@ def fill(
     text that is markup. `known` are the values of this state, if the caller has them.
     """
     if "[" not in text:
-        return text
+        return piping.Authored(text)
     if known is None:
         known = path_values(script, state)
 

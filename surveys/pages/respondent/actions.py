@@ -23,6 +23,7 @@ from surveys.services.conversations.places import Full
 from surveys.services.conversations.saving import LimitReached
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
+from surveys.services.scripts import editing as scripts
 
 # Parameters of the addresses to which forms redirect. They begin with `_`, because other parameters may be
 # names of blocks (`services/conversations/prefill.py`).
@@ -164,6 +165,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
                 at=at,
                 block_id=None if block is None else block.id,
                 follow_up=forms.follow_up_of(visit.request.POST),
+                as_group=True,
             )
             if view.resumed:
                 return _standing(visit, view, note=words.MOVED_ON)
@@ -195,7 +197,10 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if not visit.is_live:
         return Outcome(partial(notices.not_live, visit))
     block = posted_block(visit)
-    if block is not None and block.asks and do != "go":  # an invalid answer does not count as one more begun
+    group = _group_of(visit, do)
+    if (
+        block is not None and block.asks and do != "go" and not group
+    ):  # an invalid answer does not count as one more begun
         raw = _raw_answer(visit, block)
         conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
@@ -229,10 +234,11 @@ def _begin(visit: Visit, do: str) -> Outcome:
         project_id=project_id,
         respondent=respondent,
         block_id=block.id or 0,
-        raw=None if do == "go" else _raw_answer(visit, block),
+        raw=None if do == "go" or group else _raw_answer(visit, block),
         at=at,
         seed=seed,
         ahead=visit.ahead,
+        group=group,
         stops=True,
     )
     visit.remember(view)
@@ -257,6 +263,11 @@ def _move(visit: Visit, conversation_id: uuid.UUID, do: str) -> Outcome:
             conversation_id=conversation_id, at=at, block_id=block.id, ahead=visit.ahead, stops=True
         )
         return _moved(visit, view, _past_change(visit, view, block))
+    if group := _group_of(visit, do):
+        view = conversations.answer_group(
+            conversation_id=conversation_id, raws=group, at=at, ahead=visit.ahead
+        )
+        return _moved(visit, view, PastChange.REPLACED)
     raw = _raw_answer(visit, block)
     if visit.project.is_poll:
         view = conversations.change_vote(conversation_id=conversation_id, raw=raw, at=at)
@@ -276,6 +287,15 @@ def _past_change(visit: Visit, view: ConversationView, block: Block) -> PastChan
     if forms.follow_up_of(visit.request.POST) or view.state.further is not None:
         return PastChange.REPLACED
     return PastChange.APPENDED if is_one_step else PastChange.REPLACED
+
+
+def _group_of(visit: Visit, do: str) -> list[Mapping[str, object]]:
+    """The answers of a group's form; empty for any other form."""
+    sent = visit.request.POST
+    if do != "answer" or forms.ROWS not in sent:
+        return []
+    project = visit.project
+    return forms.row_answers(scripts.load(project_id=project.pk, revision=project.revision), sent)
 
 
 def _raw_answer(visit: Visit, block: Block) -> Mapping[str, object]:

@@ -23,7 +23,7 @@ COOKIE = "colloquy_typed"
 MAX_AGE = 1800  # seconds
 MAX_LENGTH = 3000  # characters; browsers keep 4,096 bytes of a cookie with its name and attributes
 _PURPOSE = "kept forms"
-_FIELDS = ("block", "option", "value", forms.CONSENT)
+_FIELDS = ("block", "option", "value", forms.ROWS, forms.CONSENT)
 
 
 def read(request: HttpRequest, *, slug: str) -> QueryDict | None:
@@ -43,7 +43,7 @@ def keep(response: HttpResponse, sent: QueryDict, *, slug: str, path: str) -> No
     """Store the fields of an answer in the browser, if they are short enough."""
     kept = QueryDict(mutable=True)
     for name in sent:
-        if name in _FIELDS or name.startswith("rank-"):
+        if name in _FIELDS or name.startswith(("rank-", "row-")):
             kept.setlist(name, sent.getlist(name))
     packed = base64.b64encode(zlib.compress(kept.urlencode().encode())).decode()
     sealed = sealing.seal(json.dumps([int(time.time()), packed]), purpose=_PURPOSE, row=slug)

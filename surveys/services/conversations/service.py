@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import cast
 
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, NotFound
 from communities.ground.transactions import in_transaction
 from surveys.engine.script import Block
-from surveys.engine.walk import answers, follow_ups, prefill, presentation, runner
+from surveys.engine.walk import answers, follow_ups, groups, prefill, presentation, runner
 from surveys.engine.walk.answers import InvalidAnswer, Reply
 from surveys.engine.walk.prefill import NOTHING, Prefill
 from surveys.engine.walk.runner import State, Turn
@@ -96,6 +97,7 @@ def begin_with_move(
     at: datetime,
     seed: int | None = None,
     ahead: Prefill = NOTHING,
+    group: Sequence[Mapping[str, object]] = (),
     stops: bool = False,
 ) -> ConversationView:
     """Begin a conversation and take its first step, as the first form of a page does.
@@ -117,6 +119,8 @@ def begin_with_move(
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
     moved = replace(loaded, stops=stops)
+    if group:
+        return _take_group(moved, group, at, ahead)
     return _proceed(moved, at, ahead) if raw is None else _take(moved, raw, at, ahead=ahead)
 
 
@@ -214,6 +218,23 @@ def answer(
 
 
 @in_transaction
+def answer_group(
+    *,
+    conversation_id: uuid.UUID,
+    raws: Sequence[Mapping[str, object]],
+    at: datetime,
+    ahead: Prefill = NOTHING,
+) -> ConversationView:
+    """Take the answers to the questions of the current group, as the form of a page sends them.
+
+    Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
+    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review, like `answer`.
+    """
+    loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
+    return _take_group(loaded, raws, at, ahead)
+
+
+@in_transaction
 def go_on(
     *,
     conversation_id: uuid.UUID,
@@ -267,14 +288,18 @@ def back(
     block_id: int | None = None,
     follow_up: int | None = None,
     step: int | None = None,
+    as_group: bool = False,
 ) -> ConversationView:
     """Go back by one shown step of any kind; from the end of a poll that allows changes, back to the vote.
 
     Answers stay until they are changed. Refuses at the first step and after the end. With a `block_id`, the
     number of a further question (`follow_up`, 0 for the block itself) or a `step`, a conversation at any
-    other place is returned unchanged (`resumed`): a request that was sent twice moves once.
+    other place is returned unchanged (`resumed`): a request that was sent twice moves once. With `as_group`
+    the questions of a group are one step.
     """
     loaded = LoadedConversation.locked(conversation_id=conversation_id, actor=actor)
+    if as_group:
+        loaded = _at_the_group(loaded)
     further_number = loaded.state.further.number if loaded.state.further else 0
     is_at_another = _is_at_another(loaded, block_id) or follow_up not in (None, further_number)
     if is_at_another or (step is not None and loaded.state.place != step):
@@ -528,6 +553,30 @@ def _take(
     if not turn.feedback:
         moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)
+
+
+def _at_the_group(loaded: LoadedConversation) -> LoadedConversation:
+    """Move a conversation, unsaved, to the first question of the current group."""
+    begun = groups.first_state(loaded.script, loaded.state)
+    return loaded if begun is None else replace(loaded, state=begun)
+
+
+def _take_group(
+    loaded: LoadedConversation, raws: Sequence[Mapping[str, object]], at: datetime, ahead: Prefill
+) -> ConversationView:
+    """Save the answers to a group, one after the other."""
+    loaded = _at_the_group(loaded)
+    if loaded.block is None or loaded.block.id != raws[0]["block_id"]:
+        raise Conflict(_NOT_CURRENT)
+    blocks = {block.id: block for block in loaded.script.blocks}
+    for raw in raws:  # none is saved if one is invalid
+        _parsed(blocks[cast(int, raw["block_id"])], raw)
+    taken = view.of_conversation(loaded, at)
+    for raw in raws:
+        block = taken.loaded.block
+        if block is not None and block.id == raw["block_id"]:
+            taken = _take(taken.loaded, raw, at, ahead=ahead if raw is raws[-1] else NOTHING)
+    return taken
 
 
 def _take_further(

@@ -28,6 +28,7 @@ from surveys.services.scripts.planning import Plan
 Json = dict[str, Any]
 
 PICTURES = ("image_url", "thumbnail_url")
+_PREMIUM = "Pictures need the premium tier. Remove the picture to save the script."
 _PLACE = re.compile(r"blocks\[(\d+)\]")
 
 
@@ -121,8 +122,13 @@ def _new_pictures(plan: Plan, blocks: Sequence[object]) -> Iterator[Json]:
         was = stored.get(block_id) if isinstance(block_id, int) else None
         for key in PICTURES:
             if sent.get(key) and sent[key] != (was and getattr(was, key)):
-                message = "Pictures need the premium tier. Remove the picture to save the script."
-                yield _warning(f"blocks[{n}].{key}", "not_allowed", message)
+                yield _warning(f"blocks[{n}].{key}", "not_allowed", _PREMIUM)
+        known = was.option_by_id if was else {}
+        options = sent.get("options")
+        for m, option in enumerate(options if isinstance(options, list) else ()):
+            own = known.get(option.get("id") or 0) if isinstance(option, dict) else None
+            if isinstance(option, dict) and option.get("image_url") not in (None, "", own and own.image_url):
+                yield _warning(f"blocks[{n}].options[{m}].image_url", "not_allowed", _PREMIUM)
 
 
 # --- Blocks ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 from communities.ground import statements
 from communities.ground.errors import refuse
+from surveys.engine.language import markup
 from surveys.engine.script import NUMBERS, SCALES, Block, Option, Script
 from surveys.models import Project
 from surveys.services.exports.cells import (
@@ -99,7 +100,9 @@ class ExportColumn:
 
     def text(self, size: int) -> str:
         """The prompt, and the label of the option, each of at most `size` bytes."""
-        prompt = shortened(self.block.prompt, size) or shortened(self.name, size)
+        asked = markup.plain(self.block.prompt)
+        title = f"{self.block.group}: " if self.block.group else ""
+        prompt = shortened(f"{title}{asked}", size) or shortened(self.name, size)
         return prompt if self.option is None else f"{prompt}: {shortened(self.option.display_text, size)}"
 
     @property

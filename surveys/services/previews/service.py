@@ -9,7 +9,7 @@ The script is the actor's own draft, else the stored script, else a template of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -73,6 +73,14 @@ class Preview:
         """The preview after an answer. Raises InvalidRequest and Conflict as `walk.answer` does."""
         next_walk, feedback = walk.answer(self.source, self.project, self.walk, raw)
         return replace(self, walk=next_walk, feedback=feedback)
+
+    def at_group(self) -> Preview:
+        """The preview at the first question of the current group."""
+        return replace(self, walk=walk.at_group(self.source, self.walk))
+
+    def group_answered(self, raws: Sequence[Mapping[str, object]]) -> Preview:
+        """The preview after the answers to a group. Raises as `answered` does."""
+        return self._at(walk.answer_group(self.source, self.project, self.walk, raws))
 
     def proceeded(self) -> Preview:
         """The preview after a block that asks nothing. Raises Conflict at a question and at the end."""

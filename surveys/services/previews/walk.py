@@ -10,13 +10,13 @@ walk = follow(…, walk)                       after the script was edited
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from communities.ground.errors import Conflict, InvalidRequest
 from surveys.engine.script import STATEMENTS, Block, Script
-from surveys.engine.walk import answers, presentation, runner
+from surveys.engine.walk import answers, groups, presentation, runner
 from surveys.engine.walk.answers import SKIPPED, InvalidAnswer, Reply
 from surveys.engine.walk.runner import State, Turn
 from surveys.models import Project
@@ -93,6 +93,31 @@ def answer(
         raise Conflict(GRADED)
     turn = runner.answer(script, state, reply)
     return _after(source, project, walk, turn), turn.feedback
+
+
+def at_group(source: PreviewScript, walk: Walk) -> Walk:
+    """The walk at the first question of the current group, which the page shows as one step."""
+    begun = groups.first_state(source.script, walk.state)
+    return walk if begun is None else replace(walk, state=begun, current=source.script.blocks[begun.at].id)
+
+
+def answer_group(
+    source: PreviewScript, project: Project, walk: Walk, raws: Sequence[Mapping[str, object]]
+) -> Walk:
+    """Take the answers to a group. Raises like `answer`, before the first of them is taken."""
+    blocks = {block.id: block for block in source.script.blocks}
+    for raw in raws:
+        try:
+            answers.parse(blocks[cast(int, raw["block_id"])], raw)
+        except InvalidAnswer as invalid:
+            raise InvalidRequest(str(invalid), violations=[invalid.violation]) from None
+    walk = at_group(source, walk)
+    if walk.current != raws[0]["block_id"]:
+        raise Conflict(NOT_HERE)
+    for raw in raws:
+        if walk.current == raw["block_id"]:
+            walk, _ = answer(source, project, walk, raw)
+    return walk
 
 
 def proceed(source: PreviewScript, project: Project, walk: Walk) -> Walk:

@@ -18,6 +18,7 @@ from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.errors import NotFound
 from surveys.engine.flow.wording import heading
+from surveys.engine.language import markup
 from surveys.engine.language.values import number_text
 from surveys.engine.script import Block
 from surveys.engine.walk import answers, follow_ups, runner
@@ -223,6 +224,7 @@ def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterato
     """The blocks of the script from a position up to the current block of the response, with their
     positions.
     """
+    view = replace(view, escape=markup.escape)
     script, state = view.script, view.state
     seen = {block_id: step for step, block_id in enumerate(state.path)}
     for n, block in enumerate(script.blocks[start : state.at], start=start):
@@ -235,7 +237,7 @@ def _steps(view: ConversationView, start: int, knows_solutions: bool) -> Iterato
         else:
             yield n, Step("hidden", block, heading(block.prompt, view.script))
     if view.step is not None and start <= state.at:
-        yield state.at, Step("waiting", view.step.block, view.step.block.prompt)
+        yield state.at, Step("waiting", view.step.block, markup.plain(view.step.block.prompt))
 
 
 def _answered(view: ConversationView) -> set[int | None]:
@@ -249,13 +251,14 @@ def _answered(view: ConversationView) -> set[int | None]:
 
 
 def _passed(block: Block, exchange: Exchange, knows_solutions: bool) -> Step:
+    prompt = markup.plain(exchange.block.prompt)
     if not block.asks:
-        return Step("shown", block, exchange.block.prompt)
+        return Step("shown", block, prompt)
     if not answers.is_answer(exchange.reply) or exchange.reply is None:
-        return Step("skipped", block, exchange.block.prompt)
+        return Step("skipped", block, prompt)
     is_right = answers.is_correct(block, exchange.reply) if knows_solutions else None
     words = _in_words(block, exchange.reply)
-    return Step("answered", block, exchange.block.prompt, words, is_right, follow_ups=exchange.follow_ups)
+    return Step("answered", block, prompt, words, is_right, follow_ups=exchange.follow_ups)
 
 
 def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:

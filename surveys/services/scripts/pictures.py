@@ -12,20 +12,29 @@ from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project
 
 KEYS = ("image_url", "thumbnail_url")
-PLACES = tuple(
+PLACES = (
+    *(
+        Place(
+            (f"surveys_block.{key}",),
+            f"SELECT p.community_id, b.{key} AS address FROM surveys_block b "
+            f"JOIN surveys_project p ON p.id = b.project_id WHERE b.{key} IS NOT NULL",
+        )
+        for key in KEYS
+    ),
     Place(
-        (f"surveys_block.{key}",),
-        f"SELECT p.community_id, b.{key} AS address FROM surveys_block b "
-        f"JOIN surveys_project p ON p.id = b.project_id WHERE b.{key} IS NOT NULL",
-    )
-    for key in KEYS
+        ("surveys_option.image_url",),
+        "SELECT p.community_id, o.image_url AS address FROM surveys_option o "
+        "JOIN surveys_block b ON b.id = o.block_id JOIN surveys_project p ON p.id = b.project_id "
+        "WHERE o.image_url IS NOT NULL",
+    ),
 )
 
 
 def addresses(script: Script) -> set[str]:
     """The addresses of all pictures of a script."""
     blocks = (*script.blocks, *script.outro)
-    return {address for block in blocks for key in KEYS if (address := getattr(block, key))}
+    own = {address for block in blocks for key in KEYS if (address := getattr(block, key))}
+    return own | {option.image_url for block in blocks for option in block.options if option.image_url}
 
 
 def faults(
@@ -37,13 +46,18 @@ def faults(
     """
     known = addresses(before)
     for block, path in placed:
-        for key in KEYS:
-            address = getattr(block, key)
-            if address and address not in known and not is_invalid(path.field(key), invalid_fields):
+        of_block = [(path.field(key), key, getattr(block, key)) for key in KEYS]
+        of_options = [
+            (path.option(n, "image_url"), "image_url", option.image_url)
+            for n, option in enumerate(block.options)
+            if option.image_url
+        ]
+        for field, key, address in (*of_block, *of_options):
+            if address and address not in known and not is_invalid(field, invalid_fields):
                 try:
                     copies.check_address(address)
                 except BadAddress as error:
-                    yield Violation(path.field(key), error.code, f"`{key}` {error.reason}")
+                    yield Violation(field, error.code, f"`{key}` {error.reason}")
 
 
 def want_new(project_id: int, *, before: Script, after: Script) -> None:

@@ -16,6 +16,7 @@ import orjson
 from django.db import connection, models
 
 from communities.ground.errors import Conflict
+from communities.ground.statements import prepared
 from surveys.engine.script import ActionConfig, Block, Bucket, Continue, Option, Scale, Script
 from surveys.models import Answer
 from surveys.models import Block as BlockRow
@@ -56,7 +57,17 @@ _PLAIN = (
     "scores_ignored",
     "last_code",
 )
-_OPTION_PLAIN = ("value", "label", "emoji", "anchor_position", "is_exclusive", "is_other", "code")
+_OPTION_PLAIN = (
+    "value",
+    "label",
+    "emoji",
+    "anchor_position",
+    "is_exclusive",
+    "is_other",
+    "image_url",
+    "image_alt",
+    "code",
+)
 _READ = """
     SELECT p.revision, p.type = 'poll', p.scoring_enabled, p.script_is_scored,
         (SELECT json_agg(b ORDER BY b.position, b.id)::text FROM surveys_block b WHERE b.project_id = p.id),
@@ -110,7 +121,7 @@ class StoredScript:
 
 def read(project_id: int) -> StoredScript | None:
     """The stored script of a project, or None if there is no such project."""
-    with connection.cursor() as cursor:
+    with prepared() as cursor:
         cursor.execute(_READ, [project_id])
         found = cursor.fetchone()
     if found is None:

@@ -10,6 +10,7 @@
   const byId = (id) => document.getElementById(id);
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const mouseAndKeyboard = matchMedia("(hover: hover) and (pointer: fine)");
+  const LARGEST_PART = 0.3; // of the window, for the last exchange above a question
   let step = null; // the current step's element
   let timers = [];
 
@@ -52,7 +53,8 @@
     const history = byId("history");
     if (!history || !history.children.length) return;
     const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
-    const target = closing || step;
+    const last = /** @type {HTMLElement} */ (history.lastElementChild); // is shown whole, or not at all
+    const target = closing || (last.offsetHeight < innerHeight * LARGEST_PART ? last : step);
     if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
     else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) {

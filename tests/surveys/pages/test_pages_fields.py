@@ -133,32 +133,3 @@ def test_an_address_fills_in_what_fits_the_format(value, typed):
     page = Visitor(scenario.project(DAY)).look(f"?q0={value}").page
 
     assert f'type="date" value="{typed}"' in page
-
-
-# --- Groups -------------------------------------------------------------------------------------------
-
-ROW = {"type": "rating", "max": 5, "group": "The food"}
-
-
-def group_of(visitor):
-    found = re.search(r'<p id="group" class="group">([^<]*)</p>', visitor.page)
-    return found and found[1]
-
-
-def test_the_title_of_a_group_stands_above_each_question_with_its_place():
-    """Rule 6.134."""
-    visitor = Visitor(scenario.project(TEXT, ROW, ROW, {**CHOICE, "group": "Alone"})).look()
-
-    seen = [group_of(visitor)]
-    for sent in ({"value": "x"}, {"value": "4"}, {"value": "5"}):
-        seen.append(group_of(visitor.send(**sent)))
-
-    assert seen == [None, "The food · 1 of 2", "The food · 2 of 2", "Alone"]
-    assert re.search(r'<fieldset\s+aria-describedby="group"', visitor.page)
-
-
-def test_a_group_that_may_be_shorter_tells_no_places():
-    """Rule 6.134."""
-    visitor = Visitor(scenario.project(ROW, {**ROW, "precondition": "Q0 < 2"})).look()
-
-    assert group_of(visitor) == "The food"

@@ -1,4 +1,4 @@
-"""A title that neighbouring questions share: what is refused, and where it stands (rules 3.123 and 6.134)."""
+"""A title that neighbouring questions share: what is refused, and where it stands (rules 3.123 and 6.137)."""
 
 import pytest
 

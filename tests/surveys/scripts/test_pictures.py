@@ -91,10 +91,12 @@ def test_what_was_stored_earlier_stays_readable_and_in_place(caller: Caller) -> 
 def test_a_worker_is_asked_for_every_picture_that_is_written(caller: Caller) -> None:
     """One address for each place: a place that nobody asks for leaves its address out."""
     at = {
-        name: f"{AUTHOR}?{name}" for name in ("block", "thumbnail", "post", "corner", "badge", "own", "icon")
+        name: f"{AUTHOR}?{name}"
+        for name in ("block", "thumbnail", "option", "post", "corner", "badge", "own", "icon")
     }
     made = caller.make(
         {**TEXT, "image_url": at["block"]},
+        {**CHOICE, "options": [{"value": "a", "image_url": at["option"]}]},
         delivery={"invitation": {"image_url": at["post"]}},
         rewards={"achievement_enabled": True, "achievement_image_url": at["badge"]},
     )

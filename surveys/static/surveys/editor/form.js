@@ -206,10 +206,12 @@ function mainFields(cx, block) {
   return parts.filter((part) => part !== null);
 }
 
+const MARKS = "**bold**, *italics*, [link](https://example.org), and lists of lines with “- ”.";
+
 /** @param {FormContext} cx @param {Block} block */
 function promptField(cx, block) {
   const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
-  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000,
+  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, help: MARKS,
     extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");

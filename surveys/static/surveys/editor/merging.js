@@ -168,7 +168,8 @@ function canonical(block, name) {
 
 /** @param {BlockOption} option */
 function plainOption(option) {
-  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive", "is_other"];
+  const fields = ["value", "label", "emoji", "score_values", "anchor_position", "is_exclusive", "is_other", "image_url",
+    "image_alt"];
   return fields.map((field) => sorted(emptied(option[field])));
 }
 

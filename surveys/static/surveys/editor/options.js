@@ -23,6 +23,7 @@ class Options {
   /** @type {HTMLButtonElement} */ addAlone;
   /** @type {HTMLButtonElement} */ addOther;
   /** @type {HTMLInputElement} */ values;
+  /** @type {HTMLInputElement} */ pictures;
   /** @type {HTMLDivElement} */ head;
   /** @type {Map<string, Row>} */ #rows = new Map();
 
@@ -33,6 +34,7 @@ class Options {
     this.noun = this.isRanking ? "item" : "option";
     this.canChangeList = cx.isOpen("options");
     this.showsValues = false;
+    this.showsPictures = false;
     this.list = h("ol", { class: "options-list" });
     this.problems = problemList(cx, "options", null, { isExact: true });
     this.element = this.#build();
@@ -97,12 +99,15 @@ class Options {
       onclick: () => askForList(this.noun, (lines) => this.#append(lines)) }, icon("paste"), "Paste a list");
     this.values = h("input",
       { type: "checkbox", onchange: () => { this.showsValues = this.values.checked; this.update(cx.block); } });
+    this.pictures = h("input",
+      { type: "checkbox", onchange: () => { this.showsPictures = this.pictures.checked; this.update(cx.block); } });
     this.head = h("div", { class: "options-head", "aria-hidden": "true" });
     return h("fieldset", { class: "ed-field options" },
       h("legend", {}, this.isRanking ? "Items to rank " : "Options ", contractName("options"), this.count),
       this.head, this.list, this.problems.list,
       h("div", { class: "options-foot" }, this.add, this.addOther, this.addAlone, paste,
-        h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values"))));
+        h("label", { class: "small-check" }, this.values, h("span", {}, "Show stored values")),
+        h("label", { class: "small-check" }, this.pictures, h("span", {}, "Pictures"))));
   }
 
   /** @param {Block} block */
@@ -112,6 +117,10 @@ class Options {
     const showsValues = this.showsValues || hasLabels;
     this.values.checked = showsValues;
     this.values.disabled = hasLabels && !this.showsValues;
+    const hasPictures = options.some((option) => option.image_url);
+    const showsPictures = this.showsPictures || hasPictures;
+    this.pictures.checked = showsPictures;
+    this.pictures.disabled = hasPictures;
     const isFull = options.length >= this.limit;
     text(this.count, isFull ? ` ${options.length} of at most ${this.limit}` : options.length > 5
       ? ` ${plural(options.length, this.noun)}` : "");
@@ -130,7 +139,7 @@ class Options {
     const rows = options.map((option, n) => {
       const row = this.#rows.get(option.key) ?? this.#makeRow(option);
       row.update(option, { n, count: options.length, showsValues, isRight: right.includes(option.key),
-        isShuffled: block.randomize_options, hasAlone });
+        isShuffled: block.randomize_options, hasAlone, showsPictures });
       return row.element;
     });
     arrange(this.list, rows);
@@ -337,6 +346,9 @@ class Row {
     this.writes = h("button", { type: "button", class: "icon-button writes", "aria-pressed": "true",
       disabled: !list.canChangeList, title: "Respondents write a text of their own",
       onclick: () => { this.#set("is_other", null, "Ask for no text"); this.focus(); } }, icon("edit"));
+    this.address = this.#pictureEntry("image_url", "https://… (picture)");
+    this.alt = this.#pictureEntry("image_alt", "What the picture shows");
+    this.picture = h("span", { class: "option-picture" }, this.address, this.alt);
     this.up = this.#tool("up", () => list.move(this.key, -1), "-1");
     this.down = this.#tool("down", () => list.move(this.key, 1), "-1");
     this.delete = this.#tool("close", () => list.remove(this.key));
@@ -351,8 +363,22 @@ class Row {
       this.emoji, this.entry, this.stored, list.isWide && scores,
       h("span", { class: "option-tools" }, this.right, this.writes, this.alone, this.pin,
         h("span", { class: "option-moves" }, this.up, this.down), this.delete),
-      !list.isWide && scores, this.problems.list);
+      !list.isWide && scores, this.picture, this.problems.list);
     this.noun = noun;
+  }
+
+  #showField(input, value, label) {
+    if (input.value !== (value ?? "")) input.value = value ?? "";
+    attribute(input, "aria-label", label);
+  }
+
+  /** @param {"image_url" | "image_alt"} field @param {string} placeholder */
+  #pictureEntry(field, placeholder) {
+    const input = h("input", { type: field === "image_url" ? "url" : "text", class: "entry", dir: "auto",
+      autocomplete: "off", placeholder, maxlength: field === "image_url" ? 2048 : 500,
+      disabled: !this.list.cx.isOpen(`options.x.${field}`),
+      oninput: () => this.#set(field, input.value || null, "Change a picture") });
+    return input;
   }
 
   /** @param {string} name @param {() => void} onclick @param {string | null} [tabindex] */
@@ -391,7 +417,7 @@ class Row {
   }
 
   /** @param {BlockOption} option */
-  update(option, { n, count, showsValues, isRight, isShuffled, hasAlone }) {
+  update(option, { n, count, showsValues, isRight, isShuffled, hasAlone, showsPictures }) {
     const name = `${this.noun.charAt(0).toUpperCase()}${this.noun.slice(1)} ${n + 1}`;
     const shown = option.label ?? option.value;
     if (this.entry.value !== shown) this.entry.value = shown;
@@ -412,6 +438,9 @@ class Row {
       attribute(this.right, "title", severalRight ? "One of the right answers: exactly these must be chosen"
         : "Right answer");
     }
+    this.picture.hidden = !showsPictures;
+    this.#showField(this.address, option.image_url, `${name}, address of its picture`);
+    this.#showField(this.alt, option.image_alt, `${name}, what its picture shows`);
     this.writes.hidden = !option.is_other;
     attribute(this.writes, "aria-label", `${name} asks for a text of one's own`);
     this.alone.hidden = !hasAlone;

@@ -131,7 +131,7 @@ function isNumber(value) {
 }
 
 function inBrackets(text, isOld, written) {
-  return text.replace(/\[([^[\]|]+)(\|[^[\]]*)?\]/g,
+  return text.replace(/\[([^[\]|]+)(\|[^[\]]*)?\](?!\((?:https?:\/\/|mailto:))/g,
     (whole, name, fallback = "") => (isOld(name.trim()) ? `[${written}${fallback}]` : whole));
 }
 

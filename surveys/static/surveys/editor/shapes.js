@@ -56,6 +56,8 @@
  * @property {string | null} [anchor_position]
  * @property {boolean | null} [is_exclusive]
  * @property {boolean | null} [is_other]
+ * @property {string | null} [image_url]
+ * @property {string | null} [image_alt]
  * @property {number} [display_order]
  */
 
