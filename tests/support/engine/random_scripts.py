@@ -69,8 +69,10 @@ def scripts(draw) -> Any:
                 {"value": word, "score_values": {key: Decimal(points) for key, points in weights.items()}}
                 for word, weights in zip(WORDS, draw(st.permutations(WEIGHTS)), strict=True)
             ]
+            raw["options"][-1]["is_other"] = draw(st.booleans())
             if draw(st.booleans()):
-                raw["correct_answer_ids"] = [10 * (n + 1)]
+                several = kind == "multi_punch" and draw(st.booleans())
+                raw["correct_answer_ids"] = [10 * (n + 1) + m for m in range(2 if several else 1)]
         if kind == "calculated_block":
             raw["calculated_formula"] = draw(formulas(list(before)))
         if kind != "content_block":
@@ -81,11 +83,15 @@ def scripts(draw) -> Any:
 
 def replies(block) -> st.SearchStrategy[Any]:
     ids = [option.id for option in block.options]
+
+    def reply(chosen: list[int]) -> dict[str, Any]:
+        other = block.other and block.other.id
+        own = {"other": {"option_id": other, "text": "own"}} if other in chosen else {}
+        return {"option_ids": chosen, **own}
+
     by_kind = {
-        "single_punch": lambda: st.sampled_from(ids).map(lambda chosen: {"option_ids": [chosen]}),
-        "multi_punch": lambda: st.lists(st.sampled_from(ids), min_size=1, unique=True).map(
-            lambda chosen: {"option_ids": chosen}
-        ),
+        "single_punch": lambda: st.sampled_from(ids).map(lambda chosen: reply([chosen])),
+        "multi_punch": lambda: st.lists(st.sampled_from(ids), min_size=1, unique=True).map(reply),
         "open_text": lambda: st.sampled_from(WORDS).map(lambda text: {"text": text}),
         "open_numeric": lambda: st.integers(0, 2).map(lambda number: {"number": str(number)}),
     }

@@ -1,5 +1,6 @@
 """An option with a text of the respondent's own, such as “Other” (rules 3.152 to 3.154, 6.152 to 6.156)."""
 
+import json
 import uuid
 
 import pytest
@@ -9,8 +10,9 @@ from surveys.engine.walk.runner import State
 from surveys.models import Answer, Conversation
 from tests.support.caller import CHOICE, Caller, faults
 from tests.support.engine import script_builder
+from tests.support.surveys.event_log import bodies, listener
 from tests.support.surveys.exports import lines
-from tests.support.surveys.participants import Talk
+from tests.support.surveys.participants import Talk, a_member
 
 pytestmark = pytest.mark.django_db
 
@@ -203,3 +205,17 @@ def test_a_poll_takes_a_vote_with_a_text(caller):
     by_chat = {"delivery": {"audience": {"response_channel": "chat"}, "invitation": {"post_channel_id": "1"}}}
     body = {"name": "x", "type": "poll", "script": {"blocks": [SEVERAL]}, **by_chat}
     assert ("script.blocks[0].options[2].is_other", "not_allowed") in faults(caller.post("/projects", body))
+
+
+def test_events_and_the_data_of_a_person_have_the_text(caller):
+    listener(caller.community.pk, "response.submitted")
+    member = a_member(caller)
+    made = caller.make_open(GAMES, delivery=ON_WEB)
+    talk = Talk(caller, made, member_id=member)
+
+    assert send(talk, value="Other", other_text="Mahjong").json()["status"] == "completed"
+
+    (event,) = bodies(caller.community.pk)
+    assert [each["other_text"] for each in event["data"]["response"]["answers"]] == ["Mahjong"]
+    data = caller.get(f"/members/{member}/data").json()
+    assert '"other_text": "Mahjong"' in json.dumps(data)
