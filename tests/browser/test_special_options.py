@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from surveys.models import Answer, Conversation
 from tests.support.browser import editor
 from tests.support.browser.controls import go_on
-from tests.support.caller import Caller
+from tests.support.caller import CHOICE, Caller
 from tests.support.surveys import scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,3 +100,36 @@ def test_several_right_answers_are_marked_in_the_editor(windows, caller):
 
     (block,) = editor.stored(caller, project)
     assert block["correct_answer_indexes"] == [0, 2]
+
+
+def test_a_menu_takes_a_pasted_list_of_hundreds(windows, caller):
+    """Rule 3.157."""
+    menu = {**CHOICE, "answer_style": "select_menu"}
+    project = editor.new_project(caller, menu)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Paste a list").click()
+    page.keyboard.insert_text("\n".join(f"Town {n}" for n in range(300)))
+    expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("300 options")
+    page.get_by_role("button", name="Add them").click()
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert len(block["options"]) == 303
+
+
+def test_an_option_gets_a_picture_in_the_editor(windows, caller):
+    """Rule 3.155."""
+    caller.community.tier = "premium"
+    caller.community.save(update_fields=["tier"])
+    project = editor.new_project(caller, CHOICE)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_label("Pictures", exact=True).check()
+    page.get_by_label("Option 2, address of its picture").fill("https://author.example/green.png")
+    page.get_by_label("Option 2, what its picture shows").fill("A meadow")
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    pictures = [(each["image_url"], each["image_alt"]) for each in block["options"]]
+    assert pictures == [(None, None), ("https://author.example/green.png", "A meadow"), (None, None)]
