@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.apps import apps
 from django.core.signals import request_finished, request_started
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
@@ -129,6 +130,13 @@ class Windows:
         is_expected = re.match(ASKED_FOR, message.text)
         if message.type in ("error", "warning") and not is_expected:
             self.complaints.append(message.text)
+
+
+@pytest.fixture(autouse=True)
+def choices_wait_for_the_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that chooses and then clicks must not depend on its speed. Tests of moving on set it."""
+    field = apps.get_model("surveys", "Project")._meta.get_field("advance_on_choice")
+    monkeypatch.setattr(field, "_get_default", lambda: False)
 
 
 @pytest.fixture(scope="session")

@@ -57,14 +57,12 @@ _ANSWERED_BLOCKS = """
             AND EXISTS (SELECT FROM surveys_answer a WHERE a.block_id = b.id AND a.option_id IS NULL)
     )
 """
+# The names of fields; an empty name stands for a text that somebody agreed to. One scan finds both.
 _FIELDS = """
-    SELECT DISTINCT jsonb_object_keys(state -> 'fields') AS name FROM surveys_conversation
-    WHERE project_id = %s AND is_listed AND state ? 'fields' ORDER BY name LIMIT %s
-"""
-_HAS_CONSENTS = """
-    SELECT EXISTS (
-        SELECT FROM surveys_conversation WHERE project_id = %s AND is_listed AND state ? 'consent'
-    )
+    SELECT DISTINCT each.name FROM surveys_conversation, LATERAL (
+        SELECT jsonb_object_keys(state -> 'fields') AS name UNION ALL SELECT '' WHERE state ? 'consent'
+    ) AS each
+    WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent'] ORDER BY name LIMIT %s
 """
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
@@ -347,7 +345,8 @@ def _derived_columns(
     for block_id, name in calculated.items():
         kind = Kind.TEXT if block_id in texts else Kind.NUMBER
         yield DerivedColumn(f"variable.{style.text(name)}", RESULTS, block_id, kind)
-    fields = statements.fetch_rows(_FIELDS, [project.pk, MAX_FIELDS + 1])
+    found = [name for (name,) in statements.fetch_rows(_FIELDS, [project.pk, MAX_FIELDS + 2])]
+    fields = [name for name in found if name]
     if len(fields) > MAX_FIELDS:
         refuse(
             "format",
@@ -355,9 +354,9 @@ def _derived_columns(
             f"The responses have more than {MAX_FIELDS:,} different fields, and a table has a column for "
             "each. Use json or ndjson instead.",
         )
-    for (name,) in fields:
+    for name in fields:
         yield DerivedColumn(f"field.{name}", FIELDS, name, Kind.TEXT)
-    if statements.fetch_rows(_HAS_CONSENTS, [project.pk])[0][0]:
+    if "" in found:
         yield DerivedColumn("consent", CONSENT, "text", Kind.TEXT)
         yield DerivedColumn("consent.at", CONSENT, "at", Kind.TEXT)
 

@@ -364,8 +364,9 @@
   document.addEventListener("click", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
     const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
-    if (!form || !isByPointer || form.querySelector("#consent:not(:checked), .field .entry")) return;
     clearTimeout(moveTimer);
+    if (!form || !isByPointer || form.querySelector("#consent:not(:checked)")) return;
+    if (form.querySelector("[data-own-text]")?.dataset.ownText === input.value) return; // its text is still to come
     moveTimer = setTimeout(() => { if (form.isConnected && input.checked) mainButton()?.click(); }, MOMENT);
     timers.push(moveTimer);
   });

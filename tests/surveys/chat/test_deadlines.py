@@ -56,7 +56,11 @@ def use_everything(chat, send):
     survey = chat.message()
     chat.open(CHOICE, **POLL)
     poll, marit = chat.message(), chat.agent()
+    chat.open(CHOICE, name="With consent", settings={"consent": "I agree."})
+    asks_consent = chat.message()
     marit.send = send
+    marit.press("Answer", message=asks_consent)
+    marit.press("I agree")
     marit.press("Info", message=survey)
     marit.press("Answer", message=survey)
     marit.press("Okay")
