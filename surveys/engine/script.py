@@ -34,6 +34,7 @@ BLOCK_TYPES = (
 ANSWER_STYLES = ("full_text", "emoji_only", "select_menu", "buttons")
 FORMATS = ("line", "email", "url", "phone", "date")  # of the answers to an open question
 FACTS = frozenset(FORMATS) - {"line"}  # those whose answers are no prose
+LONG_MENU = 100  # options; longer menus have limits of their own
 ACTION_KINDS = ("give_xp", "give_achievement", "give_role")
 
 
@@ -220,6 +221,12 @@ class Block:
         fills.
         """
         return {}
+
+    @property
+    def is_long_menu(self) -> bool:
+        """Whether this is a menu with more options than any other question may have (rule 3.157)."""
+        is_menu = self.type == "single_punch" and self.answer_style == "select_menu"
+        return is_menu and len(self.options) > LONG_MENU
 
     @cached_property
     def pictures(self) -> tuple[str, ...]:

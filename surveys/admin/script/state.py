@@ -130,6 +130,7 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
         "limits": {
             "blocks": MAX_BLOCKS,
             "options": CHAT_OPTIONS if is_chat else limits.MAX_OPTIONS,
+            "menu_options": CHAT_OPTIONS if is_chat else limits.MAX_MENU_OPTIONS,
             "prompt": limits.MAX_PROMPT,
             "value": limits.MAX_VALUE,
             "label": limits.MAX_LABEL,

@@ -48,7 +48,7 @@ def shown_script(blocks: Sequence[Block]) -> list[dict[str, object]]:
 
 
 def _shown_block(block: Block, texts: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
-    if block["type"] not in BLOCK_TYPES:
+    if block["type"] not in BLOCK_TYPES or len(_options(block)) > MAX_OPTIONS:
         return {"id": block["id"], "type": KEPT, "shows": block.get("prompt") or block["type"]}
     shown: dict[str, object] = {"id": block["id"], "type": block["type"]}
     shown |= {key: block[key] for key in _PLAIN if block.get(key) is not None}

@@ -40,6 +40,8 @@ from surveys.engine.script import (
 )
 
 MAX_OPTIONS = 100  # rule 3.36
+MAX_MENU_OPTIONS = 1_000  # of a single punch that is drawn as a menu (rule 3.157)
+MAX_SCRIPT_OPTIONS = 20_000  # of all blocks of a script together
 MAX_PROMPT = 4_000  # rule 3.37, as the next
 MAX_DESCRIPTION = 1_000  # rule 3.120
 MAX_GROUP = 200
@@ -303,10 +305,12 @@ BLOCK = ObjectType(
         "thumbnail_url": FieldSpec(_PICTURE, "A small picture at the top right."),
         "thumbnail_alt": FieldSpec(_text(MAX_LABEL), "The same for `thumbnail_url`."),
         "options": FieldSpec(
-            ListType(OPTION, MAX_OPTIONS),
+            ListType(OPTION, MAX_MENU_OPTIONS),
             "Required on single punch, multi punch and ranking (2 to 20 items); on scales one for each "
-            "point, or none. At most 25 if the project is delivered by chat. Labels (else values) and emoji "
-            "have at most 25,000 characters together, and the block at most 60,000 bytes as JSON in a step.",
+            "point, or none. At most 100, or 1,000 on a `single_punch` with `answer_style` `select_menu`, "
+            "and 20,000 in a script; at most 25 if the project is delivered by chat. Labels (else values) "
+            "and emoji have at most 25,000 characters together, and the block at most 60,000 bytes as JSON "
+            "in a step; with more than 100 options 60,000 characters and 250,000 bytes.",
             only_on=WITH_ITEMS | SCALES,
         ),
         "min": FieldSpec(
@@ -359,14 +363,14 @@ BLOCK = ObjectType(
             example=[311],
         ),
         "correct_answer_index": FieldSpec(
-            IntegerType(0, MAX_OPTIONS - 1),
+            IntegerType(0, MAX_MENU_OPTIONS - 1),
             "The correct option's index in the `options` sent with it, for the first write, when there are "
             "no ids yet. Of several correct options it is the first. Ignored beside `correct_answer_ids`.",
             only_on=CHOICES | SCALES,
             deprecated=True,
         ),
         "correct_answer_indexes": FieldSpec(
-            ListType(IntegerType(0, MAX_OPTIONS - 1), MAX_OPTIONS),
+            ListType(IntegerType(0, MAX_MENU_OPTIONS - 1), MAX_OPTIONS),
             "The indexes of the correct options in the `options` sent with them, for the first write, when "
             "there are no ids yet; on `multi_punch` there may be several. Ignored beside "
             "`correct_answer_ids`.",

@@ -43,6 +43,7 @@ from surveys.engine.intake.fields import (
     MAX_BUCKET_NAME,
     MAX_BUCKETS,
     MAX_NUMBER,
+    MAX_SCRIPT_OPTIONS,
     SCALE,
 )
 from surveys.engine.intake.serialization import block_as_json
@@ -198,12 +199,16 @@ class _EnoughError(Exception):
 
 
 class _ParseContext:
-    """Collects violations and unknown fields while a request body is read."""
+    """Collects violations and unknown fields while a request body is read.
+
+    `room` is how many more options are read.
+    """
 
     def __init__(self, *, scoring: bool) -> None:
         self.scoring = scoring
         self.violations: list[Violation] = []
         self.ignored: list[str] = []
+        self.room = MAX_SCRIPT_OPTIONS
 
     def report(self, path: str, code: str, message: str) -> None:
         self.add([Violation(path, code, message)])
@@ -278,7 +283,7 @@ def _list(
         context.report(path, "invalid_type", f"`{key}` must be a list, not {describe_type(value)}.")
         return None
     if len(value) > list_type.maximum:
-        message = f"`{key}` must hold at most {list_type.maximum}, not {len(value)}."
+        message = f"`{key}` must hold at most {list_type.maximum:,}, not {len(value):,}."
         context.report(path, "too_many", message)
         value = value[: list_type.maximum]
     item_type = list_type.item_type
@@ -288,6 +293,11 @@ def _list(
                 context.report(f"{path}[{n}]", problem[0], f"`{key}[{n}]` {problem[1]}")
                 return None
         return value
+    if len(value) > context.room:
+        message = f"All `{key}` of a script must be at most {MAX_SCRIPT_OPTIONS:,} together."
+        context.report(path, "too_many", message)
+        value = value[: context.room]
+    context.room -= len(value)
     parts: list[object] = []
     for n, item in enumerate(value):
         if isinstance(item, dict):

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.emojis import count_renderable
+from surveys.engine.intake.fields import MAX_MENU_OPTIONS, MAX_OPTIONS
 from surveys.engine.rules.context import RuleContext
 from surveys.engine.script import CHOICES, SCALES, WITH_ITEMS, Violation
 from surveys.engine.walk import presentation
 
 MAX_LABELS = 25_000  # characters of all labels and emoji of a block: a page draws them up to four times
+MAX_MENU_LABELS = 60_000  # the same of a long menu, which a page draws once
 
 MAX_PICTURES = 30  # of the options of a block
 
@@ -66,20 +68,21 @@ def scale_options_present_the_points(context: RuleContext) -> Iterator[Violation
 def options_fit_a_step(context: RuleContext) -> Iterator[Violation]:
     """Each text of an option has a limit, and so has the sum of a hundred options (rule 3.38)."""
     block = context.block
+    if len(block.options) > MAX_OPTIONS and not block.is_long_menu:  # reported by the rule of the number
+        return
     labels = sum(len(option.display_text) + len(option.emoji or "") for option in block.options)
-    if labels > MAX_LABELS:
+    most = MAX_MENU_LABELS if block.is_long_menu else MAX_LABELS
+    if labels > most:
         message = (
-            f"The labels (else values) and emoji of `options` must have at most {MAX_LABELS:,} characters "
+            f"The labels (else values) and emoji of `options` must have at most {most:,} characters "
             f"together, not {labels:,}."
         )
         yield context.violation("options", "too_long", message)
         return
     size = presentation.block_bytes(block)
-    if size > presentation.MAX_BLOCK:
-        message = (
-            f"`options` must be shorter: as JSON a block has at most {presentation.MAX_BLOCK:,} bytes, "
-            f"not {size:,}."
-        )
+    most = presentation.MAX_MENU_BLOCK if block.is_long_menu else presentation.MAX_BLOCK
+    if size > most:
+        message = f"`options` must be shorter: as JSON a block has at most {most:,} bytes, not {size:,}."
         yield context.violation("options", "too_long", message)
 
 
@@ -118,7 +121,19 @@ def pictures_are_of_choices_and_rankings(context: RuleContext) -> Iterator[Viola
         yield context.option_violation(pictured[MAX_PICTURES], "image_url", "too_many", message)
 
 
+def only_a_menu_has_many_options(context: RuleContext) -> Iterator[Violation]:
+    """Rules 3.36 and 3.157."""
+    options = len(context.block.options)
+    if options > MAX_OPTIONS and not context.block.is_long_menu:
+        message = (
+            f"`options` must hold at most {MAX_OPTIONS}, not {options:,}. A `single_punch` whose "
+            f"`answer_style` is `select_menu` may have up to {MAX_MENU_OPTIONS:,}."
+        )
+        yield context.violation("options", "too_many", message)
+
+
 RULES: tuple[Callable[[RuleContext], Iterator[Violation]], ...] = (
+    only_a_menu_has_many_options,
     pictures_are_of_choices_and_rankings,
     one_option_of_a_choice_has_a_text,
     exclusive_options_are_of_a_multi_punch,

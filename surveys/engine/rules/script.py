@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
+from surveys.engine.intake.fields import MAX_SCRIPT_OPTIONS
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
@@ -70,6 +71,7 @@ def check(
     if script.scoring_enabled:
         violations += buckets.violations(script, contexts)
     violations += _texts_fit(script, path)
+    violations += _options_fit(script, path)
     violations += _pictures_fit(script, path)
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
@@ -217,6 +219,14 @@ def _characters(block: Block) -> int:
         size += len(option.image_url or "") + len(option.image_alt or "")
         size += sum(5 + len(key) for key in option.score_values or ())
     return size
+
+
+def _options_fit(script: Script, path: str) -> Iterator[Violation]:
+    """Rule 3.157, also if blocks are written one by one."""
+    options = sum(len(block.options) for block in script.blocks)
+    if options > MAX_SCRIPT_OPTIONS:
+        message = f"All options of a script must be at most {MAX_SCRIPT_OPTIONS:,} together, not {options:,}."
+        yield Violation(path, "too_many", message)
 
 
 def _pictures_fit(script: Script, path: str) -> Iterator[Violation]:

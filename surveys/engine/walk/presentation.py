@@ -21,6 +21,7 @@ from surveys.engine.walk.runner import State
 
 MAX_STEP = 65_536  # bytes
 MAX_BLOCK = 60_000  # bytes of a block as its author wrote it
+MAX_MENU_STEP, MAX_MENU_BLOCK = 262_144, 250_000  # the same of a long menu (rule 6.157)
 _AROUND = (
     5_000  # bytes of a step beside its block: ids that the block gets, defaults, help, the ids in an answer
 )
@@ -114,7 +115,8 @@ def _fitting(block: Block, key: str, text: str) -> str:
     """
     if key == "prompt" and len(text) <= _ALWAYS_FITS:
         return text
-    room = MAX_STEP - _AROUND - json_bytes(as_json(replace(block, **{key: ""})))  # type: ignore[arg-type]
+    most_bytes = MAX_MENU_STEP if block.is_long_menu else MAX_STEP
+    room = most_bytes - _AROUND - json_bytes(as_json(replace(block, **{key: ""})))  # type: ignore[arg-type]
     if block.type == "open_text":
         room -= answers.MAX_TEXT_BYTES
     if json_bytes(text) <= room:

@@ -262,7 +262,7 @@ class WalkView(ABC):
     @property
     def thank_you(self) -> str | None:
         """The text of the closing words."""
-        return self.thanks and self.thanks.prompt
+        return None if self.thanks is None else self.thanks.prompt
 
     @property
     def thanks(self) -> Block | None:

@@ -8,7 +8,7 @@ import { pickEmoji } from "./emoji.js";
 import { contractName, describe, problemList, unfold } from "./field.js";
 import { askForList, divide, linesOf, told } from "./pasting.js";
 import { makeSortable, slotsBetween } from "./sorting.js";
-import { MAX_ITEMS, MAX_OPTIONS } from "./types.js";
+import { MAX_ITEMS, MAX_MENU_OPTIONS, MAX_OPTIONS } from "./types.js";
 
 const COLUMNS_OF_SCORES = 2; // more buckets than this are in a line of their own
 
@@ -72,12 +72,16 @@ class Options {
   }
 
   get limit() {
-    return this.isRanking ? MAX_ITEMS : this.cx.store.vocabulary.limits?.options ?? MAX_OPTIONS;
+    if (this.isRanking) return MAX_ITEMS;
+    const { limits } = this.cx.store.vocabulary;
+    const isMenu = this.cx.block.type === "single_punch" && this.cx.block.answer_style === "select_menu";
+    return isMenu ? limits?.menu_options ?? MAX_MENU_OPTIONS : limits?.options ?? MAX_OPTIONS;
   }
 
   /** The most options that a question of this kind can have, wherever it is delivered. */
   get most() {
-    return this.isRanking ? MAX_ITEMS : MAX_OPTIONS;
+    if (this.isRanking) return MAX_ITEMS;
+    return this.cx.block.type === "single_punch" ? MAX_MENU_OPTIONS : MAX_OPTIONS;
   }
 
   get isWide() {

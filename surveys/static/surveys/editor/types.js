@@ -8,6 +8,7 @@ export const QUESTIONS = new Set([...WITH_ITEMS, ...SCALES, "open_text", "open_n
 export const IN_POLLS = new Set([...CHOICES, ...SCALES, "content_block"]);
 export const MAX_BLOCKS = 200;
 export const MAX_OPTIONS = 100;
+export const MAX_MENU_OPTIONS = 1000; // of a single punch that is drawn as a menu
 export const MAX_LABEL = 500; // characters of an option
 export const MAX_ITEMS = 20; // of a ranking
 

@@ -1,0 +1,102 @@
+"""Options that are more than a text, on a page with JavaScript and in the script editor."""
+
+import pytest
+from playwright.sync_api import expect
+
+from surveys.models import Answer, Conversation
+from tests.support.browser import editor
+from tests.support.browser.controls import go_on
+from tests.support.caller import Caller
+from tests.support.surveys import scenario
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NONE = {"value": "None of these", "is_exclusive": True}
+OTHER = {"value": "Other", "is_other": True}
+
+
+@pytest.fixture
+def caller():
+    return Caller()
+
+
+def chosen():
+    return list(Answer.objects.order_by("ordinal").values_list("value", flat=True))
+
+
+def test_an_exclusive_option_takes_the_ticks_of_the_others(windows):
+    """Rule 6.150."""
+    made = scenario.project({"type": "multi_punch", "options": ["chess", "go", NONE], "min": 1})
+    page = windows.open(f"/s/{made.slug}")
+
+    page.get_by_label("chess").check()
+    page.get_by_label("None of these").check()
+    expect(page.get_by_label("chess")).not_to_be_checked()
+    page.get_by_label("go").check()
+    expect(page.get_by_label("None of these")).not_to_be_checked()
+    page.get_by_label("None of these").check()
+    go_on(page)
+    expect(page.get_by_text("Thank you.")).to_be_visible()
+
+    assert chosen() == ["None of these"]
+
+
+def test_a_text_of_ones_own_is_asked_for_while_its_option_is_chosen(windows, check_accessibility):
+    """Rule 6.154."""
+    made = scenario.project({"type": "single_punch", "options": ["chess", OTHER]}, {"type": "open_text"})
+    page = windows.open(f"/s/{made.slug}")
+    own = page.get_by_label("Your own answer for “Other”")
+
+    expect(own).to_be_hidden()
+    page.get_by_text("Other", exact=True).click()
+    expect(own).to_be_focused()
+    page.keyboard.type("Mahjong")
+    check_accessibility(page)
+    page.get_by_text("chess").click()
+    expect(own).to_be_hidden()
+    page.get_by_text("Other", exact=True).click()
+    expect(own).to_have_value("Mahjong")
+    go_on(page)
+    expect(page.get_by_text("Prompt 1.")).to_be_visible()
+
+    assert chosen() == ["Other"]
+    (state,) = Conversation.objects.values_list("state", flat=True)
+    assert [each["text"] for each in state["other"].values()] == ["Mahjong"]
+
+
+def test_other_and_none_of_these_are_added_in_the_editor(windows, caller):
+    choice = {"type": "multi_punch", "prompt": "Which?", "options": [{"value": "a"}, {"value": "b"}]}
+    project = editor.new_project(caller, choice)
+    page = editor.open_editor(windows, caller, project)
+
+    page.get_by_role("button", name="Add “Other”").click()
+    page.get_by_role("button", name="Add “None of these”").click()
+    expect(page.get_by_role("button", name="Add “Other”")).to_be_disabled()
+    expect(page.get_by_role("button", name="Option 4 cannot be chosen with others")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    marks = [(each["value"], each["is_other"], each["is_exclusive"]) for each in block["options"]]
+    assert marks == [
+        ("a", None, None),
+        ("b", None, None),
+        ("Other", True, None),
+        ("None of these", None, True),
+    ]
+
+
+def test_several_right_answers_are_marked_in_the_editor(windows, caller):
+    """Rule 3.150."""
+    options = [{"value": value} for value in "abc"]
+    choice = {"type": "multi_punch", "prompt": "Which?", "options": options}
+    project = editor.new_project(caller, choice, scoring_enabled=True)
+    page = editor.open_editor(windows, caller, project)
+
+    for n in (3, 1):
+        page.get_by_role("button", name=f"Option {n} is one of the right answers").click()
+    editor.save(page)
+
+    (block,) = editor.stored(caller, project)
+    assert block["correct_answer_indexes"] == [0, 2]
