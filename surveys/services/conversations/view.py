@@ -260,17 +260,13 @@ class WalkView(ABC):
         return iri_to_uri(filled).replace("[", "%5B").replace("]", "%5D")
 
     @property
-    def thank_you(self) -> str | None:
-        """The text of the closing words."""
-        return None if self.thanks is None else self.thanks.prompt
-
-    @property
     def thanks(self) -> Block | None:
         """The closing words as the respondent sees them; None before the end."""
         return next((block for block in self.outro if block.type == "content_block"), None)
 
     @property
     def thank_you(self) -> str | None:
+        """The text of the closing words."""
         return self.thanks.prompt if self.thanks else None
 
     @property
