@@ -211,7 +211,8 @@ def _seen_and_moved(
 ) -> Iterator[Violation]:
     """Report stored blocks that changed their order although a respondent has seen them."""
     old = [block.id for block in before.blocks if block.id is not None]
-    new = [block.id for block in after.blocks if block.id in before.index_by_id and block.id is not None]
+    sent = (block.id for block in after.blocks if block.id in before.index_by_id and block.id is not None)
+    new = list(dict.fromkeys(sent))  # an id that is sent twice is refused anyway
     places = [n for n, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
     if not places:
         return

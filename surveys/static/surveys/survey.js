@@ -366,7 +366,7 @@
     const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
     clearTimeout(moveTimer);
     if (!form || !isByPointer || form.querySelector("#consent:not(:checked)")) return;
-    if (form.querySelector("[data-own-text]")?.dataset.ownText === input.value) return; // its text is still to come
+    if (form.querySelector("[data-own-text]")?.getAttribute("data-own-text") === input.value) return; // a text
     moveTimer = setTimeout(() => { if (form.isConnected && input.checked) mainButton()?.click(); }, MOMENT);
     timers.push(moveTimer);
   });

@@ -162,7 +162,7 @@ def test_the_results_of_a_survey_are_told_question_by_question(chat):
     told = text_of(summary)
     assert "3 people answered to the end." in told
     assert "**Which colour do you play?**\nWhite 67%, Black 33% · 3 answers" in told
-    assert "How \\*good\\* was it?**\non average 4.67 · 3 answers" in told
+    assert "How good was it?**\non average 4.67 · 3 answers" in told
     assert "1. Rome 2. Oslo · 3 answers" in told
     assert "A secret" not in str(summary)
     assert labels_of(summary) == ["See all results"]
