@@ -58,7 +58,8 @@ def use_everything(chat, send):
     poll, marit = chat.message(), chat.agent()
     chat.open(CHOICE, name="With consent", settings={"consent": "I agree."})
     asks_consent = chat.message()
-    chat.open({**CHOICE, "options": [{"value": "x"}, {"value": "Other", "is_other": True}]}, name="Own words", **POLL)
+    with_other = [{"value": "x"}, {"value": "Other", "is_other": True}]
+    chat.open({**CHOICE, "options": with_other}, name="Own words", **POLL)
     own_words = chat.message()
     marit.send = send
     marit.press("Answer", message=asks_consent)
