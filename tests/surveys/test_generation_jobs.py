@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event, get_ident
 
@@ -87,6 +88,21 @@ def test_the_script_comes_into_that_project(caller, monkeypatch, settings):
     assert len(caller.get(f"/projects/{made['id']}/script").json()["blocks"]) == 2
     assert credits(caller) == 4
     assert not Generation.objects.exists()
+
+
+def test_a_script_that_comes_later_makes_its_project_anonymous_if_the_model_understood_so(
+    caller, monkeypatch, settings
+):
+    """Rule 10.90."""
+    provide(monkeypatch, settings, replace(GOOD, wishes={"privacy_mode": "anonymous"}))
+    modes = {}
+    for fields in ({}, {"privacy_mode": "semi-private"}):
+        made, work = pending(caller, **fields)
+        generation.run(generation_id=work.pk)
+        project = caller.get(f"/projects/{made['id']}").json()
+        modes[project["settings"]["privacy_mode"]] = len(project["generation"]["unmet"])
+
+    assert modes == {"anonymous": 0, "semi-private": 1}
 
 
 def test_a_quiz_that_comes_later_turns_scoring_on(caller, monkeypatch, settings):

@@ -136,7 +136,7 @@ def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
         {
             "project_id": job.fingerprint.rpartition(":")[2],
             "kind": job.kind,
-            "intent": _words_of(job),
+            "intent": generation.words_of(job),
             "status": job.status,
             "created_at": job.created_at,
         }
@@ -147,12 +147,6 @@ def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
 def _stop(job: Generation) -> None:
     communities.return_credits(community_id=job.community_id, amount=job.credits_used)
     job.delete()
-
-
-def _words_of(job: Generation) -> str:
-    """The words in which somebody asked for a job."""
-    names = {Generation.Kind.REVISION: "instruction", Generation.Kind.QUESTION: "question"}
-    return str(job.request[names.get(Generation.Kind(job.kind), "intent")])
 
 
 def _required(text: str, name: str, missing: str, *, most: int) -> str:

@@ -33,9 +33,10 @@ from communities import services as communities
 from communities.ground.actors import Actor
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable, refuse
 from communities.ground.queue import wake
+from communities.ground.sent_text import paragraphs
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.local.drafts.wishes import ANONYMOUS, read_wishes
+from surveys.ai import privacy
 from surveys.ai.numbers import unfounded
 from surveys.ai.provider import (
     LOCAL,
@@ -74,6 +75,8 @@ SECONDS_OF_ANY_OTHER_WAIT = 0.5
 _MIN_PAUSE, _MAX_PAUSE = 0.03, 0.5  # seconds between two queries
 
 Kind = Generation.Kind
+_WORDS = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # what is asked
+_NOT_ASKED = ("project_id", "revision", "may_set_privacy")  # in a request, and nothing for the provider
 Asked = ScriptRequest | RevisionRequest | ResultsQuestion
 log = structlog.get_logger("colloquy.generation")
 
@@ -111,11 +114,15 @@ def prepare(
 
     The arguments and None are as in `begin`. Refuses as `projects.plan_project` and `begin` do.
     """
-    fields = _with_wished_privacy(fields)
+    fields = {**fields, "intent": paragraphs(fields["intent"])}
+    names_privacy = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
+    if not names_privacy and privacy.wished(fields["intent"]) == privacy.ANONYMOUS:
+        fields["privacy_mode"] = Project.PrivacyMode.ANONYMOUS.value
     plan = projects.plan_project(actor=actor, fields=fields, at=at)
     generation_id = begin(
         community_id=actor.community_id,
         request=_request_for(plan, fields),
+        may_set_privacy=not names_privacy,
         claim=claim,
         fingerprint=fingerprint,
         is_answered=is_answered,
@@ -139,29 +146,29 @@ def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
     )
 
 
-def _with_wished_privacy(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields, anonymous if the intent says so and the request does not say otherwise.
-
-    An intent never makes a project more open.
-    """
-    is_said = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
-    if is_said or not read_wishes(fields["intent"]).is_anonymous:
-        return fields
-    return {**fields, "privacy_mode": Project.PrivacyMode.ANONYMOUS.value}
-
-
 def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], list[str]]:
     """What was understood of a request and what was not met, with the project's privacy if it is another."""
     draft = generation.draft or {}
     understood, unmet = draft.get("understood", []), draft.get("unmet", [])
-    is_wished = generation.kind == Kind.SCRIPT and read_wishes(generation.request["intent"]).is_anonymous
-    if project.is_anonymous or not is_wished:
+    wished = draft.get("privacy")
+    if project.is_anonymous or wished not in (privacy.ANONYMOUS, privacy.CONFIDENTIAL):
         return understood, unmet
-    privacy = (
-        f"You asked for anonymous answers, and this project is {project.privacy_mode}. "
-        "Choose Anonymous under Delivery before it opens."
+    others = [sentence for sentence in understood if not privacy.names_privacy(sentence)]
+    return others, [_unmet_privacy(wished, project), *unmet]
+
+
+def _unmet_privacy(wished: str, project: Project) -> str:
+    mode, is_semi_private = project.privacy_mode, project.privacy_mode == Project.PrivacyMode.SEMI_PRIVATE
+    if wished == privacy.ANONYMOUS:
+        return (
+            f"You asked for anonymous answers, and this project is {mode}. "
+            "Choose Anonymous under Delivery before it opens."
+        )
+    readers = "its creator and admins" if is_semi_private else "everybody in the community"
+    return (
+        f"You asked for confidential answers, and this project is {mode}: {readers} can see who answered "
+        "what. Choose who may under Delivery before it opens."
     )
-    return [sentence for sentence in understood if sentence != ANONYMOUS], [privacy, *unmet]
 
 
 def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
@@ -179,6 +186,7 @@ def begin(
     request: Asked,
     kind: str = Kind.SCRIPT,
     revised: Project | None = None,
+    may_set_privacy: bool = False,
     claim: str | None = None,
     fingerprint: str = "",
     requested_by: int | None = None,
@@ -187,16 +195,24 @@ def begin(
 ) -> int | None:
     """Have a worker write what is requested, and return the id of that work.
 
-    `revised` is the project whose script is changed. `claim` and `fingerprint` are hashes of the idempotency
+    `revised` is the project whose script is changed. With `may_set_privacy` the new project becomes anonymous
+    if that is wished. `claim` and `fingerprint` are hashes of the idempotency
     key and of the whole request: a retry joins the work of the first request and pays nothing. If that one
     `is_answered` by now, nothing is left to do, and None is returned. Without a claim the `fingerprint` only
     marks the work, and `requested_by` is the user who follows it in the admin. Refuses another request under
     the same claim, and as `paying.pay` does.
     """
+    asked = asdict(request)
+    words = _WORDS[Kind(kind)]
     fields = {
         "community_id": community_id,
         "kind": kind,
-        "request": {**asdict(request), **(_place_of(revised) if revised else {})},
+        "request": {
+            **asked,
+            words: paragraphs(asked[words]),
+            **(_place_of(revised) if revised else {}),
+            "may_set_privacy": may_set_privacy,
+        },
         "fingerprint": fingerprint,
         "requested_by_id": requested_by,
         "created_at": at,
@@ -273,6 +289,8 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
         is_scored = plan.project.scoring_enabled or (
             draft.scoring_enabled and generation.request["scoring"] is None
         )
+        if _makes_anonymous(generation):
+            projects.become_anonymous(plan.project)
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,
@@ -285,6 +303,12 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
     else:
         generation.delete()
     return CreatedFromIntent(created, generation.credits_used, is_pending)
+
+
+def _makes_anonymous(generation: Generation) -> bool:
+    """Whether the wish for anonymous answers, as the model understood it, is for us to meet."""
+    draft = generation.draft or {}
+    return bool(generation.request.get("may_set_privacy")) and draft.get("privacy") == privacy.ANONYMOUS
 
 
 @in_transaction
@@ -305,7 +329,7 @@ def fetch(*, generation_id: int | None) -> Generation:
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
-        refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error or GONE)
+        refuse(_WORDS[Kind(generation.kind)], "invalid", generation.error or GONE)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or GONE,
@@ -319,7 +343,6 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
 SECONDS_UNTIL_READY = 5
 NEVER = 0  # as `retry_after`: only another request may end in another way
-_AT_FAULT = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # its field
 GONE = "The work was given up. No credits were charged; please try again."
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 FAILED = {
@@ -341,7 +364,7 @@ def run(*, generation_id: int) -> None:
         Generation,
         generation_id,
         work=lambda job: _complete(
-            job, _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(_valid_draft(job))
+            job, _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(job, _valid_draft(job))
         ),
         fail=_fail,
         foreseen=ProviderError,
@@ -406,8 +429,11 @@ def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequen
     return planning.plan_script(project=project, body=body, xp_limit=None, at=timezone.now()).violations
 
 
-def _draft_as_json(draft: ProposedScript) -> dict[str, object]:
+def _draft_as_json(job: Generation, draft: ProposedScript) -> dict[str, object]:
+    """The draft, with the privacy that its request wishes, by its words or as the model understood them."""
+    wished = privacy.wished(words_of(job))
     return {
+        "privacy": privacy.stricter(wished, draft.wishes.get("privacy_mode")),
         "blocks": keys.unnumbered(draft.blocks),
         "scoring_enabled": draft.scoring_enabled,
         "understood": list(draft.understood),
@@ -499,6 +525,8 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
             if draft.scoring_enabled and generation.request["scoring"] is None:
                 project.scoring_enabled = True
                 project.save(update_fields=["scoring_enabled"])
+            if _makes_anonymous(generation):
+                projects.make_anonymous(project, at=at)
             scripts.write_script(actor=None, project=project, body={"blocks": list(draft.blocks)}, at=at)
     except (InvalidRequest, Conflict) as refusal:
         return f"The script no longer fits the project: {refusal.message}"
@@ -547,9 +575,14 @@ def method_of(generation: Generation) -> str:
     return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
 
 
+def words_of(job: Generation) -> str:
+    """The words in which somebody asked for a job."""
+    return str(job.request[_WORDS[Kind(job.kind)]])
+
+
 def _request_of(job: Generation) -> Any:
     """What the provider is asked: a request of the job's kind."""
-    fields = {name: value for name, value in job.request.items() if name not in ("project_id", "revision")}
+    fields = {name: value for name, value in job.request.items() if name not in _NOT_ASKED}
     if job.kind == Kind.QUESTION:
         figures = [ReferencedFigure(**figure) for figure in fields.pop("figures")]
         return ResultsQuestion(**fields, figures=figures)

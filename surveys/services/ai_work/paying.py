@@ -16,13 +16,12 @@ from surveys import ai
 
 
 def pay(*, community_id: int, credits: int) -> None:
-    """Take the credits for a job of a model. Does nothing where the provider is free.
+    """Count a job of AI, and take its credits where the provider is not free.
 
     Raises PaymentRequired if the community has too few, and Conflict with `retry_after` if it has had
-    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too.
+    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too,
+    and so does one of the local provider, which takes the time of a worker.
     """
-    if ai.provider_is_free():
-        return
     allowance = _count_job(community_id)
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
@@ -31,7 +30,8 @@ def pay(*, community_id: int, credits: int) -> None:
             f"an hour. Please try again in {minutes}.",
             retry_after=allowance.retry_after,
         )
-    communities.spend_credits(community_id=community_id, amount=credits)
+    if not ai.provider_is_free():
+        communities.spend_credits(community_id=community_id, amount=credits)
 
 
 def may_ask_further(*, community_id: int) -> bool:

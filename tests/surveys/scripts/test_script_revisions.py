@@ -104,6 +104,22 @@ def test_a_change_is_proposed_by_block_and_nothing_is_saved(
     assert not Generation.objects.exists()
 
 
+def test_a_wish_for_privacy_in_an_instruction_is_told_and_changes_no_setting(
+    caller: Caller, project: Any, anthropic: Loopback
+) -> None:
+    """Rule 10.90."""
+    anthropic.queue(german)
+
+    told = revise(caller, project, {"instruction": "Shorter, and the answers must be anonymous"}).json()
+
+    assert told["unmet"] == [
+        "You asked for anonymous answers, and this project is transparent. Choose Anonymous under Delivery "
+        "before it opens.",
+        "The pictures stay.",
+    ]
+    assert caller.get(f"/projects/{project['id']}").json()["settings"]["privacy_mode"] == "transparent"
+
+
 def test_what_was_proposed_can_be_written_as_it_is(caller: Caller, project: Any, anthropic: Loopback) -> None:
     anthropic.queue(german)
     answer = revise(caller, project)
