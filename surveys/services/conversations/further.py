@@ -64,7 +64,9 @@ def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool
     if loaded.state.asked >= sum(each.follow_ups or 0 for each in loaded.script.blocks):
         return False
     return communities.can_pay_follow_up(
-        community_id=loaded.project.community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+        community_id=loaded.project.community_id,
+        credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS,
+        kept=settings.CREDITS_KEPT_FROM_FOLLOW_UPS,
     )
 
 
