@@ -37,7 +37,7 @@ from communities.ground.sent_text import paragraphs
 from communities.ground.transactions import in_transaction
 from surveys import ai
 from surveys.ai import privacy
-from surveys.ai.numbers import unfounded
+from surveys.ai.numbers import unfounded, unfounded_words
 from surveys.ai.provider import (
     LOCAL,
     Claim,
@@ -464,7 +464,10 @@ def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
     if not claim.references or not figures.keys() >= set(claim.references):
         return False
     named = [figures[reference] for reference in claim.references]
-    return not unfounded(claim.text, [each for figure in named for each in (figure.text, figure.value)])
+    averages = [figure.value for figure in named if figure.is_average]
+    counted = [figure.value for figure in named if not figure.is_average]
+    known = [*counted, *(figure.text for figure in named)]
+    return not (unfounded(claim.text, known, averages) or unfounded_words(claim.text, known))
 
 
 @in_transaction
