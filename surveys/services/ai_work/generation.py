@@ -326,6 +326,25 @@ def fetch(*, generation_id: int | None) -> Generation:
     return generation
 
 
+def require_end(*, generation_id: int, claim: str | None) -> None:
+    """After the wait: raise Unavailable if the work has not ended and its caller has no key to join it again.
+
+    Then the work is given up, and its credits are returned.
+    """
+    if claim is None and _gave_up(generation_id):
+        raise Unavailable(NO_KEY, retry_after=SECONDS_UNTIL_READY)
+
+
+@in_transaction
+def _gave_up(generation_id: int) -> bool:
+    unfinished = Generation.objects.select_for_update().filter(Job.UNFINISHED, pk=generation_id).first()
+    if unfinished is None:
+        return False
+    communities.return_credits(community_id=unfinished.community_id, amount=unfinished.credits_used)
+    unfinished.delete()
+    return True
+
+
 def _locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == NEVER:
@@ -341,6 +360,10 @@ def _locked_unless_failed(generation_id: int) -> Generation:
 # --- Work -----------------------------------------------------------------------------------------
 
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
+NO_KEY = (
+    "This takes longer than a request waits, so it was given up. No credits were charged. "
+    "Send an Idempotency-Key: then the same request joins the work that has begun."
+)
 SECONDS_UNTIL_READY = 5
 NEVER = 0  # as `retry_after`: only another request may end in another way
 GONE = "The work was given up. No credits were charged; please try again."

@@ -153,8 +153,9 @@ def subject(loaded: LoadedConversation) -> tuple[Block, Reply]:
 
 
 def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
-    """Forget what an analysis has read in an answer to which something was added."""
-    Reading.objects.filter(conversation_id=loaded.conversation.pk, block_id=block.id or 0).delete()
+    """Forget what an analysis has read in an answer to which something was added; what staff read stays."""
+    read = Reading.objects.filter(conversation_id=loaded.conversation.pk, block_id=block.id or 0)
+    read.filter(is_corrected=False).delete()
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:

@@ -20,9 +20,10 @@ from surveys.engine.script import QUESTIONS
 Block = dict[str, Any]
 WILL_BE_ANONYMOUS = "The answers shall be anonymous."
 _END = r"[^.!?;,\n]{0,80}"
-_ANONYMOUS = re.compile(
-    r"[,;]?\s{0,3}\b(?:and |und |et |y |e )?(?:keep it |make it |it should be |must be |should be |bitte )?"
-    rf"(?:completely |strictly |fully |ganz )?(?P<words>{privacy.ANONYMOUS_WORDS.pattern})",
+_LEADS_TO_ANONYMOUS = re.compile(
+    r"[,;]?\s{0,3}(?:\b(?:and |und |et |y |e ))?"
+    r"(?:\b(?:keep it |make it |it should be |must be |should be |bitte ))?"
+    r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
 )
 _MONTHS = (
@@ -154,7 +155,7 @@ def read_wishes(text: str) -> Wishes:
     rest = text
     for pattern in (_NO_ASKING, _NO_TEXT, _CLOSING, _AT_MOST, _LANGUAGE):
         rest = pattern.sub("", rest)
-    rest = _ANONYMOUS.sub(_without_wish, rest)
+    rest = _without_anonymity(rest)
     settings = {"privacy_mode": privacy.ANONYMOUS} if is_anonymous else {}
     return Wishes(
         text=rest if rest.strip(" .,;:!?\n") else text,
@@ -172,8 +173,14 @@ def read_wishes(text: str) -> Wishes:
     )
 
 
-def _without_wish(match: re.Match[str]) -> str:
-    return match[0] if privacy.is_cancelled(match.string, match.start("words")) else ""
+def _without_anonymity(text: str) -> str:
+    """The text without the words that wish anonymous answers, and without those that lead to them."""
+    kept: list[str] = []
+    after = 0
+    for match in privacy.anonymous_words(text):
+        kept.append(_LEADS_TO_ANONYMOUS.sub("", text[after : match.start()], count=1))
+        after = match.end()
+    return "".join([*kept, text[after:]])
 
 
 def _tag(name: str) -> str:
