@@ -1,4 +1,4 @@
-"""What an intent or an instruction says about the privacy of respondents, in five languages (rule 10.41).
+"""What an intent or an instruction says about the privacy of respondents, in five languages (rule 10.90).
 
     wished("It was not anonymous. This one must be anonymous.")    "anonymous"
     wished("Vertrauliche Umfrage")                                 "confidential"

@@ -1,4 +1,4 @@
-"""Numbers in sentences: which ones no figure bears out (rules 10.29 and 10.54)."""
+"""Numbers in sentences: which ones no figure bears out (rules 10.29, 10.54, 10.95 and 10.96)."""
 
 import pytest
 

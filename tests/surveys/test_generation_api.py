@@ -124,7 +124,7 @@ def test_a_model_never_makes_a_project_more_open(caller, monkeypatch, settings):
     ],
 )
 def test_confidential_is_not_anonymous_and_who_reads_is_told(caller, monkeypatch, settings, mode, readers):
-    """Rule 10.90."""
+    """Rule 10.94."""
     provide(monkeypatch, settings, replace(GOOD, understood=("It is confidential.", "Two questions.")))
     intent = "Ask how the evening was. Keep the answers confidential."
 

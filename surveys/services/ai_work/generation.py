@@ -582,7 +582,7 @@ def _clear(at: datetime) -> None:
 
 
 def _as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
-    """The project's `generation` (rules 10.6, 10.8 and 10.41)."""
+    """The project's `generation` (rules 10.6, 10.8, 10.41 and 10.94)."""
     by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
     understood, unmet = met_and_unmet(generation, project)
     return {

@@ -107,7 +107,7 @@ def test_a_change_is_proposed_by_block_and_nothing_is_saved(
 def test_a_wish_for_privacy_in_an_instruction_is_told_and_changes_no_setting(
     caller: Caller, project: Any, anthropic: Loopback
 ) -> None:
-    """Rule 10.90."""
+    """Rule 10.94."""
     anthropic.queue(german)
 
     told = revise(caller, project, {"instruction": "Shorter, and the answers must be anonymous"}).json()
