@@ -211,19 +211,25 @@ def _model_metrics() -> list[Metric]:
         totals = spending.totals()
     except (RedisError, OSError):
         return []
-    kinds: list[tuple[str, str, str, Mapping[tuple[str, ...], float]]] = [
-        ("colloquy_model_calls", "Calls to a model.", "outcome", totals.calls),
-        ("colloquy_model_tokens", "Tokens of calls to a model.", "kind", totals.tokens),
+    call = ["provider", "model", "purpose"]
+    kinds: list[tuple[str, str, list[str], Mapping[tuple[str, ...], float]]] = [
+        ("colloquy_model_calls", "Calls to a model.", [*call, "outcome"], totals.calls),
+        ("colloquy_model_tokens", "Tokens of calls to a model.", [*call, "kind"], totals.tokens),
         (
             "colloquy_model_cost_usd",
             "US dollars for calls to models whose prices are known.",
-            "",
+            call,
             totals.costs,
+        ),
+        (
+            "colloquy_follow_ups",
+            "Further questions that were asked, or for some reason were not.",
+            ["outcome"],
+            totals.follow_ups,
         ),
     ]
     metrics: list[Metric] = []
-    for name, description, label, values_by_labels in kinds:
-        labels = ["provider", "model", "purpose", *filter(None, [label])]
+    for name, description, labels, values_by_labels in kinds:
         counter = CounterMetricFamily(name, description, labels=labels)
         for each, total in sorted(values_by_labels.items()):
             counter.add_metric(each, total)

@@ -112,8 +112,15 @@ CREDITS_FOR_100_TEXTS = _env.int("CREDITS_FOR_100_TEXTS", 1, validate=environmen
 CREDITS_FOR_10_FOLLOW_UPS = _env.int(
     "CREDITS_FOR_10_FOLLOW_UPS", 1, validate=environment.between(0, 1_000_000)
 )
+# Anybody who answers can have further questions asked: these credits stay for scripts and analyses.
+CREDITS_KEPT_FROM_FOLLOW_UPS = _env.int(
+    "CREDITS_KEPT_FROM_FOLLOW_UPS", 5, validate=environment.between(0, 1_000_000)
+)
 FOLLOW_UPS_PER_COMMUNITY_AND_HOUR = _env.int(
     "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR", 600, validate=environment.between(1, 1_000_000)
+)
+FOLLOW_UPS_PER_PROJECT_AND_DAY = _env.int(
+    "FOLLOW_UPS_PER_PROJECT_AND_DAY", 500, validate=environment.between(1, 1_000_000)
 )
 FOLLOW_UP_SECONDS = _env.int("FOLLOW_UP_SECONDS", 6, validate=environment.between(1, 60))
 MINUTES_UNTIL_A_FOLLOW_UP_IS_SKIPPED = _env.int(

@@ -31,7 +31,7 @@ from redis.exceptions import NoScriptError, RedisError
 from communities.ground import key_versions, redis_connection
 from communities.ground.tiers import REQUESTS_PER_MINUTE_WITHOUT_KEY
 
-MINUTE, HOUR = 60, 3600  # seconds
+MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 LIMIT_HEADER = "X-RateLimit-Limit"  # rule 11.17
 SECONDS_BETWEEN_ATTEMPTS = 5.0  # while Redis is down
 

@@ -30,6 +30,7 @@ _UNSEEN = regex.compile(
     r"|[[\p{Default_Ignorable_Code_Point}\p{Cc}\uFFF9-\uFFFB]--\s]"
 )
 _SELECTOR = regex.compile(r"\p{Variation_Selector}")  # selects how the character before it is drawn
+_EMPTY_LINES = regex.compile(r"\n{3,}+")
 _BLANKS = regex.compile(r"[\s\p{Z}\u2800]+")
 _IS_PLAIN = regex.compile(r"[!-~]++(?: [!-~]++)*+").fullmatch
 
@@ -41,6 +42,12 @@ def sent_text(text: str) -> str:
     """
     text = composed(text.strip())
     return "" if _INVISIBLE.fullmatch(text) else text
+
+
+def paragraphs(text: str) -> str:
+    """Return the text with one space for several, and at most one empty line between lines."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return _EMPTY_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 
 def appearance(text: str) -> str:

@@ -3,6 +3,7 @@
 from communities.services.tenants.credits import (
     can_pay_follow_up,
     return_credits,
+    return_follow_up,
     spend_credits,
     spend_for_follow_up,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "count_projects",
     "get_settings",
     "return_credits",
+    "return_follow_up",
     "spend_credits",
     "spend_for_follow_up",
 ]

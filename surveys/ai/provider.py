@@ -248,6 +248,11 @@ class ReferencedFigure:
     text: str
     value: str
 
+    @property
+    def is_average(self) -> bool:
+        """Whether the value counts nobody: an average, an extreme number or a score."""
+        return self.reference.endswith((".mean", ".min", ".max", ".nps"))
+
 
 @dataclass(frozen=True, slots=True)
 class ResultsQuestion:

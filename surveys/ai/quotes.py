@@ -14,6 +14,7 @@ _ADDRESS = regex.compile(
     r"|<[@#!&]{1,2}+\d{1,20}+>|(?<![\w@])@\w{2,40}|\b\w{2,32}#\d{4}\b",  # people and channels
     regex.IGNORECASE,
 )
+_HOST = regex.compile(r"(?<![\w@.-])(?:[\w-]{2,63}+\.){1,8}+\p{L}{2,24}+(?!\w)")  # of any domain
 _NUMBER = regex.compile(r"\+?\(?\d(?:[\s()./–-]{0,3}\d){6,}")  # of a telephone, an account or a customer
 _DATE = regex.compile(r"\b(?:\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}|\d{4}-\d{2}-\d{2})\b")
 _TITLE = (
@@ -43,12 +44,20 @@ _WORDS_TOO = """
 def is_quotable(text: str) -> bool:
     """Whether a text can be shown: without telephone numbers, addresses, handles, and names of people."""
     return not (
-        _ADDRESS.search(text)
-        or _NUMBER.search(_DATE.sub("", text))
+        _has_contact(text)
         or _NAMED.search(text)
         or _FULL_NAME.search(text)
         or any(match[0] in _first_names() for match in _WORD.finditer(text))
     )
+
+
+def points_elsewhere(text: str) -> bool:
+    """Whether a text names an address, a host, a handle or a telephone number."""
+    return _has_contact(text) or _HOST.search(text) is not None
+
+
+def _has_contact(text: str) -> bool:
+    return bool(_ADDRESS.search(text) or _NUMBER.search(_DATE.sub("", text)))
 
 
 @cache

@@ -24,6 +24,7 @@ from communities.ground import redis_connection
 
 # Hashes in Redis; their fields are the labels of a metric, joined by `|`.
 CALLS, TOKENS, COSTS = "colloquy:ai:calls", "colloquy:ai:tokens", "colloquy:ai:costs"
+FOLLOW_UPS = "colloquy:ai:follow_ups"
 log = structlog.get_logger("colloquy.ai")
 
 
@@ -91,6 +92,15 @@ def record(
             log.warning("ai.not_counted", cause=type(error).__name__)
 
 
+def count_follow_up(outcome: str) -> None:
+    """Count a further question that was asked, or was not, in the metrics."""
+    if settings.METRICS:
+        try:
+            redis_connection.client().hincrby(FOLLOW_UPS, outcome, 1)
+        except RedisError as error:
+            log.warning("ai.not_counted", cause=type(error).__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """What all processes have spent since Redis was last empty, by the labels of the metrics."""
@@ -98,15 +108,15 @@ class Totals:
     calls: Mapping[tuple[str, ...], float]  # by provider, model, purpose and outcome
     tokens: Mapping[tuple[str, ...], float]  # by provider, model, purpose and kind
     costs: Mapping[tuple[str, ...], float]  # by provider, model and purpose; a price that is not known is 0
+    follow_ups: Mapping[tuple[str, ...], float]  # by outcome
 
 
 def totals() -> Totals:
     """Read the totals. Raises RedisError."""
     with redis_connection.client().pipeline(transaction=False) as pipeline:
-        for name in (CALLS, TOKENS, COSTS):
+        for name in (CALLS, TOKENS, COSTS, FOLLOW_UPS):
             pipeline.hgetall(name)
-        calls, tokens, costs = pipeline.execute()
-    return Totals(_by_labels(calls), _by_labels(tokens), _by_labels(costs))
+        return Totals(*map(_by_labels, pipeline.execute()))
 
 
 def _by_labels(raw: Any) -> dict[tuple[str, ...], float]:

@@ -19,6 +19,8 @@ class Generation(Job):
     `requested_by` is that user.
     """
 
+    COMMUNITY = "community_id"
+
     class Kind(models.TextChoices):
         SCRIPT = "script"
         REVISION = "revision"

@@ -19,6 +19,7 @@ class Job(models.Model):
         COMPLETED = "completed"
         FAILED = "failed"
 
+    COMMUNITY = "project__community_id"  # the way from a job to the community that it is for
     UNFINISHED = Q(status__in=[Status.PENDING, Status.RUNNING])
 
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)

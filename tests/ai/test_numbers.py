@@ -1,8 +1,12 @@
-"""Numbers in sentences: which ones no figure bears out."""
+"""Numbers in sentences: which ones no figure bears out (rules 10.29, 10.54, 10.95 and 10.96)."""
 
 import pytest
 
-from surveys.ai.numbers import unfounded
+from surveys.ai.number_words import NUMBERS
+from surveys.ai.numbers import unfounded, unfounded_words
+
+FIGURES = ["41.27 %", "1250 of them", "-12"]
+VOTES = ["“Coffee”: yes", "6 of 7 (85.71 %)"]
 
 
 @pytest.mark.parametrize(
@@ -10,16 +14,17 @@ from surveys.ai.numbers import unfounded
     [
         "No numbers at all, about half.",
         "41.27 % of 1,250 people",
-        "41.3 % of 1250 people",
+        "41.3 percent of 1250 people",
         "41 % of 1.250",
         "41,3 % of 1\u202f250",
-        "41,3 % of 1’250",
+        "41,3 Prozent of 1’250",
+        "between 41 and 41.3 %",
         "The score is 12.",
         "b4 and v2.0.1 are words",
     ],
 )
 def test_numbers_that_are_figures_or_rounded_ones_are_founded(text: str) -> None:
-    assert unfounded(text, ["41.27", "1250 of them", "-12"]) == []
+    assert unfounded(text, FIGURES) == []
 
 
 @pytest.mark.parametrize(
@@ -29,13 +34,89 @@ def test_numbers_that_are_figures_or_rounded_ones_are_founded(text: str) -> None
         ("42 % of 1,250", ["42"]),
         ("41.2 %", ["41.2"]),
         ("1,251 people", ["1,251"]),
-        ("12.5 of 41", ["12.5"]),
+        ("12.5 of 41", ["12.5", "41"]),
         ("2026", ["2026"]),
     ],
 )
 def test_other_numbers_are_not(text: str, wrong: list[str]) -> None:
-    assert unfounded(text, ["41.27", "1250 of them", "-12"]) == wrong
+    assert unfounded(text, FIGURES) == wrong
 
 
 def test_without_figures_no_number_is_founded() -> None:
     assert unfounded("1 of 2", []) == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("6 of 7 chose coffee, that is 86 %.", []),
+        ("6 % chose coffee.", ["6"]),
+        ("7 pour cent ont choisi le café.", ["7"]),
+        ("86 chose coffee.", ["86"]),
+    ],
+)
+def test_a_count_is_no_percentage_and_a_percentage_no_count(text: str, wrong: list[str]) -> None:
+    assert unfounded(text, VOTES) == wrong
+
+
+def test_an_average_counts_nobody() -> None:
+    figures, averages = ["212"], ["3.82", "5"]
+
+    assert unfounded("It is rated 3.8 on average, by 212 people, 4 at least.", figures, averages) == []
+    assert unfounded("4 people, 5 Personen and 211 answers", figures, averages) == ["4", "5", "211"]
+
+
+def test_percentages_in_json_are_percentages() -> None:
+    figures = ['{"count":28,"percentage":46.67}']
+
+    assert unfounded("28 people, or 47 %", figures) == []
+    assert unfounded("28 %", figures) == ["28"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Six of seven chose coffee.",
+        "eighty-six percent",
+        "The majority chose coffee, more than half.",
+        "Die Mehrheit, sechs von sieben",
+        "La majorité, six personnes",
+        "La mayoría, seis personas",
+        "A maioria dos participantes, seis pessoas",
+        "Once again, one of the most frequent options",
+    ],
+)
+def test_numbers_in_words_that_are_figures_are_founded(text: str) -> None:
+    assert unfounded_words(text, VOTES) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Nobody chose coffee; ninety people chose tea.", ["nobody", "ninety"]),
+        ("Two thirds of the people chose coffee.", ["two thirds"]),
+        ("half", ["half"]),
+        ("six percent", ["six"]),
+        ("one person", ["one"]),
+        ("die Hälfte, ein Drittel, einundneunzig", ["hälfte", "ein drittel", "einundneunzig"]),
+        ("la moitié, quatre-vingt-dix-sept", ["moitié", "quatre-vingt-dix-sept"]),
+        ("la mitad, treinta y dos, once personas", ["mitad", "treinta y dos", "once"]),
+        ("metade, vinte e um", ["metade", "vinte e um"]),
+    ],
+)
+def test_other_numbers_in_words_are_not(text: str, wrong: list[str]) -> None:
+    assert unfounded_words(text, VOTES) == wrong
+
+
+@pytest.mark.parametrize("words", NUMBERS)
+def test_each_number_in_words_is_read_as_a_whole(words: str) -> None:
+    assert unfounded_words(f"({words})", []) == [words]
+    assert unfounded_words(f"({words})", [f"{NUMBERS[words]} of 100"]) == []
+
+
+def test_every_number_up_to_a_hundred_has_words() -> None:
+    assert {*NUMBERS.values()} >= {*range(2, 101)}
+
+
+def test_words_of_the_figures_are_founded() -> None:
+    assert unfounded_words("“Half a day”: 6 of 7 (85.71 %).", ["“Half a day”", "6 of 7 (85.71 %)"]) == []

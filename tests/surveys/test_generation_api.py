@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -91,6 +92,60 @@ def test_anonymous_never_ends_as_something_else_in_silence(caller, drafts, field
 
     assert made["settings"]["privacy_mode"] == mode
     assert any("anonymous" in each for each in made["generation"]["unmet"]) == is_unmet
+
+
+@pytest.mark.parametrize(
+    ("fields", "mode"), [({}, "anonymous"), ({"privacy_mode": "transparent"}, "transparent")]
+)
+def test_a_wish_that_only_the_model_understood_counts_too(caller, monkeypatch, settings, fields, mode):
+    """Rule 10.90."""
+    provide(monkeypatch, settings, replace(GOOD, wishes={"privacy_mode": "anonymous"}))
+
+    made = caller.post("/projects", {**INTENT, **fields}).json()
+
+    assert made["settings"]["privacy_mode"] == mode
+    assert any("anonymous" in each for each in made["generation"]["unmet"]) == (mode == "transparent")
+
+
+def test_a_model_never_makes_a_project_more_open(caller, monkeypatch, settings):
+    provide(monkeypatch, settings, replace(GOOD, wishes={"privacy_mode": "transparent"}))
+
+    made = caller.post("/projects", {**INTENT, "intent": "Ask anonymously how it was"}).json()
+
+    assert made["settings"]["privacy_mode"] == "anonymous"
+
+
+@pytest.mark.parametrize(
+    ("mode", "readers"),
+    [
+        ("transparent", ["everybody in the community"]),
+        ("semi-private", ["its creator and admins"]),
+        ("anonymous", []),
+    ],
+)
+def test_confidential_is_not_anonymous_and_who_reads_is_told(caller, monkeypatch, settings, mode, readers):
+    """Rule 10.94."""
+    provide(monkeypatch, settings, replace(GOOD, understood=("It is confidential.", "Two questions.")))
+    intent = "Ask how the evening was. Keep the answers confidential."
+
+    told = caller.post("/projects", {**INTENT, "intent": intent, "privacy_mode": mode}).json()["generation"]
+
+    assert told["unmet"] == [
+        f"You asked for confidential answers, and this project is {mode}: {each} can see who answered what. "
+        "Choose who may under Delivery before it opens."
+        for each in readers
+    ]
+    assert told["understood"] == (
+        ["Two questions."] if readers else ["It is confidential.", "Two questions."]
+    )
+
+
+def test_white_space_of_an_intent_is_one_space_or_one_empty_line(caller, drafts):
+    """Rule 10.91."""
+    caller.post("/projects", {**INTENT, "intent": "Ask" + " " * 1000 + "why:\n\n\n \n- one \u2003\n-\ttwo"})
+
+    ((request, _),) = drafts.asked
+    assert request.intent == "Ask why:\n\n- one\n- two"
 
 
 def test_an_intent_in_a_language_without_templates_names_the_intent_and_costs_nothing(

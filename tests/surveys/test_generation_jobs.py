@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event, get_ident
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from communities.ground import queue
 from communities.ground.errors import PaymentRequired, Unavailable
+from communities.ground.slots import Slots
 from config.web import gunicorn
 from surveys import ai
 from surveys.ai.provider import ProposedScript, ScriptRequest
@@ -21,6 +23,7 @@ from surveys.services.ai_work import from_intent, generation
 from surveys.services.ground import jobs
 from surveys.services.projects import service as projects
 from tests.support.caller import Caller, counts, refusal
+from tests.support.surveys.analyses import give
 from tests.support.surveys.draft_provider import GOOD, INTENT, QUIZ, down, provide
 
 REQUEST = ScriptRequest("Ask how it was", "convo")
@@ -87,6 +90,21 @@ def test_the_script_comes_into_that_project(caller, monkeypatch, settings):
     assert len(caller.get(f"/projects/{made['id']}/script").json()["blocks"]) == 2
     assert credits(caller) == 4
     assert not Generation.objects.exists()
+
+
+def test_a_script_that_comes_later_makes_its_project_anonymous_if_the_model_understood_so(
+    caller, monkeypatch, settings
+):
+    """Rule 10.90."""
+    provide(monkeypatch, settings, replace(GOOD, wishes={"privacy_mode": "anonymous"}))
+    modes = {}
+    for fields in ({}, {"privacy_mode": "semi-private"}):
+        made, work = pending(caller, **fields)
+        generation.run(generation_id=work.pk)
+        project = caller.get(f"/projects/{made['id']}").json()
+        modes[project["settings"]["privacy_mode"]] = len(project["generation"]["unmet"])
+
+    assert modes == {"anonymous": 0, "semi-private": 1}
 
 
 def test_a_quiz_that_comes_later_turns_scoring_on(caller, monkeypatch, settings):
@@ -399,6 +417,75 @@ def _in_transaction() -> int:
             " AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
         )
         return int(cursor.fetchone()[0])
+
+
+# --- Turns of communities ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_community_has_a_part_of_the_threads_until_its_calls_have_ended(
+    caller, monkeypatch, settings, is_cancelled
+):
+    """Rule 10.92."""
+    other = Caller()
+    give(other.community, 1)
+    first, second, third, others = *(begin(caller) for _ in range(3)), begin(other)
+    statuses: dict[int, str] = {}
+
+    def while_the_second_works() -> ProposedScript:
+        if is_cancelled:
+            Generation.objects.filter(pk=first).delete()
+        for pk in (third, others):
+            generation.run(generation_id=pk)
+            statuses[pk] = Generation.objects.get(pk=pk).status
+        return GOOD
+
+    def while_the_first_works() -> ProposedScript:
+        generation.run(generation_id=second)
+        return GOOD
+
+    provide(monkeypatch, settings, while_the_first_works, while_the_second_works, GOOD)
+    monkeypatch.setattr(jobs, "_threads", Slots(8, most_of_one=2))
+
+    generation.run(generation_id=first)
+    generation.run(generation_id=third)
+
+    assert statuses == {third: "pending", others: "completed"}
+    assert Generation.objects.get(pk=third).status == "completed"
+
+
+@pytest.mark.parametrize("kind", Job.__subclasses__())
+def test_no_kind_of_job_takes_a_thread_that_its_community_may_not_have(caller, monkeypatch, kind):
+    """Rule 10.92."""
+    now = timezone.now()
+    project = Project.objects.get(pk=caller.make()["id"])
+    values = {"project": project, "community": caller.community, "created_at": now, "request": {}}
+    required = [
+        field
+        for field in kind._meta.fields
+        if field.name in values or not (field.null or field.has_default() or field.primary_key)
+    ]
+    job = kind.objects.create(**{field.name: values.get(field.name, 0) for field in required})
+    worked: list[int] = []
+    monkeypatch.setattr(jobs, "_threads", Slots(2, most_of_one=1))
+
+    def carry_out() -> None:
+        jobs.carry_out(
+            kind,
+            job.pk,
+            work=lambda each: worked.append(each.pk),
+            fail=lambda *_: None,
+            foreseen=ValueError,
+            now=timezone.now,
+        )
+
+    jobs._threads.acquire(str(caller.community.pk), timeout=0)
+    carry_out()
+    before = [*worked]
+    jobs._threads.release(str(caller.community.pk))
+    carry_out()
+
+    assert (before, worked) == ([], [job.pk])
 
 
 # --- Places to wait ---------------------------------------------------------------------------------

@@ -109,6 +109,21 @@ def test_every_place_that_begins_jobs_refuses_more_of_them_in_the_same_words(
     assert credits_of(caller.community) == 5
 
 
+@pytest.mark.parametrize("begin", [script_by_api, question_by_api, analysis_by_api, script_in_the_editor])
+def test_jobs_of_the_local_provider_count_too(
+    begin: Callable[[Caller], Any], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = 2
+    work_while_waiting(monkeypatch)
+    caller = Caller()
+    for _ in range(2):
+        assert begin(caller).status_code < 300
+
+    refused = begin(caller)
+
+    assert (refused.status_code, refused.json()["message"]) == (409, WORDS)
+
+
 def test_a_script_counts_that_is_cancelled_before_anybody_looks_at_it(settings: Any) -> None:
     settings.AI_PROVIDER, settings.AI_JOBS_PER_COMMUNITY_AND_HOUR = "anthropic", 2
     caller = Caller()

@@ -27,16 +27,19 @@ def return_credits(*, community_id: int, amount: int) -> None:
         Community.objects.filter(pk=community_id).update(bot_credits=F("bot_credits") + amount)
 
 
-def can_pay_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
+def can_pay_follow_up(*, community_id: int, credits_for_ten: int, kept: int) -> bool:
     """Whether the credits suffice for `spend_for_follow_up`. Changes nothing."""
-    return _payers(community_id, credits_for_ten).exists()
+    return _payers(community_id, credits_for_ten, kept).exists()
 
 
-def spend_for_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
-    """Take the credits for further questions, with the first of each ten. False if there are too few."""
+def spend_for_follow_up(*, community_id: int, credits_for_ten: int, kept: int) -> bool:
+    """Take the credits for further questions, with the first of each ten.
+
+    False if fewer than `kept` would be left.
+    """
     paid = F("bot_credits") - credits_for_ten
     return bool(
-        _payers(community_id, credits_for_ten).update(
+        _payers(community_id, credits_for_ten, kept).update(
             bot_credits=Case(
                 When(follow_ups_of_ten=0, then=paid), default=F("bot_credits"), output_field=IntegerField()
             ),
@@ -45,7 +48,19 @@ def spend_for_follow_up(*, community_id: int, credits_for_ten: int) -> bool:
     )
 
 
-def _payers(community_id: int, credits_for_ten: int) -> QuerySet[Community]:
-    """The community, if its next further question is paid already or it has the credits."""
-    may_pay = Q(follow_ups_of_ten__gt=0) | Q(bot_credits__gte=credits_for_ten)
+def return_follow_up(*, community_id: int, credits_for_ten: int) -> None:
+    """Take back what was taken for a further question that was not asked."""
+    returned = F("bot_credits") + credits_for_ten
+    Community.objects.filter(pk=community_id).update(
+        bot_credits=Case(
+            When(follow_ups_of_ten=1, then=returned), default=F("bot_credits"), output_field=IntegerField()
+        ),
+        follow_ups_of_ten=(F("follow_ups_of_ten") + 9) % 10,
+    )
+
+
+def _payers(community_id: int, credits_for_ten: int, kept: int) -> QuerySet[Community]:
+    """The community, if its next further question is paid already or it has the credits, and `kept` more."""
+    least = credits_for_ten + kept if credits_for_ten else 0
+    may_pay = Q(follow_ups_of_ten__gt=0) | Q(bot_credits__gte=least)
     return Community.objects.filter(may_pay, pk=community_id)

@@ -147,7 +147,13 @@ def _vocabulary(page: ProjectPage, script: Script) -> Json:
 def _further_help() -> str:
     price = settings.CREDITS_FOR_10_FOLLOW_UPS
     costs = f" Each ten cost {plural(price, 'credit')}." if price else ""
-    return f"An AI asks up to two further questions about an answer of less than {SHORT} characters.{costs}"
+    kept = settings.CREDITS_KEPT_FROM_FOLLOW_UPS
+    stops = f" and the community has more than {plural(kept, 'credit')}" if price and kept else ""
+    return (
+        f"An AI asks up to two further questions about an answer of less than {SHORT} characters.{costs} "
+        f"It asks while the project has had fewer than {settings.FOLLOW_UPS_PER_PROJECT_AND_DAY:,} in a day"
+        f"{stops}."
+    )
 
 
 def _urls(project: Project) -> Json:

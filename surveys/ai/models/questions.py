@@ -22,6 +22,7 @@ from surveys.ai.provider import (
     Remark,
     RemarkCode,
 )
+from surveys.ai.quotes import points_elsewhere
 
 MAX_CLAIMS = 8
 MAX_REMARKS = 60
@@ -69,7 +70,10 @@ def read_remarks(response: JsonObject, *, count: int) -> list[Remark]:
 
 
 def read_further_question(response: JsonObject, request: FollowUpRequest) -> str | None:
-    """The further question if it is one sentence, new, and neither a promise nor an opinion; else None."""
+    """The further question if it is one sentence, new, and leads nowhere else; else None.
+
+    It is neither a promise nor an opinion.
+    """
     if as_flag(response.get("is_clear")):
         return None
     question = as_plain_line(response.get("question"), most=2 * MAX_FURTHER_QUESTION)
@@ -77,7 +81,8 @@ def read_further_question(response: JsonObject, request: FollowUpRequest) -> str
     asked = {_key(request.prompt), *(_key(earlier) for earlier, _ in request.earlier)}
     is_new = _key(question) not in asked
     is_short = len(question) <= MAX_FURTHER_QUESTION
-    return question if is_one_question and is_short and is_new and not _PROMISES.search(question) else None
+    is_harmless = not (_PROMISES.search(question) or points_elsewhere(question))
+    return question if is_one_question and is_short and is_new and is_harmless else None
 
 
 def _key(question: str) -> str:

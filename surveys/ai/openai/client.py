@@ -54,7 +54,7 @@ FORMATS = (SCHEMA, OBJECT, TEXT)  # from the one that asks most of a server
 LIMITS = ("max_tokens", "max_completion_tokens")
 _NOT_UNDERSTOOD = frozenset({400, 415, 422, 501})  # statuses of servers that do not know a parameter
 _TOO_LARGE = re.compile(r"context[ _](?:length|size|window)", re.IGNORECASE)
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHTS = re.compile(r"<(/?)think(?:ing)?>")
 _NO_QUOTA = "insufficient_quota"
 
 Result = TypeVar("Result")
@@ -193,10 +193,24 @@ class ChatClient(ModelClient):
         if reason == "length":
             raise cut_off()
         text = written.get("content")
-        if not isinstance(text, str) or not (text := _THOUGHTS.sub("", text).strip()):
+        if not isinstance(text, str) or not (text := _without_thoughts(text).strip()):
             raise empty()
         begin, end = text.find("{"), text.rfind("}")
         return text[begin : end + 1] if 0 <= begin < end else text
+
+
+def _without_thoughts(text: str) -> str:
+    """The text without what a model thought before it answered. Thoughts without an end stay."""
+    kept: list[str] = []
+    after, begin = 0, None
+    for mark in _THOUGHTS.finditer(text):
+        is_end = bool(mark[1])
+        if begin is None and not is_end:
+            begin = mark.start()
+        elif begin is not None and is_end:
+            kept.append(text[after:begin])
+            after, begin = mark.end(), None
+    return "".join([*kept, text[after:]])
 
 
 def _simpler(dialect: Dialect, error: openai.APIStatusError) -> Iterator[Dialect]:

@@ -27,7 +27,7 @@ from communities.ground.transactions import in_transaction
 from communities.services.trail import presence
 from surveys.ai.provider import MAX_INSTRUCTION, MAX_INTENT, ScriptRequest
 from surveys.models import Generation, Job, Project
-from surveys.services.ai_work import generation, revision
+from surveys.services.ai_work import generation, revision, writing
 from surveys.services.drafts import checking, keys, starting
 from surveys.services.drafts import service as drafts
 from surveys.services.ground import lookup
@@ -136,7 +136,7 @@ def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
         {
             "project_id": job.fingerprint.rpartition(":")[2],
             "kind": job.kind,
-            "intent": _words_of(job),
+            "intent": writing.words_of(job),
             "status": job.status,
             "created_at": job.created_at,
         }
@@ -147,12 +147,6 @@ def requested_by(*, community_id: int, user_id: int) -> list[dict[str, object]]:
 def _stop(job: Generation) -> None:
     communities.return_credits(community_id=job.community_id, amount=job.credits_used)
     job.delete()
-
-
-def _words_of(job: Generation) -> str:
-    """The intent, the instruction or the question of a job."""
-    names = {Generation.Kind.REVISION: "instruction", Generation.Kind.QUESTION: "question"}
-    return str(job.request[names.get(Generation.Kind(job.kind), "intent")])
 
 
 def _required(text: str, name: str, missing: str, *, most: int) -> str:

@@ -15,33 +15,47 @@ from django.utils import timezone
 from communities import services as communities
 from communities.ground.transactions import in_transaction
 from surveys import ai
+from surveys.ai import spending
 from surveys.ai.provider import FollowUpRequest, ProviderError
 from surveys.engine.flow.wording import heading
 from surveys.engine.walk import answers, follow_ups
+from surveys.models import Project
 from surveys.services.ai_work import paying
 from surveys.services.conversations import further
 from surveys.services.ground import jobs
 
 
 def ask(*, conversation_id: uuid.UUID, asked: int, now: Callable[[], datetime] = timezone.now) -> None:
-    """Have a model write the `asked`-th further question of a conversation, if it is still waited for."""
+    """Have a model write the `asked`-th further question of a conversation, if it is still waited for.
+
+    The question is paid before the call, and what was paid is returned if none is asked.
+    """
     request = _request(conversation_id, asked, now())
     if request is None:
         return
-    community_id, to_ask = request
-    question = None
-    if paying.may_ask_further(community_id=community_id):
+    project, to_ask = request
+    community_id = project.community_id
+    outcome = paying.pay_for_follow_up(community_id=community_id, project_id=project.pk)
+    if outcome is not None:
+        _store(conversation_id, asked, None, now())
+        spending.count_follow_up(outcome)
+        return
+    question, is_asked = None, False
+    try:
         jobs.close_connection()
-        try:
-            question = ai.get_provider().ask_further(to_ask)
-        except ProviderError:  # logged by the provider
-            question = None
-    _store(conversation_id, asked, question, now())
+        question = ai.get_provider().ask_further(to_ask)
+    except ProviderError:  # logged by the provider
+        question = None
+    finally:
+        is_asked = _store(conversation_id, asked, question, now())
+        if not is_asked:
+            paying.return_follow_up(community_id=community_id)
+    spending.count_follow_up("asked" if is_asked else "late" if question else "none")
 
 
 @in_transaction
-def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[int, FollowUpRequest] | None:
-    """The community, and the question with its answer. Tokens stay out: the model gets nothing else of the
+def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[Project, FollowUpRequest] | None:
+    """The project, and the question with its answer. Tokens stay out: the model gets nothing else of the
     respondent.
     """
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
@@ -49,20 +63,19 @@ def _request(conversation_id: uuid.UUID, asked: int, at: datetime) -> tuple[int,
         return None
     block, reply = further.subject(loaded)
     earlier = [(str(each["question"]), each["answer"] or "") for each in follow_ups.of(reply)]
-    community_id = loaded.project.community_id
-    return community_id, FollowUpRequest(
+    return loaded.project, FollowUpRequest(
         prompt=heading(block.prompt, loaded.script),
         answer=answers.display_text(block, reply),
         earlier=earlier,
-        locale=communities.get_settings(community_id=community_id).locale,
+        locale=communities.get_settings(community_id=loaded.project.community_id).locale,
     )
 
 
 @in_transaction
-def _store(conversation_id: uuid.UUID, asked: int, question: str | None, at: datetime) -> None:
+def _store(conversation_id: uuid.UUID, asked: int, question: str | None, at: datetime) -> bool:
+    """Put the question, or that there is none, into the conversation. Whether a question is asked now."""
     loaded = further.waiting(conversation_id=conversation_id, asked=asked, at=at)
     if loaded is None:
-        return
-    if question is not None and not paying.pay_for_follow_up(community_id=loaded.project.community_id):
-        question = None
+        return False
     further.settle(loaded, question)
+    return question is not None

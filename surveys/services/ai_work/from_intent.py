@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from communities.ground.actors import Actor
+from communities.ground.sent_text import paragraphs
 from communities.ground.transactions import in_transaction
-from surveys.ai.local.drafts.wishes import read_wishes
+from surveys.ai import privacy
 from surveys.ai.provider import ScriptRequest
 from surveys.models import Job, Project
 from surveys.services.ai_work import generation
@@ -47,11 +48,15 @@ def prepare(
 
     The arguments and None are as in `generation.begin`, which refuses too, as `projects.plan_project` does.
     """
-    fields = _with_wished_privacy(fields)
+    fields = {**fields, "intent": paragraphs(fields["intent"])}
+    names_privacy = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
+    if not names_privacy and privacy.wished(fields["intent"]) == privacy.ANONYMOUS:
+        fields["privacy_mode"] = Project.PrivacyMode.ANONYMOUS.value
     plan = projects.plan_project(actor=actor, fields=fields, at=at)
     generation_id = generation.begin(
         community_id=actor.community_id,
         request=_request_for(plan, fields),
+        may_set_privacy=not names_privacy,
         claim=claim,
         fingerprint=fingerprint,
         is_answered=is_answered,
@@ -73,17 +78,6 @@ def _request_for(plan: ProjectPlan, fields: Mapping[str, Any]) -> ScriptRequest:
         locale=plan.settings.locale,
         community=plan.settings.community.name,
     )
-
-
-def _with_wished_privacy(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields, anonymous if the intent says so and the request does not say otherwise.
-
-    An intent never makes a project more open.
-    """
-    is_said = "privacy_mode" in fields or "privacy_mode" in (fields.get("settings") or {})
-    if is_said or not read_wishes(fields["intent"]).is_anonymous:
-        return fields
-    return {**fields, "privacy_mode": Project.PrivacyMode.ANONYMOUS.value}
 
 
 def _wants_scoring(fields: Mapping[str, Any]) -> bool | None:
@@ -109,6 +103,8 @@ def create_project(*, prepared: Prepared, at: datetime) -> CreatedFromIntent:
         is_scored = plan.project.scoring_enabled or (
             draft.scoring_enabled and work.request["scoring"] is None
         )
+        if generation.makes_anonymous(work):
+            projects.become_anonymous(plan.project)
         plan = projects.plan_with_draft(plan=plan, blocks=draft.blocks, scoring=is_scored)
     created = projects.save_plan(
         plan=plan,

@@ -29,9 +29,10 @@ from django.utils import timezone
 from communities import services as communities
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable, refuse
 from communities.ground.queue import wake
+from communities.ground.sent_text import paragraphs
 from communities.ground.transactions import in_transaction
 from surveys import ai
-from surveys.ai.local.drafts.wishes import ANONYMOUS, read_wishes
+from surveys.ai import privacy
 from surveys.ai.provider import (
     LOCAL,
     ProposedScript,
@@ -45,6 +46,7 @@ from surveys.models import Generation, Job, Project
 from surveys.services import events
 from surveys.services.ai_work import paying, writing
 from surveys.services.ground import jobs
+from surveys.services.projects import service as projects
 from surveys.services.scripts import editing as scripts
 
 MAKE = "surveys.make_script"
@@ -73,6 +75,7 @@ def begin(
     request: Asked,
     kind: str = Kind.SCRIPT,
     revised: Project | None = None,
+    may_set_privacy: bool = False,
     claim: str | None = None,
     fingerprint: str = "",
     requested_by: int | None = None,
@@ -81,16 +84,24 @@ def begin(
 ) -> int | None:
     """Have a worker write what is requested, and return the id of that work.
 
-    `revised` is the project whose script is changed. `claim` and `fingerprint` are hashes of the idempotency
-    key and of the whole request: a retry joins the work of the first request and pays nothing. If that one
-    `is_answered` by now, nothing is left to do, and None is returned. Without a claim the `fingerprint` only
-    marks the work, and `requested_by` is the user who follows it in the admin. Refuses another request under
-    the same claim, and as `paying.pay` does.
+    `revised` is the project whose script is changed. With `may_set_privacy` the new project becomes anonymous
+    if that is wished. `claim` and `fingerprint` are hashes of the idempotency key and of the whole request: a
+    retry joins the work of the first request and pays nothing. If that one `is_answered` by now, nothing is
+    left to do, and None is returned. Without a claim the `fingerprint` only marks the work. `requested_by` is
+    the user who follows it in the admin. Refuses another request under the same claim, and as
+    `paying.pay` does.
     """
+    asked = asdict(request)
+    words = writing.WORDS[Kind(kind)]
     fields = {
         "community_id": community_id,
         "kind": kind,
-        "request": {**asdict(request), **(_place_of(revised) if revised else {})},
+        "request": {
+            **asked,
+            words: paragraphs(asked[words]),
+            **(_place_of(revised) if revised else {}),
+            "may_set_privacy": may_set_privacy,
+        },
         "fingerprint": fingerprint,
         "requested_by_id": requested_by,
         "created_at": at,
@@ -167,10 +178,29 @@ def fetch(*, generation_id: int | None) -> Generation:
     return generation
 
 
+def require_end(*, generation_id: int, claim: str | None) -> None:
+    """After the wait: raise Unavailable if the work has not ended and its caller has no key to join it again.
+
+    Then the work is given up, and its credits are returned.
+    """
+    if claim is None and _gave_up(generation_id):
+        raise Unavailable(NO_KEY, retry_after=SECONDS_UNTIL_READY)
+
+
+@in_transaction
+def _gave_up(generation_id: int) -> bool:
+    unfinished = Generation.objects.select_for_update().filter(Job.UNFINISHED, pk=generation_id).first()
+    if unfinished is None:
+        return False
+    communities.return_credits(community_id=unfinished.community_id, amount=unfinished.credits_used)
+    unfinished.delete()
+    return True
+
+
 def locked_unless_failed(generation_id: int) -> Generation:
     generation = Generation.objects.select_for_update().filter(pk=generation_id).first()
     if generation and generation.status == Job.Status.FAILED and generation.retry_after == writing.NEVER:
-        refuse(_AT_FAULT[Kind(generation.kind)], "invalid", generation.error or GONE)
+        refuse(writing.WORDS[Kind(generation.kind)], "invalid", generation.error or GONE)
     if generation is None or generation.status == Job.Status.FAILED:
         raise Unavailable(
             (generation and generation.error) or GONE,
@@ -182,8 +212,11 @@ def locked_unless_failed(generation_id: int) -> Generation:
 # --- Work -----------------------------------------------------------------------------------------
 
 NOT_READY = "This is not ready yet. Send the same request with the same Idempotency-Key to wait for it."
+NO_KEY = (
+    "This takes longer than a request waits, so it was given up. No credits were charged. "
+    "Send an Idempotency-Key: then the same request joins the work that has begun."
+)
 SECONDS_UNTIL_READY = 5
-_AT_FAULT = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # its field
 GONE = "The work was given up. No credits were charged; please try again."
 SCRIPT_FAILED = "The script could not be made. No credits were charged; please try again."
 FAILED = {
@@ -265,6 +298,8 @@ def _write_script(project: Project, generation: Generation, at: datetime) -> str
             if draft.scoring_enabled and generation.request["scoring"] is None:
                 project.scoring_enabled = True
                 project.save(update_fields=["scoring_enabled"])
+            if makes_anonymous(generation):
+                projects.make_anonymous(project, at=at)
             scripts.write_script(actor=None, project=project, body={"blocks": list(draft.blocks)}, at=at)
     except (InvalidRequest, Conflict) as refusal:
         return f"The script no longer fits the project: {refusal.message}"
@@ -297,18 +332,29 @@ def met_and_unmet(generation: Generation, project: Project) -> tuple[list[str], 
     """What was understood of a request and what was not met, with the project's privacy if it is another."""
     draft = generation.draft or {}
     understood, unmet = draft.get("understood", []), draft.get("unmet", [])
-    is_wished = generation.kind == Kind.SCRIPT and read_wishes(generation.request["intent"]).is_anonymous
-    if project.is_anonymous or not is_wished:
+    wished = draft.get("privacy")
+    if project.is_anonymous or wished not in (privacy.ANONYMOUS, privacy.CONFIDENTIAL):
         return understood, unmet
-    privacy = (
-        f"You asked for anonymous answers, and this project is {project.privacy_mode}. "
-        "Choose Anonymous under Delivery before it opens."
+    others = [sentence for sentence in understood if not privacy.names_privacy(sentence)]
+    return others, [_unmet_privacy(wished, project), *unmet]
+
+
+def _unmet_privacy(wished: str, project: Project) -> str:
+    mode, is_semi_private = project.privacy_mode, project.privacy_mode == Project.PrivacyMode.SEMI_PRIVATE
+    if wished == privacy.ANONYMOUS:
+        return (
+            f"You asked for anonymous answers, and this project is {mode}. "
+            "Choose Anonymous under Delivery before it opens."
+        )
+    readers = "its creator and admins" if is_semi_private else "everybody in the community"
+    return (
+        f"You asked for confidential answers, and this project is {mode}: {readers} can see who answered "
+        "what. Choose who may under Delivery before it opens."
     )
-    return [sentence for sentence in understood if sentence != ANONYMOUS], [privacy, *unmet]
 
 
 def as_json(status: str, generation: Generation, project: Project) -> dict[str, object]:
-    """The project's `generation` (rules 10.6, 10.8 and 10.41)."""
+    """The project's `generation` (rules 10.6, 10.8, 10.41 and 10.94)."""
     by, draft = generation.generated_by or settings.AI_PROVIDER, generation.draft or {}
     understood, unmet = met_and_unmet(generation, project)
     return {
@@ -325,6 +371,12 @@ def as_json(status: str, generation: Generation, project: Project) -> dict[str, 
 def method_of(generation: Generation) -> str:
     """The method of a script: a `template` fitted to the words of the intent, or a `model`."""
     return "template" if (generation.generated_by or settings.AI_PROVIDER) == LOCAL else "model"
+
+
+def makes_anonymous(generation: Generation) -> bool:
+    """Whether the wish for anonymous answers, as the model understood it, is for us to meet."""
+    draft = generation.draft or {}
+    return bool(generation.request.get("may_set_privacy")) and draft.get("privacy") == privacy.ANONYMOUS
 
 
 def draft_of(generation: Generation) -> ProposedScript:

@@ -16,13 +16,12 @@ from surveys import ai
 
 
 def pay(*, community_id: int, credits: int) -> None:
-    """Take the credits for a job of a model. Does nothing where the provider is free.
+    """Count a job of AI, and take its credits where the provider is not free.
 
     Raises PaymentRequired if the community has too few, and Conflict with `retry_after` if it has had
-    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too.
+    AI_JOBS_PER_COMMUNITY_AND_HOUR jobs begun in the last hour. A job refused for its credits counts too,
+    and so does one of the local provider, which takes the time of a worker.
     """
-    if ai.provider_is_free():
-        return
     allowance = _count_job(community_id)
     if allowance.is_used_up:
         minutes = plural(-(-allowance.retry_after // 60), "minute")
@@ -31,24 +30,34 @@ def pay(*, community_id: int, credits: int) -> None:
             f"an hour. Please try again in {minutes}.",
             retry_after=allowance.retry_after,
         )
-    communities.spend_credits(community_id=community_id, amount=credits)
+    if not ai.provider_is_free():
+        communities.spend_credits(community_id=community_id, amount=credits)
 
 
-def may_ask_further(*, community_id: int) -> bool:
-    """Whether a model may write a further question now: the community had few in the last hour, and can pay.
+def pay_for_follow_up(*, community_id: int, project_id: int) -> str | None:
+    """Count a further question and take the credits for each started ten, before a model writes it.
 
-    Counts the question. `pay_for_follow_up` takes the credits once there is one.
+    Returns why none may be written now, else None: the community or the project had many (`limit`), or
+    further questions have no credits left (`credits`).
     """
-    most = settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR
-    taken = throttling.take_surely(f"colloquy:follow_ups:{community_id}", most, seconds=throttling.HOUR)
-    return not taken.is_used_up and communities.can_pay_follow_up(
-        community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+    counted = (
+        (f"community:{community_id}", settings.FOLLOW_UPS_PER_COMMUNITY_AND_HOUR, throttling.HOUR),
+        (f"project:{project_id}", settings.FOLLOW_UPS_PER_PROJECT_AND_DAY, throttling.DAY),
     )
+    for name, most, seconds in counted:
+        if throttling.take_surely(f"colloquy:follow_ups:{name}", most, seconds=seconds).is_used_up:
+            return "limit"
+    is_paid = communities.spend_for_follow_up(
+        community_id=community_id,
+        credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS,
+        kept=settings.CREDITS_KEPT_FROM_FOLLOW_UPS,
+    )
+    return None if is_paid else "credits"
 
 
-def pay_for_follow_up(*, community_id: int) -> bool:
-    """Take the credits for each started ten further questions. False if the community has too few."""
-    return communities.spend_for_follow_up(
+def return_follow_up(*, community_id: int) -> None:
+    """Take back what was taken for a further question that was not asked."""
+    communities.return_follow_up(
         community_id=community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
     )
 

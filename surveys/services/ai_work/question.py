@@ -75,6 +75,7 @@ def prepare(
     )
     if generation_id is not None:
         generation.wait(generation_id=generation_id)
+        generation.require_end(generation_id=generation_id, claim=claim)
     return generation_id
 
 

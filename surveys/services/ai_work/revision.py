@@ -70,6 +70,7 @@ def prepare(
     )
     if generation_id is not None:
         generation.wait(generation_id=generation_id)
+        generation.require_end(generation_id=generation_id, claim=claim)
     return generation_id
 
 
@@ -100,14 +101,15 @@ def propose(*, actor: Actor, project_id: int, generation_id: int | None) -> Prop
     fetched = generation.fetch(generation_id=generation_id)
     before = fetched.request["blocks"]
     assert fetched.draft is not None
+    understood, unmet = generation.met_and_unmet(fetched, project)
     blocks = starting.complete(fetched.draft["blocks"])
     return Proposal(
         fetched.request["revision"],
         {
             "blocks": blocks,
             "changes": list(_changes(before, blocks)),
-            "understood": fetched.draft["understood"],
-            "unmet": fetched.draft["unmet"],
+            "understood": understood,
+            "unmet": unmet,
             "generated_by": fetched.generated_by,
             "credits_used": fetched.credits_used,
         },

@@ -10,7 +10,8 @@ import structlog
 from django.utils import timezone
 
 from surveys import ai
-from surveys.ai.numbers import unfounded
+from surveys.ai import privacy
+from surveys.ai.numbers import unfounded, unfounded_words
 from surveys.ai.provider import (
     Claim,
     Correction,
@@ -38,12 +39,14 @@ NO_VALID_REVISION = (
 )
 
 Kind = Generation.Kind
+WORDS = {Kind.SCRIPT: "intent", Kind.REVISION: "instruction", Kind.QUESTION: "question"}  # what is asked
+_NOT_ASKED = ("project_id", "revision", "may_set_privacy")  # in a request, and nothing for the provider
 log = structlog.get_logger("colloquy.generation")
 
 
 def write(job: Generation) -> dict[str, object]:
     """Have the provider write what a job is for, as JSON. Raises ProviderError."""
-    return _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(_valid_draft(job))
+    return _answer(job) if job.kind == Kind.QUESTION else _draft_as_json(job, _valid_draft(job))
 
 
 def _valid_draft(job: Generation) -> ProposedScript:
@@ -102,8 +105,10 @@ def _violations_of_revision(draft: ProposedScript, *, project_id: int) -> Sequen
     return planning.plan_script(project=project, body=body, xp_limit=None, at=timezone.now()).violations
 
 
-def _draft_as_json(draft: ProposedScript) -> dict[str, object]:
+def _draft_as_json(job: Generation, draft: ProposedScript) -> dict[str, object]:
+    """The draft, with the privacy that its request wishes, by its words or as the model understood them."""
     return {
+        "privacy": privacy.stricter(privacy.wished(words_of(job)), draft.wishes.get("privacy_mode")),
         "blocks": keys.unnumbered(draft.blocks),
         "scoring_enabled": draft.scoring_enabled,
         "understood": list(draft.understood),
@@ -134,12 +139,20 @@ def _is_founded(claim: Claim, figures: Mapping[str, ReferencedFigure]) -> bool:
     if not claim.references or not figures.keys() >= set(claim.references):
         return False
     named = [figures[reference] for reference in claim.references]
-    return not unfounded(claim.text, [each for figure in named for each in (figure.text, figure.value)])
+    averages = [figure.value for figure in named if figure.is_average]
+    counted = [figure.value for figure in named if not figure.is_average]
+    known = [*counted, *(figure.text for figure in named)]
+    return not (unfounded(claim.text, known, averages) or unfounded_words(claim.text, known))
+
+
+def words_of(job: Generation) -> str:
+    """The words in which a job was requested."""
+    return str(job.request[WORDS[Kind(job.kind)]])
 
 
 def _request_of(job: Generation) -> Any:
     """What the provider is asked: a request of the job's kind."""
-    fields = {name: value for name, value in job.request.items() if name not in ("project_id", "revision")}
+    fields = {name: value for name, value in job.request.items() if name not in _NOT_ASKED}
     if job.kind == Kind.QUESTION:
         figures = [ReferencedFigure(**figure) for figure in fields.pop("figures")]
         return ResultsQuestion(**fields, figures=figures)

@@ -64,7 +64,9 @@ def may_be_asked(loaded: LoadedConversation, block: Block, reply: Reply) -> bool
     if loaded.state.asked >= sum(each.follow_ups or 0 for each in loaded.script.blocks):
         return False
     return communities.can_pay_follow_up(
-        community_id=loaded.project.community_id, credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS
+        community_id=loaded.project.community_id,
+        credits_for_ten=settings.CREDITS_FOR_10_FOLLOW_UPS,
+        kept=settings.CREDITS_KEPT_FROM_FOLLOW_UPS,
     )
 
 
@@ -151,8 +153,9 @@ def subject(loaded: LoadedConversation) -> tuple[Block, Reply]:
 
 
 def outdate_reading(loaded: LoadedConversation, block: Block) -> None:
-    """Forget what an analysis has read in an answer to which something was added."""
-    Reading.objects.filter(conversation_id=loaded.conversation.pk, block_id=block.id or 0).delete()
+    """Forget what an analysis has read in an answer to which something was added; what staff read stays."""
+    read = Reading.objects.filter(conversation_id=loaded.conversation.pk, block_id=block.id or 0)
+    read.filter(is_corrected=False).delete()
 
 
 def settle(loaded: LoadedConversation, question: str | None) -> None:

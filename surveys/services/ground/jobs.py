@@ -27,6 +27,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.db.models import Case, F, Q, QuerySet, When
 
 from communities.ground.faults import log_fault
+from communities.ground.slots import Slots
 from surveys.models import Job
 
 LEASE = timedelta(seconds=150)  # longer than a provider takes at most for one answer
@@ -40,7 +41,8 @@ Fail = Callable[[Kind, Exception | None, datetime], None]
 
 _taken: WeakValueDictionary[tuple[type[Job], int, int], Job] = WeakValueDictionary()  # by this process
 _is_ending = threading.Event()
-_free = threading.BoundedSemaphore(settings.AI_THREADS)  # jobs of this process at one time
+# Jobs of this process at one time. A community has a quarter of them, so that its jobs do not delay others.
+_threads = Slots(settings.AI_THREADS, most_of_one=max(1, settings.AI_THREADS // 4))
 
 
 class TakenOver(Exception):
@@ -62,17 +64,19 @@ def carry_out(
     """Take a job, do its work, and save the result. A second worker changes nothing.
 
     An exception of `work` fails the job, and is logged as a fault unless it is `foreseen`. If the database
-    fails, the lease expires, and another worker continues. A process that is busy with AI_THREADS jobs leaves
-    the job to the sweep: its other threads are for those who wait for a further question.
+    fails, the lease expires, and another worker continues. A process that is busy with AI_THREADS jobs, or
+    with a quarter of them for the same community, leaves the job to the sweep: its other threads are for
+    those who wait for a further question. A cancelled job keeps its thread until its call has ended.
     """
-    if not _free.acquire(blocking=False):
+    owner = kind._default_manager.filter(pk=pk).values_list(kind.COMMUNITY, flat=True).first()
+    if owner is None or not _threads.acquire(str(owner), timeout=0):
         return
     try:
         job = take(kind, pk, at=now())
         if job is not None:
             _carry_out(job, work=work, fail=fail, foreseen=foreseen, now=now)
     finally:
-        _free.release()
+        _threads.release(str(owner))
 
 
 def _carry_out(

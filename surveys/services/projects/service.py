@@ -23,7 +23,7 @@ from surveys.engine.script import Block, Bucket, Script, Violation
 from surveys.models import Analysis, Conversation, PersonalLink, Project, buckets_in_order
 from surveys.models import Bucket as BucketRow
 from surveys.services import events, public_messages
-from surveys.services.ground import access, feed_order, history, lookup, script_settings
+from surveys.services.ground import access, feed_order, history, lookup, metadata, script_settings
 from surveys.services.projects import fields as project_fields
 from surveys.services.projects import pictures, schedule, server_rules
 from surveys.services.scripts import editing as scripts
@@ -323,6 +323,23 @@ def require_chat_platform(project: Project) -> None:
             "This community is not connected with the chat platform, so `response_channel` cannot be `chat`. "
             "An admin adds the bot to its server under Chat."
         )
+
+
+def become_anonymous(project: Project) -> None:
+    """Make a project without responses anonymous in memory, unless its hidden fields do not allow that."""
+    before = project.privacy_mode
+    project.privacy_mode = Project.PrivacyMode.ANONYMOUS
+    if any(metadata.faults(project)):
+        project.privacy_mode = before
+
+
+def make_anonymous(project: Project, *, at: datetime) -> None:
+    """Make a locked project without responses anonymous, as far as `become_anonymous` does."""
+    before = project.privacy_mode
+    become_anonymous(project)
+    if project.privacy_mode != before:
+        _change_privacy(project, at=at)
+        project.save(update_fields=["privacy_mode"])
 
 
 def _change_privacy(project: Project, *, at: datetime) -> None:

@@ -30,8 +30,8 @@ SECOND = "Which time would suit you?"
 
 @contextmanager
 def model(settings: Any) -> Iterator[Loopback]:
-    """A model: the real client, with a server of queued answers. No answer is too late."""
-    settings.FOLLOW_UP_SECONDS = 60
+    """A model: the real client, with a server of queued answers. No answer is late, and no credit is kept."""
+    settings.FOLLOW_UP_SECONDS, settings.CREDITS_KEPT_FROM_FOLLOW_UPS = 60, 0
     with claude_at_work(settings) as loopback:
         yield loopback
 

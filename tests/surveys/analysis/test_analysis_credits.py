@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from communities.ground.slots import Slots
 from communities.models import Community
 from surveys.ai.provider import Provider, TextBatch, TextReading
 from surveys.models import Analysis, Answer, Block, Conversation, Project, Tally
 from surveys.services.ai_work.analysis import service as analysis
-from surveys.services.ground import anonymity
+from surveys.services.ground import anonymity, jobs
 from surveys.services.responses import service as responses
 from tests.support import our_code
 from tests.support.actors import superuser_actor
@@ -300,6 +301,7 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     assert callers == in_modules("ai.get_provider(") == expected
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
     assert in_modules("paying.pay_for_follow_up(") == {"follow_ups.py"}
+    assert in_modules("paying.return_follow_up(") == {"follow_ups.py"}
     assert in_modules("spend_credits(") == {"communities/services/tenants/credits.py", "paying.py"}
 
 
@@ -446,8 +448,9 @@ def test_workers_at_once_make_it_once(connect: Any) -> None:
 
 
 @at_once
-def test_credits_given_back_while_others_spend_add_up(connect: Any) -> None:
+def test_credits_given_back_while_others_spend_add_up(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     connect(Failing(DOWN))
+    monkeypatch.setattr(jobs, "_threads", Slots(CALLERS, most_of_one=CALLERS))
     caller = Caller()
     give(caller.community, CALLERS)
     projects = [survey(caller) for _ in range(CALLERS // 2)]

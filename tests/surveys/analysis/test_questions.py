@@ -336,6 +336,19 @@ def test_one_who_waits_in_vain_joins_the_work_with_the_same_key(
     assert (len(anthropic.requests), credits_of(caller.community)) == (1, 2)
 
 
+def test_work_that_its_caller_cannot_join_is_given_up(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, anthropic: Loopback
+) -> None:
+    project, _ = rated(caller, 5)
+    monkeypatch.setattr(generation, "wait", lambda *, generation_id: None)
+
+    answer = ask(caller, project)
+
+    assert refusal(answer) == (503, "unavailable")
+    assert answer.json()["message"] == generation.NO_KEY
+    assert credits_of(caller.community) == 3
+
+
 def test_a_provider_that_fails_costs_nothing(caller: Caller, anthropic: Loopback) -> None:
     project, _ = rated(caller, 5)
     anthropic.default_to_error(400, "invalid_request_error")

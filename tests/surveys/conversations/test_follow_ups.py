@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from communities.models import Community
 from surveys import ai
+from surveys.ai import spending
 from surveys.engine.script import Block
 from surveys.engine.walk import follow_ups
 from surveys.models import Answer, Conversation
@@ -453,14 +456,9 @@ def test_the_last_question_ends_the_conversation_after_its_further_one(
 def test_ten_questions_take_one_credit_and_no_credits_ask_none(caller: Caller, anthropic: Loopback) -> None:
     caller.community.bot_credits = 1
     caller.community.save()
-    project_id, prompts = survey(caller), []
-    for _ in range(11):
-        anthropic.queue(asks(QUESTION))
-        talk = Talk(caller, project_id)
-        Conversation.objects.filter(pk=talk.id).update(respondent=None)
-        talk.answer("The evenings")
-        write(talk.id)
-        prompts.append(talk.move("continue").prompt if talk.step["follow_up"] else talk.prompt)
+    project_id = survey(caller)
+
+    prompts = [asked_about(caller, project_id, anthropic) for _ in range(11)]
 
     caller.community.refresh_from_db()
     assert prompts == [QUESTION] * 10 + ["Which colour?"]
@@ -479,6 +477,64 @@ def test_a_community_has_so_many_in_an_hour(
 
     assert talk.move("continue").prompt == "Which colour?"
     assert len(anthropic.requests) == 1
+
+
+def asked_about(caller: Caller, project_id: str, anthropic: Loopback) -> str:
+    """What somebody else is asked after a short answer."""
+    anthropic.queue(asks(QUESTION))
+    talk = Talk(caller, project_id)
+    Conversation.objects.filter(pk=talk.id).update(respondent=None)
+    talk.answer("The evenings")
+    write(talk.id)
+    return talk.move("continue").prompt if talk.step["follow_up"] else talk.prompt
+
+
+@pytest.mark.parametrize("limit", ["FOLLOW_UPS_PER_PROJECT_AND_DAY", "FOLLOW_UPS_PER_COMMUNITY_AND_HOUR"])
+def test_the_public_has_few_questions_written_in_a_time(
+    caller: Caller, anthropic: Loopback, settings: Any, redis: Any, limit: str
+) -> None:
+    """Rule 10.93."""
+    settings.METRICS = True
+    setattr(settings, limit, 2)
+    project_id = survey(caller)
+
+    prompts = [asked_about(caller, project_id, anthropic) for _ in range(3)]
+
+    assert prompts == [QUESTION, QUESTION, "Which colour?"]
+    assert len(anthropic.requests) == 2
+    assert spending.totals().follow_ups == {("asked",): 2, ("limit",): 1}
+
+
+def test_questions_leave_credits_for_analyses(caller: Caller, anthropic: Loopback, settings: Any) -> None:
+    """Rule 10.93: five credits, of which four are kept."""
+    settings.CREDITS_KEPT_FROM_FOLLOW_UPS = 4
+    project_id = survey(caller)
+
+    prompts = [asked_about(caller, project_id, anthropic) for _ in range(11)]
+
+    caller.community.refresh_from_db()
+    assert prompts == [QUESTION] * 10 + ["Which colour?"]
+    assert caller.community.bot_credits == 4
+
+
+def test_a_question_is_paid_before_the_call_and_one_that_is_not_asked_is_free(
+    caller: Caller, anthropic: Loopback, settings: Any, redis: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rule 10.67: with one credit left, no more calls are made than it pays for."""
+    settings.METRICS = True
+    Community.objects.update(bot_credits=1)
+    talk = Talk(caller, survey(caller)).answer("The evenings")
+    credits = [Community.objects.values_list("bot_credits", "follow_ups_of_ten").get()]
+
+    def ask_nothing(_: object) -> None:
+        credits.append(Community.objects.values_list("bot_credits", "follow_ups_of_ten").get())
+
+    monkeypatch.setattr(ai, "get_provider", lambda: SimpleNamespace(ask_further=ask_nothing))
+    write(talk.id)
+
+    credits.append(Community.objects.values_list("bot_credits", "follow_ups_of_ten").get())
+    assert credits == [(1, 0), (0, 1), (1, 0)]
+    assert spending.totals().follow_ups == {("none",): 1}
 
 
 def test_a_question_outlives_other_wording_of_its_block(asked: Talk, caller: Caller) -> None:

@@ -200,17 +200,27 @@ def test_an_analysis_reads_them_with_the_answer(response: Conversation) -> None:
     assert written == 1
 
 
-def test_a_further_answer_outdates_what_was_read_before(response: Conversation, caller: Caller) -> None:
+@pytest.mark.parametrize("is_corrected", [False, True])
+def test_a_further_answer_outdates_what_was_read_before_but_no_correction(
+    response: Conversation, caller: Caller, is_corrected: bool
+) -> None:
     change = response.project.blocks.get(name="change")
     further = {"block_id": change.pk, "number": 2, "until": 9e9, "question": SECOND}
     state = response.state | {"at": 0, "path": [], "further": further}
     state["follow_ups"] = {str(change.pk): TOLD[:1]}
     Conversation.objects.filter(pk=response.pk).update(state=state, completed_at=None)
-    Reading.objects.create(conversation=response, block=change, themes=[], version=1, generated_by="local")
+    Reading.objects.create(
+        conversation=response,
+        block=change,
+        themes=[],
+        version=1,
+        generated_by="local",
+        is_corrected=is_corrected,
+    )
 
     body = {"block_id": change.pk, "value": "Nine"}
     assert caller.post(f"/conversations/{response.pk}/answers", body).status_code == 200
-    assert not Reading.objects.exists()
+    assert Reading.objects.exists() == is_corrected
 
 
 def test_an_import_of_an_export_leaves_them_out(caller: Caller, response: Conversation) -> None:

@@ -104,6 +104,22 @@ def test_a_change_is_proposed_by_block_and_nothing_is_saved(
     assert not Generation.objects.exists()
 
 
+def test_a_wish_for_privacy_in_an_instruction_is_told_and_changes_no_setting(
+    caller: Caller, project: Any, anthropic: Loopback
+) -> None:
+    """Rule 10.94."""
+    anthropic.queue(german)
+
+    told = revise(caller, project, {"instruction": "Shorter, and the answers must be anonymous"}).json()
+
+    assert told["unmet"] == [
+        "You asked for anonymous answers, and this project is transparent. Choose Anonymous under Delivery "
+        "before it opens.",
+        "The pictures stay.",
+    ]
+    assert caller.get(f"/projects/{project['id']}").json()["settings"]["privacy_mode"] == "transparent"
+
+
 def test_what_was_proposed_can_be_written_as_it_is(caller: Caller, project: Any, anthropic: Loopback) -> None:
     anthropic.queue(german)
     answer = revise(caller, project)
@@ -199,12 +215,24 @@ def test_what_nobody_fetches_is_given_back(
 ) -> None:
     anthropic.queue(german)
     monkeypatch.setattr(generation, "wait", lambda *, generation_id: None)
-    revise(caller, project)
+    revise(caller, project, **KEY)
     generation.run(generation_id=Generation.objects.get().pk)
 
     Generation.objects.update(completed_at=NOON)
     generation.take_up(at=NOON + 2 * generation.KEPT_FOR)
 
+    assert (Generation.objects.count(), credits_of(caller.community)) == (0, 3)
+
+
+def test_work_that_its_caller_cannot_join_is_given_up(
+    caller: Caller, project: Any, monkeypatch: pytest.MonkeyPatch, anthropic: Loopback
+) -> None:
+    monkeypatch.setattr(generation, "wait", lambda *, generation_id: None)
+
+    answer = revise(caller, project)
+
+    assert (refusal(answer), answer["Retry-After"]) == ((503, "unavailable"), "5")
+    assert answer.json()["message"] == generation.NO_KEY
     assert (Generation.objects.count(), credits_of(caller.community)) == (0, 3)
 
 
@@ -220,7 +248,7 @@ def test_a_project_that_is_deleted_meanwhile_ends_the_work(
 ) -> None:
     anthropic.queue(german)
     monkeypatch.setattr(generation, "wait", lambda *, generation_id: None)
-    revise(caller, project)
+    revise(caller, project, **KEY)
     caller.call("delete", f"/projects/{project['id']}")
 
     generation.run(generation_id=Generation.objects.get().pk)

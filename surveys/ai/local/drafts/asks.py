@@ -63,31 +63,33 @@ class Asks:
 # --- Settings that are no asks ----------------------------------------------------------------------
 
 _NUMBER = (
-    r"(?:\d{1,3}(?:\s*(?:-|–|to|bis|à|a)\s*\d{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|"
+    r"(?:\d{1,3}(?:\s{0,3}(?:-|–|to|bis|à|a)\s{0,3}\d{1,3})?|one|two|three|four|five|six|seven|eight|nine|ten|"
     r"twelve|eine?|zwei|drei|vier|"
     r"fünf|sechs|sieben|acht|neun|zehn|une?|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|una?|dos|tres|"
     r"cuatro|cinco|seis|siete|"
     r"ocho|nueve|diez|uma?|dois|duas|três|quatro|sete|oito|nove|dez)"
 )
 _SETTINGS = re.compile(
-    rf"(?:^|[,;(]\s*(?:(?:with|in|mit|avec|en|dans|con|com|em)\s+)?|\s(?:with|in|mit|avec|en|dans|con|com|"
-    rf"em|de|und|and)\s+)(?:max\.? |maximum |at most |about |around "
+    rf"(?:^|[,;(]\s{{0,3}}(?:(?:with|in|mit|avec|en|dans|con|com|em)\s{{1,3}})?|\s(?:with|in|mit|avec|en|dans|con|com|"
+    rf"em|de|und|and)\s{{1,3}})(?:max\.? |maximum |at most |about |around "
     rf"|exactly |only |just |nur "
-    rf"|maximal |höchstens |etwa |maximum )?{_NUMBER}\s+(?:[^\W\d]+\s+){{0,2}}?(?:questions?|fragen?|"
+    rf"|maximal |höchstens |etwa |"
+    rf"maximum )?{_NUMBER}\s{{1,3}}(?:[^\W\d]+\s{{1,3}}){{0,2}}?(?:questions?|fragen?|"
     rf"preguntas?|perguntas?)\b"
     r"(?! (?:for|to|on|about|zu|über|sur|sobre)\b)(?: (?:max(?:imum)?|in total|total|insgesamt))?\)?"
-    r"|[,;]?\s*\b(?:it )?(?:takes?|dauert|in|under|unter|max\.?|dure|prend|tarda|leva)\s+(?:about |only |"
+    r"|[,;]?\s{0,3}\b(?:it )?(?:takes?|dauert|in|under|unter|max\.?|dure|prend|tarda|"
+    r"leva)\s{1,3}(?:about |only |"
     r"nur |around )?"
-    rf"(?:a|{_NUMBER})\s*(?:minutes?|mins?|minuten?|minutos?)\b(?: or less)?"
-    r"|[,;.]?\s*\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
-    r"|[,;.]?\s*\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
-    r"|[,;]?\s*\bwhere it makes sense\b"
-    r"|[,;]?\s*\beverything (?:is )?optional\b"
+    rf"(?:a|{_NUMBER})\s{{0,3}}(?:minutes?|mins?|minuten?|minutos?)\b(?: or less)?"
+    r"|[,;.]?\s{0,3}\b(?:just|only|nur) (?:ratings|scales|skalen|bewertungen)\b"
+    r"|[,;.]?\s{0,3}\b(?:keep it|make it|please keep it) (?:very )?(?:short|brief|simple|friendly|quick)\b"
+    r"|[,;]?\s{0,3}\bwhere it makes sense\b"
+    r"|[,;]?\s{0,3}\beverything (?:is )?optional\b"
     r"|\bplease\b|\bbitte(?= [a-zäöü])\b|\bs'il vous plaît\b|\bpor favor\b",
     re.IGNORECASE,
 )
 _ONE_OPEN = re.compile(
-    r"[,;]?\s*\b(?:and |und |et |y |e )?(?:only |nur )?(?:one|a single|1|eine|einer|une|una|uma) "
+    r"[,;]?\s{0,3}\b(?:and |und |et |y |e )?(?:only |nur )?(?:one|a single|1|eine|einer|une|una|uma) "
     r"(?:final |last |offene[nr]? |open[- ]?(?:ended)? ?|(?=question ouverte|pregunta abierta|pergunta "
     r"aberta))"
     r"(?:question|frage|pregunta|pergunta|text)?(?: ouverte| abierta| aberta)?(?: (?:at the end|am ende|"
@@ -98,8 +100,8 @@ _UNNAMED_SCALE = re.sub(r"\?P<\w+>", "?:", SCALE.pattern).replace(
     "(?:out of|sur|von|sobre) (?:5|7|10)\\b", "(?!)"
 )
 _GLOBAL_SCALE = re.compile(
-    r"(?:^|[,;.]\s*|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
-    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?)\b)[^,;.]*?(?={_UNNAMED_SCALE})",
+    r"(?:^|[,;.]\s{0,3}|\s)(?:all |alle |using |with )?(?:on )?(?:a |an |einer |eine |une |una |uma )?"
+    rf"(?:\b(?:scales?|ratings?|skala|échelle|escala|notes?|notas?)\b)[^,;.]{{0,200}}?(?={_UNNAMED_SCALE})",
     re.IGNORECASE,
 )
 
@@ -111,12 +113,12 @@ def wants_one_open_question(text: str) -> bool:
 
 # --- Splitting ----------------------------------------------------------------------------------------
 
-_BULLET = re.compile(r"^\s*(?:[-*•–▪◦]|\(?\d{1,2}[.)]|[a-zA-Z][.)])\s+(?P<item>\S.*?)\s*$")
-_NUMBERED = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
+_BULLET = re.compile(r"^\s{0,3}(?:[-*•–▪◦]|\(?\d{1,2}[.)]|[a-zA-Z][.)])\s{1,3}(?P<item>\S.*?)\s{0,3}$")
+_NUMBERED = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s{1,3}")
 _SENTENCES = re.compile(
-    r"(?<=[?])\s+|"
+    r"(?<=[?])\s{1,3}|"
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\bmax)(?<!\bmin)(?<!\bNr)(?<!\bSt)(?<!\bDr)(?<!\bca)(?<!\bvs)(?<!\bno)(?<!\betc)"
-    r"(?<!\d)(?<=[.!])\s+(?=[^\W\d_]|[¿¡«\"“])|\n+"
+    r"(?<!\d)(?<=[.!])\s{1,3}(?=[^\W\d_]|[¿¡«\"“])|\n+"
 )
 INTERROGATIVE = {
     "en": r"(?:(?:at |in |on |for |to |from |with )?(?:what|which|who|when|where|why|how|whether|if)|"
@@ -136,23 +138,25 @@ INTERROGATIVE = {
           r"se |tem |você )",
 }  # fmt: skip
 _ASKING = {
-    "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s+)*(?:ask(?:ing|s)?|find(?:s|ing)? "
+    "en": r"\b(?:(?:and|also|then|please|to|should|must|it should)\s{1,3})*(?:ask(?:ing|s)?|find(?:s|ing)? "
           r"out|(?:want|like|need|love) to "
           r"(?:know|find out|learn|understand)|we need|we want|collect(?:ing|s)?|includ(?:e|es|ing)|"
           r"cover(?:s|ing)?|questions? (?:on|about|like)|"
           r"with questions (?:on|about))\b",
-    "de": r"\b(?:(?:und|auch|bitte|dann|außerdem)\s+)*(?:frag(?:e|en|t)?|abfragen|erfragen|wissen|"
+    "de": r"\b(?:(?:und|auch|bitte|dann|außerdem)\s{1,3})*(?:frag(?:e|en|t)?|abfragen|erfragen|wissen|"
           r"erfahren|herausfinden|inklusive|(?:mit )?fragen "
           r"(?:zu[rm]?|nach|über))\b,?",
-    "fr": r"\b(?:(?:et|aussi|puis|merci de)\s+)*(?:demande[rz]?|savoir|inclu(?:re|ant|t)|(?:avec des "
+    "fr": r"\b(?:(?:et|aussi|puis|merci de)\s{1,3})*(?:demande[rz]?|savoir|inclu(?:re|ant|t)|(?:avec des "
           r")?questions sur|avis sur|connaître)\b",
-    "es": r"\b(?:(?:y|también|además)\s+)*(?:pregunta[rd]?(?: también)?|preguntando|saber|incluy\w+|"
+    "es": r"\b(?:(?:y|también|además)\s{1,3})*(?:pregunta[rd]?(?: también)?|preguntando|saber|incluy\w+|"
           r"incluir|(?:con )?preguntas sobre|conocer|confirmar(?= asist))\b",
-    "pt": r"\b(?:(?:e|também|além disso)\s+)*(?:pergunt(?:e|ar|ando|em)(?: também)?|saber|inclu\w+|(?:com "
+    "pt": r"\b(?:(?:e|também|além disso)\s{1,3})*(?:pergunt(?:e|ar|ando|em)(?: também)?|saber|"
+          r"inclu\w+|(?:com "
           r")?perguntas sobre|descobrir)\b",
 }  # fmt: skip
 _RATING = {
-    "en": r"\b(?:(?:and|also|please|should|to)\s+)*(?:rate|rating|score|evaluate|assess)\b(?! from| of \d|"
+    "en": r"\b(?:(?:and|also|please|should|to)\s{1,3})*(?:rate|rating|score|"
+          r"evaluate|assess)\b(?! from| of \d|"
           r" \d)",
     "de": r"\bbewerten\b(?: lassen)?", "fr": r"\b(?:noter|évaluer)\b", "es": r"\b(?:valorar|puntuar|"
     r"calificar)\b",
@@ -161,13 +165,13 @@ _RATING = {
 _ABOUT = {
     "en": r"^(?:(?:them|people|everyone|everybody|respondents|participants|users|customers|clients|guests|"
           r"members|staff|volunteers|donors|players|"
-          r"students|parents|patients|readers|also|too)\s+)*(?:(?:our|the) [\w-]+\s+(?=for\b|about\b|"
+          r"students|parents|patients|readers|also|too)\s{1,3})*(?:(?:our|the) [\w-]+\s{1,3}(?=for\b|about\b|"
           r"why\b|what\b|how\b|whether\b|if\b|which\b|"
-          r"when\b|where\b))?(?P<how>for|about|on)?\s*",
-    "de": r"^(?:(?:auch|sie|unsere \w+|die \w+|alle)\s*,?\s+)*(?P<how>nach|zu[rm]?|über)?\s*",
-    "fr": r"^(?:(?:aussi|à nos \w+|aux \w+|leur|également)\s+)*(?P<how>sur)?\s*",
-    "es": r"^(?:(?:también|a los \w+|a las \w+|a nuestros \w+|les)\s+)*(?P<how>por|sobre)?\s*",
-    "pt": r"^(?:(?:também|aos \w+|às \w+|para os \w+|para as \w+)\s+)*(?P<how>por(?! que)|sobre)?\s*",
+          r"when\b|where\b))?(?P<how>for|about|on)?\s{0,3}",
+    "de": r"^(?:(?:auch|sie|unsere \w+|die \w+|alle)\s{0,3},?\s{1,3})*(?P<how>nach|zu[rm]?|über)?\s{0,3}",
+    "fr": r"^(?:(?:aussi|à nos \w+|aux \w+|leur|également)\s{1,3})*(?P<how>sur)?\s{0,3}",
+    "es": r"^(?:(?:también|a los \w+|a las \w+|a nuestros \w+|les)\s{1,3})*(?P<how>por|sobre)?\s{0,3}",
+    "pt": r"^(?:(?:também|aos \w+|às \w+|para os \w+|para as \w+)\s{1,3})*(?P<how>por(?! que)|sobre)?\s{0,3}",
 }  # fmt: skip
 _ALSO = re.compile(
     r"\b(?:also|plus|additionally|in addition|including|auch|zusätzlich|außerdem|aussi|également|también|"
@@ -177,13 +181,13 @@ _ALSO = re.compile(
 _LEADING = re.compile(
     r"^(?:and|or|plus|also|then|finally|as well as|und|sowie|dazu|außerdem|auch|et|puis|ainsi que|aussi|y|"
     r"además|también|e|também|bem como|&|with|"
-    r"mit|maybe|perhaps|optionally)\s+",
+    r"mit|maybe|perhaps|optionally)\s{1,3}",
     re.IGNORECASE,
 )
 _TO_US = re.compile(
     r"\b(?:can|could|would|will|kannst|könnt|können|könnten|peux|pouvez|pourriez|puedes|podrías|podéis|"
     r"pode|poderia)[ -]"
-    r"(?:you|du|ihr|sie|tu|vous|você)?\s*(?:please |bitte )?(?:make|create|build|write|draft|give|help|"
+    r"(?:you|du|ihr|sie|tu|vous|você)?\s{0,3}(?:please |bitte )?(?:make|create|build|write|draft|give|help|"
     r"set|prepare|generate|eine? |erstell|mach|"
     r"créer|faire|crear|hacer|criar|fazer|ayudar)|\b(?:surveys?|polls?|questionnaires?|umfrage|sondage|"
     r"encuesta|pesquisa|enquete)\b[^?]*\?",
@@ -198,7 +202,8 @@ _ABOUT_OTHERS = {
     "pt": r"\b(?:as pessoas|nossos (?:clientes|membros|funcionários|sócios))\b",
 }  # fmt: skip
 _OPTIONS_LEAD = re.compile(
-    r"(?:^|\b(?:with|and|these|the following|mit|und|avec|et|con|y|com|e)\s+)(?:the |these |these |diesen "
+    r"(?:^|\b(?:with|and|these|the following|mit|und|avec|et|con|y|com|e)\s{1,3})(?:the |these |"
+    r"these |diesen "
     r"|les |las |los |os |as )?"
     r"(?:options?|choices|results|outcomes|answers|answer options|possible answers|antworten|"
     r"antwortmöglichkeiten|optionen|auswahl"
@@ -260,14 +265,14 @@ def read_asks(text: str, language: str, *, is_poll: bool = False) -> Asks:
 
 def _aspects(sentence: str, language: str) -> list[Ask]:
     """Well-known asks that a sentence without a list names as its subject: `about stress and workload`."""
-    match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s+(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
+    match = re.search(r"\b(?:about|on|zu|über|sur|sobre)\s{1,3}(?P<list>[^.?!:]+)$", sentence, re.IGNORECASE)
     items = _items(match["list"], language) if match else []
     is_known = len(items) > 1 and all(find(item, language) for item in items)
     return [_ask(item, language) for item in items] if is_known else []
 
 
 def _has_list(lead: str, sentence: str) -> bool:
-    return bool(lead) and bool(re.search(rf"{re.escape(lead)}\s*:", sentence))
+    return bool(lead) and bool(re.search(rf"{re.escape(lead)}\s{{0,3}}:", sentence))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -283,7 +288,9 @@ def _sentences(text: str) -> Iterator[str]:
             yield from (part.strip() for part in _SENTENCES.split(line) if part and part.strip(TRAILING))
 
 
-_CHOOSE = re.compile(r"[\s,-]*\b(?:choose|pick|select|vote|you can (?:choose|pick))[\s.]*$", re.IGNORECASE)
+_CHOOSE = re.compile(
+    r"[\s,-]{0,5}\b(?:choose|pick|select|vote|you can (?:choose|pick))[\s.]{0,5}$", re.IGNORECASE
+)
 
 
 def _completed(ask: Ask, sentence: str, language: str, *, is_poll: bool) -> Ask | None:
@@ -319,7 +326,7 @@ _YES_AND_NO = frozenset(["yes", "no", "ja", "nein", "oui", "non", "sí", "si", "
 
 
 _SAYS_YES_NO = re.compile(
-    rf"(?:{YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s+)?(?={IF}\b|$)", re.IGNORECASE
+    rf"(?:{YES_NO.pattern})[\s,;]*(?:(?:and|und|et|y|e)\s{{1,3}})?(?={IF}\b|$)", re.IGNORECASE
 )
 
 
@@ -390,11 +397,11 @@ _TOPIC_OF_QUESTIONS = re.compile(
 
 
 _FOLLOW_UP = re.compile(
-    r"[,;]?\s*\b(?:(?:and|with|plus|only|und|mit|nur|et|avec|seulement|y|con|s[oó]lo|e|com|apenas|só)\s+)*"
-    r"(?:an?\s+|une?\s+|una?\s+|uma?\s+|"
-    r"eine[rm]?\s+)?"
+    r"[,;]?\s{0,3}\b(?:(?:and|with|plus|only|und|mit|nur|et|avec|seulement|y|con|s[oó]lo|e|com|apenas|só)\s{1,3}){0,6}"
+    r"(?:an?\s{1,3}|une?\s{1,3}|una?\s{1,3}|uma?\s{1,3}|"
+    r"eine[rm]?\s{1,3})?"
     r"(?:follow[- ]?up|ask(?:ing)?|(?:nach)?fragen?|nachfrage|demande[rz]?|preguntar?|pregunta|perguntar?|"
-    r"pergunte)\s+(?:question\s+)?"
+    r"pergunte)\s{1,3}(?:question\s{1,3})?"
     r"(?P<what>why|warum|pourquoi|por qu[eéê])\W*$",
     re.IGNORECASE,
 )
@@ -447,7 +454,7 @@ def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
         default=None,
     )
     if verb is None:
-        clause = re.search(rf",\s+(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
+        clause = re.search(rf",\s{{1,3}}(?={INTERROGATIVE[language]})", depth_free, re.IGNORECASE)
         begins = re.match(INTERROGATIVE[language], depth_free, re.IGNORECASE)
         if begins and depth_free.count(",") > 1 and not sentence.endswith("?"):
             return "", sentence, ""
@@ -466,7 +473,7 @@ def _parted(sentence: str, language: str) -> tuple[str, str | None, str]:
 
 
 def _verb(text: str, language: str) -> str | None:
-    match = re.match(rf"\s*{_RATING[language]}", text, re.IGNORECASE)
+    match = re.match(rf"\s{{0,3}}{_RATING[language]}", text, re.IGNORECASE)
     ends_rated = language == "de" and re.search(_RATING["de"], text)
     return "rate" if match or ends_rated else None
 
@@ -474,7 +481,7 @@ def _verb(text: str, language: str) -> str | None:
 def _after_verb(text: str, language: str) -> tuple[str, str]:
     """How a verb of asking goes on (`for`, `about`), and what is asked."""
     for pattern in (_ASKING, _RATING):
-        if match := re.match(rf"\s*{pattern[language]}", text, re.IGNORECASE):
+        if match := re.match(rf"\s{{0,3}}{pattern[language]}", text, re.IGNORECASE):
             text = text[match.end() :].strip(" ,:")
             break
     else:
@@ -533,7 +540,7 @@ def _halves(part: str, language: str) -> list[str]:
         .replace("|ou|", "|")
         .replace("|o|u|", "|")
     )
-    halves = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part)
+    halves = re.split(rf"\s{{1,3}}(?:{conjunction})\s{{1,3}}(?![^()]*\))", part)
     if len(halves) == 1:
         return [part]
     first_ask = _after_verb(halves[0], language)[1]
@@ -556,15 +563,15 @@ def _halves(part: str, language: str) -> list[str]:
         ]
         if not cuts:
             return [part]
-        first = re.split(rf"\s+(?:{conjunction})\s+(?![^()]*\))", part, maxsplit=1)
+        first = re.split(rf"\s{{1,3}}(?:{conjunction})\s{{1,3}}(?![^()]*\))", part, maxsplit=1)
         return [first[0], *_halves(first[1], language)] if 1 in cuts else [part]
     return [half for half in halves if half.strip()]
 
 
 _ORDER = re.compile(
     r"(?:then |please )*(?:e-?mail|mail|send|forward|share|show|post|publish|remind|notify|inform|tell|give|"
-    r"let|export|thank|invite)\s+(?:me|us|them|it|him|her|everyone|everybody|all|the|our|my|their|a|an)\b"
-    r"|(?:dann |bitte )*(?:schicke?n?|sende?n?|maile?n?|teile?n?|zeige?n?|gib|informiere?n?)\s+"
+    r"let|export|thank|invite)\s{1,3}(?:me|us|them|it|him|her|everyone|everybody|all|the|our|my|their|a|an)\b"
+    r"|(?:dann |bitte )*(?:schicke?n?|sende?n?|maile?n?|teile?n?|zeige?n?|gib|informiere?n?)\s{1,3}"
     r"(?:mir|uns|ihnen|allen|sie|es|die|das|den)\b"
     r"|(?:envoye[zr]|partage[zr]|montre[zr]|publie[zr])[ -](?:moi|nous|leur|les?|la)\b|(?:m['’]|nous )"
     r"envoyer\b"
@@ -596,7 +603,7 @@ def _is_asked(sentence: str, language: str) -> bool:
 
 def _questions(sentence: str, language: str) -> list[str]:
     """A sentence that asks, or its parts if each of them asks: `How was the food, how was the music?`."""
-    parts = [part.strip(TRAILING) for part in re.split(r",\s+", sentence.rstrip("?"))]
+    parts = [part.strip(TRAILING) for part in re.split(r",\s{1,3}", sentence.rstrip("?"))]
     clean = [_LEADING.sub("", part) for part in parts]
     if len(parts) > 1 and all(
         re.match(INTERROGATIVE[language], part, re.IGNORECASE) and " " in part for part in clean

@@ -19,11 +19,12 @@ from surveys.ai.local.drafts.library import FOLDER, RawBlock
 ASKS = FOLDER.parent / "asks.json"
 _FILLERS = {
     "en": r"^(?:(?:the|their|your|his|her|a|an|any|some|for|of|about|on|what is|what's|what are|"
-    r"possible)\s+)+",
-    "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|eine?n?|zu[rm]?|nach|mögliche|etwaige)\s+)+",
-    "fr": r"^(?:(?:le|la|les|leurs?|vos|votre|une?|des|du|de la|sur)\s+|l['’]|d['’])+",
-    "es": r"^(?:(?:el|la|los|las|su|sus|tu|tus|una?|unos|unas|posibles)\s+)+",
-    "pt": r"^(?:(?:o|a|os|as|seu|sua|seus|suas|uma?|possíveis)\s+)+(?!que\b)",
+    r"possible)\s{1,3})+",
+    "de": r"^(?:(?:der|die|das|den|dem|ihre?n?|eure?n?|deine?n?|eine?n?|zu[rm]?|nach|mögliche|"
+    r"etwaige)\s{1,3})+",
+    "fr": r"^(?:(?:le|la|les|leurs?|vos|votre|une?|des|du|de la|sur)\s{1,3}|l['’]|d['’])+",
+    "es": r"^(?:(?:el|la|los|las|su|sus|tu|tus|una?|unos|unas|posibles)\s{1,3})+",
+    "pt": r"^(?:(?:o|a|os|as|seu|sua|seus|suas|uma?|possíveis)\s{1,3})+(?!que\b)",
 }
 
 

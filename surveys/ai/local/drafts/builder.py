@@ -35,7 +35,7 @@ from surveys.engine.script import QUESTIONS, Bucket
 
 _MAX_RANKED = 20
 _DEFAULT_OPTIONS = 4  # of a placeholder
-_ONLY_WITH_TOPIC = re.compile(r"<<(.*?)>>")
+_ONLY_WITH_TOPIC = re.compile(r"<<([^<>]*)>>")
 _TOPIC = re.compile(r"\{(topic|Topic)\}")
 WELCOME = "Hello! A few short questions. There are no wrong answers."
 FORM_WELCOME = "Hello! Please answer these few questions."

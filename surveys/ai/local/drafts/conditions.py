@@ -21,9 +21,10 @@ class Condition:
 
 IF = r"(?:if|when|in case|falls|wenn|bei|si|s'|se|quando|cuando)"
 _CONDITIONS = [
-    (re.compile(rf"\b{IF}\b[^,.;?]*?(?:less than|under|below|lower than|menos (?:de|que)|unter|weniger "
-                rf"als|moins de|"
-                r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s*(?:an? |\w+ )?(?P<below>\d{1,2})\b"
+    (re.compile(rf"\b{IF}\b[^,.;?]{{0,200}}?(?:less than|under|below|lower than|menos (?:de|que)|unter|"
+                rf"weniger als|moins de|"
+                r"inférieure? à|inferior a|menor (?:que|de)|abaixo de|<)\s{0,3}(?:an? |"
+                r"\w+ )?(?P<below>\d{1,2})\b"
                 r"(?: stars?| sterne\w*| points?| punkte\w*| étoiles?| estrellas?| estrelas?)?",
                 re.I), "below"),
     (re.compile(r"\b(?:if (?:yes|so|they (?:do|are|did|have|say yes|answer yes|said yes))|(?:falls|wenn) "
@@ -32,9 +33,9 @@ _CONDITIONS = [
     (re.compile(r"\b(?:if (?:not?|they (?:don['’]t|do not|aren['’]t|haven['’]t|say no|answer no|said no))|"
                 r"otherwise|(?:falls|wenn) nein|"
                 r"(?:falls|wenn) nicht|sinon|si (?:la réponse est )?non|si (?:dicen que )?no|se "
-                r"não)(?=\s*[,:]|\s+(?:ask|why|what|how|"
+                r"não)(?=\s{0,3}[,:]|\s{1,3}(?:ask|why|what|how|"
                 r"which|fragen?|warum|demander|pourquoi|preguntar?|por|pergunt\w+|also)\b)", re.I), "no"),
-    (re.compile(rf"\b{IF}\b[^,.;?]*?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
+    (re.compile(rf"\b{IF}\b[^,.;?]{{0,200}}?\b(?:unhappy|dissatisfied|not (?:satisfied|happy)|low(?: score| "
                 rf"rating)?|bad|negative|unzufrieden|"
                 r"schlecht\w*|mauvaise?|insatisfaits?|bajas?|insatisfech\w+|insatisfeit\w+|baixas?|"
                 r"negativ\w+)\b"

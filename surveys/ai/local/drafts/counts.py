@@ -42,17 +42,18 @@ _NUMBER = (
 _ADJECTIVES = (
     r"(?:(?!(?:and|or|with|of|in|for|from|to|by|per|people|persons|players|members|users|teams|times|minutes?|"
     r"mins?|hours?|days?|weeks?|months?|years?|rounds?|points?|stars?|options?|answers?|choices|questions?|"
-    rf"{_NUMBER_WORDS})\b)[^\W\d][\w'’-]*[\s-]+){{0,3}}?"
+    rf"{_NUMBER_WORDS})\b)[^\W\d][\w'’-]{{0,40}}[\s-]{{1,3}}){{0,3}}?"
 )
 _COUNTED = (
     r"(?P<bound>\b(?:at least|more than|no more than|not more than|at most|up to|a maximum of|maximum|max\.?|"
-    r"fewer than|less than|under|minimum|min\.?|a minimum of)\s+)?"
-    rf"(?:\b(?P<low>{_NUMBER})(?:\s*[-–—]\s*|\s+(?:to|or|and)\s+))?"
-    rf"\b(?P<number>{_NUMBER})(?:\s*[-–]\s*|\s+)(?:\(\d+\)\s*)?(?:of\s+)?"
+    r"fewer than|less than|under|minimum|min\.?|a minimum of)\s{1,3})?"
+    rf"(?:\b(?P<low>{_NUMBER})(?:\s{{0,3}}[-–—]\s{{0,3}}|\s{{1,3}}(?:to|or|and)\s{{1,3}}))?"
+    rf"\b(?P<number>{_NUMBER})(?:\s{{0,3}}[-–]\s{{0,3}}|\s{{1,3}})(?:\(\d+\)\s{{0,3}})?(?:of\s{{1,3}})?"
 )
 _QUESTIONS = re.compile(rf"{_COUNTED}{_ADJECTIVES}(?:questions?|prompts|qs)\b", re.IGNORECASE)
 _QUESTIONS_AFTER = re.compile(
-    rf"\b(?:number of )?questions?\s*(?:[:=]|is|should be)\s*(?P<number>{_NUMBER})\b", re.IGNORECASE
+    rf"\b(?:number of )?questions?\s{{0,3}}(?:[:=]|is|should be)\s{{0,3}}(?P<number>{_NUMBER})\b",
+    re.IGNORECASE,
 )
 _OPTIONS = re.compile(
     rf"{_COUNTED}{_ADJECTIVES}(?:options?|choices|answers|alternatives|possibilities)\b", re.IGNORECASE

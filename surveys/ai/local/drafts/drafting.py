@@ -57,6 +57,7 @@ def draft_for_intent(request: ScriptRequest) -> ProposedScript:
     Its wishes besides the subject are met in the script, or named in `unmet`. Raises UnwrittenLanguage for a
     language that the library does not have: a script in English would be wrong.
     """
+    request = replace(request, intent=clean(request.intent))
     wishes = read_wishes(request.intent)
     intent = read_intent(replace(request, intent=wishes.text))
     language = written_language(intent, wishes)

@@ -44,18 +44,18 @@ SCALE = re.compile(
     r"\(?(?:\b(?:on|with|mit|auf|sur|en|con|com|in|a|an|all|alle|une|einer|eine|um|uma|una|each|from|of|"
     r"von|de|del|"
     r"scale|skala|échelle|escala|ratings?|rate|notes?|notas?|noté|bewertung|bewertet|puntuación|je|"
-    r"jeweils)\s+)*"
-    rf"(?:(?<![\d:.,])(?P<low>[01])\s*(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
-    rf"\bthrough\b)\s*(?P<high>\d{{1,2}})\b"
-    rf"(?!\s*(?:questions?|minutes?|min\b|fragen|people|weeks?|days?|hours?|uhr|h\b|sentences?)|"
-    rf"[:.]\d)(?:\s*{_STARS})?"
+    r"jeweils)\s{1,3}){0,8}"
+    rf"(?:(?<![\d:.,])(?P<low>[01])\s{{0,3}}(?:-|–|\bto\b|\bbis\b|à|\ba\b|\bal\b|\baté\b|"
+    rf"\bthrough\b)\s{{0,3}}(?P<high>\d{{1,2}})\b"
+    rf"(?!\s{{0,3}}(?:questions?|minutes?|min\b|fragen|people|weeks?|days?|hours?|uhr|h\b|sentences?)|"
+    rf"[:.]\d)(?:\s{{0,3}}{_STARS})?"
     rf"|(?<![\d:.,])(?P<top>\d{{1,2}})[ -]?{_STARS}"
     r"|(?:out of|sur|von|sobre) (?P<of>5|7|10)\b)"
-    r"(?:\s+(?:scale|skala|punkten?|points?))?\)?(?:\s*(?:bewerten|rating))?",
+    r"(?:\s{1,3}(?:scale|skala|punkten?|points?))?\)?(?:\s{0,3}(?:bewerten|rating))?",
     re.IGNORECASE,
 )
 _WITH_STARS = re.compile(
-    rf"\(?\b(?:with|in|by|using|mit|avec(?: des)?|en|con|com|em)\s+{_STARS}\b\)?", re.IGNORECASE
+    rf"\(?\b(?:with|in|by|using|mit|avec(?: des)?|en|con|com|em)\s{{1,3}}{_STARS}\b\)?", re.IGNORECASE
 )
 _STARRED = re.compile(_STARS, re.IGNORECASE)
 BRACKETS = re.compile(r"\(([^()]{1,300})\)")
@@ -71,7 +71,8 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 RIGHT = re.compile(
-    r"\s*\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|\s*[✓✔✅]",
+    r"\s{0,3}\((?:right|correct|true|richtig|korrekt|juste|bonne réponse|correct[oa]|cert[oa])\)|"
+    r"\s{0,3}[✓✔✅]",
     re.IGNORECASE,
 )
 QUOTES = "\"'“”‘’«»„`*_ \t"
@@ -110,7 +111,7 @@ def read_format(text: str, language: str) -> tuple[str, Format]:
         match, of_scale = scale
         text = text[: match.start()] + " " + text[match.end() :]
         found = replace(found, low=of_scale.low, high=of_scale.high, has_stars=of_scale.has_stars)
-    text = re.sub(r"\(\s*\)", " ", text)
+    text = re.sub(r"\(\s{0,3}\)", " ", text)
     return " ".join(text.split()).strip(TRAILING), found
 
 
@@ -131,11 +132,12 @@ def split_options(text: str, language: str) -> tuple[str, ...]:
     """The parts of a list of options; empty if they are no options."""
     conjunctions = CONJUNCTIONS[language]
     text = text.strip(TRAILING + "?")
-    separator = r"\s+/\s+|/" if "/" in text and "," not in text else r"\s*[,;|]\s*"
+    separator = r"\s{1,3}/\s{1,3}|/" if "/" in text and "," not in text else r"\s{0,3}[,;|]\s{0,3}"
     parts = [part for part in re.split(separator, text) if part.strip()]
     if len(parts) > 1 or re.search(rf"\s(?:{conjunctions}|vs\.?|versus)\s", text):
         last = re.split(
-            rf"\s+(?:{conjunctions}|vs\.?|versus)\s+", re.sub(rf"^(?:{conjunctions})\s+", "", parts[-1])
+            rf"\s{{1,3}}(?:{conjunctions}|vs\.?|versus)\s{{1,3}}",
+            re.sub(rf"^(?:{conjunctions})\s{{1,3}}", "", parts[-1]),
         )
         is_pair = len(parts) > 1 or re.search(r"\s(?:or|oder|ou|o|u|vs\.?|versus)\s", text)
         parts[-1:] = last if is_pair else parts[-1:]

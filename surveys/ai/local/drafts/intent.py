@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from communities.ground.sent_text import composed
+from communities.ground.sent_text import composed, paragraphs
 from surveys.ai.local.drafts import counts, languages, listed_options, topics
 from surveys.ai.local.drafts.counts import CountRange
 from surveys.ai.local.drafts.stems import stemmed_line, stems, word_set
@@ -17,8 +17,8 @@ _YES_OR_NO_WORDS = word_set("should shall do does did is are was were will would
 _OTHER_QUESTION_WORDS = word_set("what which who whose whom when where why how at on in for")
 _FIRST_WORDS = "|".join(sorted(_YES_OR_NO_WORDS | _OTHER_QUESTION_WORDS))
 _QUESTION = re.compile(
-    r"(?:^|[.!?:;\n\"“„«]\s*)"
-    rf"(?P<question>(?P<first>{_FIRST_WORDS})\b[^.!?\n\"“”„«»]{{3,}}\?)",
+    r"(?:^|[.!?:;\n\"“„«]\s{0,3})"
+    rf"(?P<question>(?P<first>{_FIRST_WORDS})\b[^.!?\n\"“”„«»]{{3,{_MAX_QUESTION}}}\?)",
     re.IGNORECASE,
 )
 # A question to us about making the survey, and not to its respondents.
@@ -28,13 +28,14 @@ _REQUEST_TO_US = re.compile(
     r"(?:please|make|create|build|write|draft|give|help|set|prepare|have|get)\b",
     re.IGNORECASE,
 )
-_EMPTY_LINES = re.compile(r"\n{3,}")
 _ASKS_FOR_OPINION = re.compile(
     r"\b(?:what do you think|how (?:do|did|would) you (?:like|feel|find|rate)|"
     r"how (?:good|bad|satisfied|happy)|opinion)\b",
     re.IGNORECASE,
 )
-_FOREIGN_QUESTION = re.compile(r"¿[^¿?\n]+\?|(?:^|[.!?:\n])\s*([^.!?:\n¿]{4,}(?::[^.!?:\n]*)?\?)")
+_FOREIGN_QUESTION = re.compile(
+    r"¿[^¿?\n]{1,300}\?|(?:^|[.!?:\n])\s{0,3}([^.!?:\n¿]{4,300}(?::[^.!?:\n]{0,300})?\?)"
+)
 _YES_OR_NO = re.compile(r"\b(?:ja oder nein|oui ou non|s[íi] o no|sim ou não)\b", re.IGNORECASE)
 _PLAIN_BRACKETS = str.maketrans("[]{}<>⟦⟧", "()()  ()")
 _YES_AND_NO = frozenset({"Yes", "No"})
@@ -132,12 +133,12 @@ def asks_for_opinion(question: str) -> bool:
 def clean(text: str) -> str:
     """Remove characters that cannot be stored, and brackets that our texts use for tokens; keep the lines.
 
-    Of several spaces one stays, and of several empty lines one: patterns take a time for white space that
-    grows with the square of its length.
+    The patterns that read an intent allow three characters of white space, so no more of them follow another.
     """
     lines = composed(text).translate(_PLAIN_BRACKETS).splitlines()
-    words = (" ".join("".join(" " if _is_control(char) else char for char in line).split()) for line in lines)
-    return _EMPTY_LINES.sub("\n\n", "\n".join(words)).strip()
+    return paragraphs(
+        "\n".join("".join(" " if _is_control(char) else char for char in line) for line in lines)
+    )
 
 
 def _is_control(char: str) -> bool:

@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LONG = 6  # letters: shorter cues occur in words of any language
 # Texts that `builder` and `scoring` write for the author to replace, with the keys of their translations.
 _PLACEHOLDERS = [
-    (re.compile(re.sub(r"\\\{(number|letter|outcome)\\\}", r"(?P<\1>.+)", re.escape(key))), key)
+    (re.compile(re.sub(r"\\\{(number|letter|outcome)\\\}", r"(?P<\1>[^⟦⟧]{1,400})", re.escape(key))), key)
     for key in (
         "⟦Question {number} about {topic}⟧",
         "⟦Question {number}⟧",
@@ -247,18 +247,18 @@ def contracted(before: str, phrase: str, language: str) -> str:
 
 # Words after which a sentence names its topic if no others do: who is asked comes after them too.
 _FOR = {
-    "de": r"\b(?:für|zum|zur|mit|in|im|von)\s+(?=(?:[a-zäöüß]+\s+){0,2}[A-ZÄÖÜ])",
-    "fr": r"\b(?:pour|de|dans|après)\s+(?=(?:notre|nos|votre|vos|le|la|les|ce|cette)\b|l['’])",
-    "es": r"\b(?:para|de|en|tras)\s+(?=(?:nuestr[oa]s?|el|la|los|las|este|esta|mi|mis)\b)|\b(?:(?<=\bd)|"
+    "de": r"\b(?:für|zum|zur|mit|in|im|von)\s{1,3}(?=(?:[a-zäöüß]+\s{1,3}){0,2}[A-ZÄÖÜ])",
+    "fr": r"\b(?:pour|de|dans|après)\s{1,3}(?=(?:notre|nos|votre|vos|le|la|les|ce|cette)\b|l['’])",
+    "es": r"\b(?:para|de|en|tras)\s{1,3}(?=(?:nuestr[oa]s?|el|la|los|las|este|esta|mi|mis)\b)|\b(?:(?<=\bd)|"
     r"(?<=\ba))(?=el\b|l\b)",
-    "pt": r"\b(?:para|de|em)\s+(?=(?:noss[oa]s?|o|a|os|as|este|esta|meu|minha)\b)",
+    "pt": r"\b(?:para|de|em)\s{1,3}(?=(?:noss[oa]s?|o|a|os|as|este|esta|meu|minha)\b)",
 }
 # Words after which a sentence names its topic, and the determiners with which a topic may begin.
 _ABOUT = {
-    "de": r"\b(?:über|zum Thema|zur Frage|bezüglich)\s+",
-    "fr": r"\b(?:sur|concernant)\s+(?=(?:le|la|les|notre|nos|votre|vos|ce|cette|ces)\b|l['’])",
-    "es": r"\b(?:sobre|acerca de)\s+(?=(?:el|la|los|las|nuestr[oa]s?|este|esta|estos|estas|mi|su)\b)",
-    "pt": r"\bsobre\s+(?=(?:o|a|os|as|noss[oa]s?|este|esta|estes|estas|meu|minha)\b)",
+    "de": r"\b(?:über|zum Thema|zur Frage|bezüglich)\s{1,3}",
+    "fr": r"\b(?:sur|concernant)\s{1,3}(?=(?:le|la|les|notre|nos|votre|vos|ce|cette|ces)\b|l['’])",
+    "es": r"\b(?:sobre|acerca de)\s{1,3}(?=(?:el|la|los|las|nuestr[oa]s?|este|esta|estos|estas|mi|su)\b)",
+    "pt": r"\bsobre\s{1,3}(?=(?:o|a|os|as|noss[oa]s?|este|esta|estes|estas|meu|minha)\b)",
 }
 _END_OF_TOPIC = re.compile(
     r"[^\w\s'’-]|\d|\b(?:und|mit|für|bei|ob|wie|wann|was|bis|ohne|anonym\w*|et|avec|pour|qui|que|si|"
@@ -267,7 +267,7 @@ _END_OF_TOPIC = re.compile(
     r"de la part|por parte)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"[“„«\"]\s*([^“”„«»\"\n]{2,60}?)\s*[”“»\"]")
+_QUOTED = re.compile(r"[“„«\"]\s{0,3}([^“”„«»\"\n]{2,60}?)\s{0,3}[”“»\"]")
 _MAX_WORDS_OF_TOPIC = 5
 
 
@@ -354,7 +354,9 @@ def with_english_conjunctions(text: str, language: str) -> str:
 def with_english_count(text: str, language: str) -> str:
     """The text with `5 questions` in place of `fünf kurze Fragen`, so that the rules for numbers find it."""
     numbers = {word: n for n, word in enumerate(_NUMBERS[language].split(), 1)}
-    pattern = rf"\b(\d{{1,3}}|{'|'.join(numbers)})\s+(?:[^\W\d]+\s+){{0,2}}?{_QUESTIONS[language]}\b"
+    pattern = (
+        rf"\b(\d{{1,3}}|{'|'.join(numbers)})\s{{1,3}}(?:[^\W\d]+\s{{1,3}}){{0,2}}?{_QUESTIONS[language]}\b"
+    )
     return re.sub(
         pattern,
         lambda match: f"{numbers.get(match[1].lower(), match[1])} questions",

@@ -10,18 +10,20 @@ from surveys.engine.rules.option import CHAT_OPTIONS
 
 MAX_LENGTH = 100  # characters of one option; anything longer is a sentence
 _MAX_WORDS = 8  # of one option in a plain series; an announced list may have longer ones
-_BULLET = re.compile(r"^\s*(?:[-*•–▪◦]|\(?\d{1,2}[.)]|\(?[a-zA-Z][.)])\s+(\S.*?)\s*$")
+_BULLET = re.compile(r"^\s{0,3}(?:[-*•–▪◦]|\(?\d{1,2}[.)]|\(?[a-zA-Z][.)])\s{1,3}(\S.*?)\s{0,3}$")
 # The end of a sentence; not the full stop in `v1.2` or `e.g.`
 _END = r"(?=[.!?;](?:\s|$)|[;\n]|$)"
 _ANNOUNCED = re.compile(
     r"(?:\b(?:between|among(?:st)?|choose from|pick from|choosing from|"
-    r"with (?:the )?(?:results|outcomes|options|choices|answers))\s+|"
-    r"\b(?:options?|choices|answers|alternatives|candidates|items|results?|types|outcomes)\b[^:.\n]{0,40}:\s*)"
+    r"with (?:the )?(?:results|outcomes|options|choices|answers))\s{1,3}|"
+    r"\b(?:options?|choices|answers|alternatives|candidates|items|results?|types|outcomes)\b[^:.\n]{0,40}:\s{0,3})"
     rf"(?P<list>[^\n]{{3,1500}}?){_END}",
     re.IGNORECASE,
 )
-_AFTER_COLON = re.compile(rf":\s*(?P<list>[^:\n]{{3,1500}}?){_END}")
-_AFTER_QUESTION = re.compile(rf"\?\s+(?P<list>[^?:.!\n]{{1,200}}(?:,[^?:.!\n,]{{1,200}}){{2,24}}){_END}")
+_AFTER_COLON = re.compile(rf":\s{{0,3}}(?P<list>[^:\n]{{3,1500}}?){_END}")
+_AFTER_QUESTION = re.compile(
+    rf"\?\s{{1,3}}(?P<list>[^?:.!\n]{{1,200}}(?:,[^?:.!\n,]{{1,200}}){{2,24}}){_END}"
+)
 _IN_BRACKETS = re.compile(r"\((?P<list>[^()\n]{3,1500})\)")
 _ITEM = r"[^.!?;:\n,()]{1,200}"
 _SERIES = re.compile(rf"(?P<list>{_ITEM}(?:,{_ITEM}){{1,24}},?\s(?:or|and|vs\.?)\s{_ITEM})")
@@ -30,12 +32,13 @@ _PAIR = re.compile(
     r"(?P<list>[^.!?;:\n,()]{1,200}\s(?:or|vs\.?|versus)\s[^.!?;:\n,()]{1,200})", re.IGNORECASE
 )
 _PARTS = re.compile(
-    r"\s*,\s*(?:or|and|and/or|vs\.?|versus|&)\s+|\s+(?:or|vs\.?|versus)\s+|\s*[,/|;]\s*", re.IGNORECASE
+    r"\s{0,3},\s{0,3}(?:or|and|and/or|vs\.?|versus|&)\s{1,3}|\s{1,3}(?:or|vs\.?|versus)\s{1,3}|\s{0,3}[,/|;]\s{0,3}",
+    re.IGNORECASE,
 )
-_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_AND = re.compile(r"\s{1,3}(?:and|&)\s{1,3}", re.IGNORECASE)
 # The sentence may go on after the last option.
 _AFTERTHOUGHT = re.compile(
-    r"\s+(?:for|with|without|on|at|as|to|when|while|who|that|which|please|so|because|if|next|tonight|today|"
+    r"\s{1,3}(?:for|with|without|on|at|as|to|when|while|who|that|which|please|so|because|if|next|tonight|today|"
     r"tomorrow|this|using|via|make|keep|let)\b.*$",
     re.IGNORECASE,
 )

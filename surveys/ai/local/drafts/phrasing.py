@@ -76,7 +76,7 @@ _EN_NO_PAST = word_set("need feed speed red bed seed exceed succeed proceed inde
 
 
 def _english(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s+\w)", "they", clause, flags=re.IGNORECASE)
+    clause = re.sub(rf"\b{PEOPLE['en']}\b(?=\s{{1,3}}\w)", "they", clause, flags=re.IGNORECASE)
     words = _expanded(clause.split())
     first = words[0].lower()
     if first in ("whether", "if"):
@@ -231,7 +231,7 @@ def addressed(question: str, language: str) -> str:
 
 
 def _german(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s+\w)", "sie", clause)
+    clause = re.sub(rf"\b{PEOPLE['de']}\b(?=\s{{1,3}}\w)", "sie", clause)
     words = clause.split()
     lower = [word.lower() for word in words]
     start = (
@@ -314,7 +314,7 @@ _FR_BEFORE_VERB = word_set("ne se en y nous le la les")
 
 
 def _french(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['fr']}\b(?=\s+\w)", "ils", clause, flags=re.IGNORECASE)
+    clause = re.sub(rf"\b{PEOPLE['fr']}\b(?=\s{{1,3}}\w)", "ils", clause, flags=re.IGNORECASE)
     clause = re.sub(r"\bsi (?=ils\b|elles\b)", "s'", clause, flags=re.IGNORECASE)
     clause = re.sub(r"^ce (?=qu)", "", clause, flags=re.IGNORECASE)
     if match := re.match(r"qui\b (?P<rest>.+)", clause, re.IGNORECASE):
@@ -397,7 +397,7 @@ _ES_BEFORE_VERB = {
 
 
 def _spanish(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['es']}\b\s+(?=\w)", "", clause, flags=re.IGNORECASE)
+    clause = re.sub(rf"\b{PEOPLE['es']}\b\s{{1,3}}(?=\w)", "", clause, flags=re.IGNORECASE)
     parts = _before_and_after_verb(clause, rf"si |(?:{_ES_ASKING})\b ?|lo que ", _ES_BEFORE_VERB)
     if parts is None:
         return None
@@ -452,7 +452,7 @@ _PT_BEFORE_VERB = word_set("não mais já se os as o a eles elas lhes ainda nos"
 
 
 def _portuguese(clause: str) -> str | None:
-    clause = re.sub(rf"\b{PEOPLE['pt']}\b\s+(?=\w)", "eles ", clause, flags=re.IGNORECASE)
+    clause = re.sub(rf"\b{PEOPLE['pt']}\b\s{{1,3}}(?=\w)", "eles ", clause, flags=re.IGNORECASE)
     parts = _before_and_after_verb(clause, rf"se |(?:{_PT_ASKING})\b ?", _PT_BEFORE_VERB)
     if parts is None:
         return None

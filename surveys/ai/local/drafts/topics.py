@@ -17,7 +17,7 @@ from surveys.ai.local.drafts.stems import EMPTY, word_set, words
 MAX_LENGTH = 60  # characters
 _MAX_WORDS = 9
 
-_QUOTED = re.compile(r"[“„«\"]\s*([^“”„«»\"\n]{2,80}?)\s*[”“»\"]")
+_QUOTED = re.compile(r"[“„«\"]\s{0,3}([^“”„«»\"\n]{2,80}?)\s{0,3}[”“»\"]")
 _STOP = re.compile(
     r"[.,;:!?()\[\]{}<>|\n\r\"“”„«»*#=]|\s[-–—/]+\s|…|"
     r"\b(?:that|which|who|whose|where|when|while|because|since|so|please|asking|asks?|includ(?:e|es|ing)|covering|"
@@ -29,26 +29,26 @@ _STOP = re.compile(
 )
 _AFTER_ABOUT = re.compile(
     r"\b(?:about|regarding|concerning|covering|on the (?:topic|subject|theme) of|"
-    r"(?:topic|subject|theme)\s*(?:is|:)|related to|in favou?r of|opinions? (?:on|of)|"
-    r"thoughts? on|views? on|feedback on|attitudes? (?:to|towards))\s+",
+    r"(?:topic|subject|theme)\s{0,3}(?:is|:)|related to|in favou?r of|opinions? (?:on|of)|"
+    r"thoughts? on|views? on|feedback on|attitudes? (?:to|towards))\s{1,3}",
     re.IGNORECASE,
 )
-_AFTER_COLON = re.compile(r"^[^:.!?\n]{0,60}:\s+", re.MULTILINE)
-_AFTER_ON = re.compile(r"\bon\s+(?!a scale|the (?:web|platform))", re.IGNORECASE)
+_AFTER_COLON = re.compile(r"^[^:.!?\n]{0,60}:\s{1,3}", re.MULTILINE)
+_AFTER_ON = re.compile(r"\bon\s{1,3}(?!a scale|the (?:web|platform))", re.IGNORECASE)
 _AFTER_OF = re.compile(
     r"(?<!\bone )(?<!number )(?<!kind )(?<!sort )(?<!type )(?<!out )(?<!couple )(?<!most )(?<!all )(?<!some )"
-    r"(?<!list )(?<!series )(?<!set )(?<!instead )(?<!because )(?<!ahead )(?<!end )\bof\s+",
+    r"(?<!list )(?<!series )(?<!set )(?<!instead )(?<!because )(?<!ahead )(?<!end )\bof\s{1,3}",
     re.IGNORECASE,
 )
 _AFTER_WITH = re.compile(
-    r"\b(?:satisf\w+|happy|unhappy|experiences?|problems?|issues|content|pleased|engagement|familiar\w*)\s+with\s+",
+    r"\b(?:satisf\w+|happy|unhappy|experiences?|problems?|issues|content|pleased|engagement|familiar\w*)\s{1,3}with\s{1,3}",
     re.IGNORECASE,
 )
 _AFTER_FOR = re.compile(
-    r"\b(?:for|after|following|from|attended|joined|used|tried|rate|rank|review|evaluate|improve)\s+",
+    r"\b(?:for|after|following|from|attended|joined|used|tried|rate|rank|review|evaluate|improve)\s{1,3}",
     re.IGNORECASE,
 )
-_DETERMINED = re.compile(r"\b(?=(?:our|my|the|this|these|your)\s+\w)", re.IGNORECASE)
+_DETERMINED = re.compile(r"\b(?=(?:our|my|the|this|these|your)\s{1,3}\w)", re.IGNORECASE)
 _KIND = re.compile(
     r"\b(?:surveys?|polls?|quiz(?:zes)?|questionnaires?|trivia|"
     r"(?:feedback|application|sign-?up|evaluation) forms?|forms?|tests?|votes?|"
@@ -62,9 +62,9 @@ _BEGINS = re.compile(
 )
 _NAME = r"[A-Z][\w'’&+-]*"
 _NAMES = re.compile(
-    rf"(?<![\w'’]){_NAME}(?:\s+(?:of|the|and|[A-Z0-9][\w'’&+-]*))*\s+[A-Z0-9][\w'’&+-]*|(?<![\w'’]){_NAME}"
+    rf"(?<![\w'’]){_NAME}(?:\s{{1,3}}(?:of|the|and|[A-Z0-9][\w'’&+-]*))*\s{{1,3}}[A-Z0-9][\w'’&+-]*|(?<![\w'’]){_NAME}"
 )
-_SENTENCE_BEFORE = re.compile(r"[.!?:;\n]\s*$")
+_SENTENCE_BEFORE = re.compile(r"[.!?:;\n]\s{0,3}$")
 
 _DETERMINERS = word_set("the our my this these their his her its all both")
 _ARTICLES = word_set("a an")

@@ -14,19 +14,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from surveys.ai import privacy
 from surveys.engine.script import QUESTIONS
 
 Block = dict[str, Any]
-ANONYMOUS = "The answers shall be anonymous."
+WILL_BE_ANONYMOUS = "The answers shall be anonymous."
 _END = r"[^.!?;,\n]{0,80}"
-_ANONYMOUS = re.compile(
-    r"[,;]?\s*\b(?:and |und |et |y |e )?(?:keep it |make it |it should be |must be |should be |bitte )?"
-    r"(?:completely |strictly |fully |ganz )?"
-    r"(?:anonym(?:ous(?:ly)?|e[rsn]?|es)?|anónim[oa]s?|anônim[oa]s?)\b",
+_LEADS_TO_ANONYMOUS = re.compile(
+    r"[,;]?\s{0,3}(?:\b(?:and |und |et |y |e ))?"
+    r"(?:\b(?:keep it |make it |it should be |must be |should be |bitte ))?"
+    r"(?:\b(?:completely |strictly |fully |ganz ))?$",
     re.IGNORECASE,
-)
-_NOT_ANONYMOUS = re.compile(
-    r"\b(?:not|non|nicht|no|não|pas|isn['’]?t) (?:be )?anonym|\bnon-anonym", re.IGNORECASE
 )
 _MONTHS = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|"
@@ -34,9 +32,9 @@ _MONTHS = (
     r"set|out)\w*\.?"
 )
 _CLOSING = re.compile(
-    r"[,;]?\s*\b(?:(?:open |runs? |running |geöffnet |offen )?"
+    r"[,;]?\s{0,3}\b(?:(?:open |runs? |running |geöffnet |offen )?"
     r"(?:until|till|bis(?: zum)?|jusqu['’]au?|hasta(?: el)?|até(?: o)?)"
-    r"|clos(?:es?|ing) (?:on|at)|ends? on|deadline(?: is)?:?)\s+"
+    r"|clos(?:es?|ing) (?:on|at)|ends? on|deadline(?: is)?:?)\s{1,3}"
     r"(?P<when>(?:next |this |nächsten? |kommenden |am |le |el |the )?"
     r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
@@ -48,34 +46,34 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _NO_TEXT = re.compile(
-    r"[,;]?\s*\b(?:no|without|avoid|keine?|ohne|pas de|sans|sin|sem|nenhuma)\s+(?:any )?"
+    r"[,;]?\s{0,3}\b(?:no|without|avoid|keine?|ohne|pas de|sans|sin|sem|nenhuma)\s{1,3}(?:any )?"
     r"(?:open[- ](?:text|ended|questions?)\w*(?: questions?| answers?)?"
     r"|free[- ]?text\w*|freitext\w*|offenen? fragen"
     r"|questions? ouvertes?|texte libre|preguntas abiertas|texto libre|perguntas abertas|texto livre)",
     re.IGNORECASE,
 )
 _NO_ASKING = re.compile(
-    r"[,;]?\s*\b(?:(?:please )?(?:do not|don['’]?t|never|without) ask(?:ing)?"
+    r"[,;]?\s{0,3}\b(?:(?:please )?(?:do not|don['’]?t|never|without) ask(?:ing)?"
     r"(?: them| people| anyone)? (?:for|about)"
     r"|no questions? (?:about|on)|(?:bitte )?nicht nach|ohne nach|ohne fragen? (?:nach|zu[rm]?)|keine "
     r"fragen? (?:nach|zu[rm]?)"
     r"|ne (?:pas )?demande[rz]? pas|(?:ne pas|sans) demander|(?:pas|sans) (?:de )?questions? sur"
     r"|(?:no (?:pidas|preguntes)|sin (?:pedir|preguntar)|sin preguntas?)(?: (?:por|sobre))?"
-    r"|(?:não (?:peça|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|sobre))?)\s+(?P<what>"
+    r"|(?:não (?:peça|pergunte)|sem (?:pedir|perguntar)|sem perguntas?)(?: (?:por|sobre))?)\s{1,3}(?P<what>"
     + _END
     + r")",
     re.IGNORECASE,
 )
 _AT_MOST = re.compile(
-    r"[,;]?\s*\b(?:up to|at most|no more than|a maximum of|(?:people|they|you) can (?:pick|choose) up to|"
+    r"[,;]?\s{0,3}\b(?:up to|at most|no more than|a maximum of|(?:people|they|you) can (?:pick|choose) up to|"
     r"max\.?|bis zu|höchstens|jusqu['’]à|au plus"
-    r"|hasta|até)\s+"
+    r"|hasta|até)\s{1,3}"
     r"(?P<number>\d{1,2}|two|three|four|five|zwei|drei|vier|deux|trois|quatre|dos|tres|cuatro|dois|três|"
     r"quatro)\b"
-    r"(?!\s*(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|"
+    r"(?!\s{0,3}(?:\w+ )?(?:questions?|fragen|preguntas|perguntas|minutes?|minuten|people|stars?|points?|"
     r"punkte|sternen?"
     r"|étoiles|estrellas|estrelas|\w*?%))"
-    r"(?:\s+(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|antworten|"
+    r"(?:\s{1,3}(?:of them|options?|choices?|answers?|items?|dishes|votes?|each|per person|davon|antworten|"
     r"optionen|stimmen"
     r"|voix|réponses?|votos?|opciones|opções))?",
     re.IGNORECASE,
@@ -123,7 +121,8 @@ _LANGUAGES = {
 }
 _ANY_LANGUAGE = "|".join(_LANGUAGES.values())
 _LANGUAGE = re.compile(
-    rf"[,;]?\s*\b(?:(?:written |please |bitte )?(?:in|auf|en|em|in the language) (?P<named>{_ANY_LANGUAGE})"
+    rf"[,;]?\s{{0,3}}\b(?:(?:written |please |bitte )?(?:in|auf|en|em|"
+    rf"in the language) (?P<named>{_ANY_LANGUAGE})"
     rf"|(?P<before>{_ANY_LANGUAGE})(?=[ -](?:language )?(?:survey|poll|questionnaire|quiz|form)\b))\b",
     re.IGNORECASE,
 )
@@ -148,22 +147,16 @@ class Wishes:
 
 def read_wishes(text: str) -> Wishes:
     """Read what an intent wishes besides its subject. Any text gives a result."""
-    is_anonymous = bool(_ANONYMOUS.search(text)) and not _NOT_ANONYMOUS.search(text)
+    is_anonymous = privacy.wished(text) == privacy.ANONYMOUS
     closing, limit = _CLOSING.search(text), _AT_MOST.search(text)
     not_asked = tuple(match["what"].strip() for match in _NO_ASKING.finditer(text))
     named = _LANGUAGE.search(text)
     language = named and _tag(named["named"] or named["before"])
     rest = text
-    for pattern in (
-        _NO_ASKING,
-        _NO_TEXT,
-        _CLOSING,
-        _AT_MOST,
-        _LANGUAGE,
-        *((_ANONYMOUS,) if is_anonymous else ()),
-    ):
+    for pattern in (_NO_ASKING, _NO_TEXT, _CLOSING, _AT_MOST, _LANGUAGE):
         rest = pattern.sub("", rest)
-    settings = {"privacy_mode": "anonymous"} if is_anonymous else {}
+    rest = _without_anonymity(rest)
+    settings = {"privacy_mode": privacy.ANONYMOUS} if is_anonymous else {}
     return Wishes(
         text=rest if rest.strip(" .,;:!?\n") else text,
         is_anonymous=is_anonymous,
@@ -180,6 +173,16 @@ def read_wishes(text: str) -> Wishes:
     )
 
 
+def _without_anonymity(text: str) -> str:
+    """The text without the words that wish anonymous answers, and without those that lead to them."""
+    kept: list[str] = []
+    after = 0
+    for match in privacy.anonymous_words(text):
+        kept.append(_LEADS_TO_ANONYMOUS.sub("", text[after : match.start()], count=1))
+        after = match.end()
+    return "".join([*kept, text[after:]])
+
+
 def _tag(name: str) -> str:
     return next(tag for tag, words in _LANGUAGES.items() if re.fullmatch(words, name, re.IGNORECASE))
 
@@ -190,7 +193,7 @@ def apply_wishes(
     """The blocks as wished, what was understood, and what was not met, in sentences."""
     kept, understood, unmet = [dict(block) for block in blocks], list[str](), list[str]()
     if wishes.is_anonymous:
-        understood.append(ANONYMOUS)
+        understood.append(WILL_BE_ANONYMOUS)
     if wishes.closing:
         unmet.append(f"The closing time ({wishes.closing}) is set when you open the project.")
     if wishes.no_open_text:
