@@ -42,6 +42,7 @@ def is_settled() -> bool:
 @pytest.mark.parametrize("fault", ["none", "the model fails"])
 def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
     settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
+    settings.CREDITS_KEPT_FROM_FOLLOW_UPS = 0
     caller = caller_with_credits(1)
     begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
     block_id = begun["step"]["block"]["id"]
@@ -50,6 +51,7 @@ def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
         with python_process(
             *AI_WORKER,
             AI_PROVIDER="anthropic",
+            CREDITS_KEPT_FROM_FOLLOW_UPS="0",
             ANTHROPIC_API_KEY="sk-ant-test",
             ANTHROPIC_BASE_URL=anthropic.url,
         ):
@@ -71,6 +73,7 @@ def test_an_answer_wakes_a_worker(settings: Any, fault: str) -> None:
 
 def test_a_question_does_not_wait_for_a_job_that_takes_long(settings: Any) -> None:
     settings.AI_PROVIDER, settings.FOLLOW_UP_SECONDS = "anthropic", 60
+    settings.CREDITS_KEPT_FROM_FOLLOW_UPS = 0
     settings.SECONDS_TO_WAIT_FOR_A_SCRIPT = 0
     caller, is_over = caller_with_credits(3), threading.Event()
     begun = caller.post(f"/projects/{survey(caller)}/conversations").json()
@@ -85,6 +88,7 @@ def test_a_question_does_not_wait_for_a_job_that_takes_long(settings: Any) -> No
             *AI_WORKER,
             AI_THREADS="1",
             AI_PROVIDER="anthropic",
+            CREDITS_KEPT_FROM_FOLLOW_UPS="0",
             ANTHROPIC_API_KEY="sk-ant-test",
             ANTHROPIC_BASE_URL=anthropic.url,
         ):
