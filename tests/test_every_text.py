@@ -26,7 +26,7 @@ IDS = {
         "hidden_fields",
     ),
 }
-ADDRESSES = {"url", "image_url", "thumbnail_url", "achievement_image_url"}
+ADDRESSES = {"url", "image_url", "thumbnail_url", "achievement_image_url", "privacy_url"}
 SIGNS = {"color", "border_color", "border_color_closed", "chart_emoji"}
 LOGIC = {"where", "precondition", "block", "variable", "source_key", "calculated_formula"}
 NO_TEXTS = IDS | ADDRESSES | SIGNS | LOGIC
@@ -37,6 +37,7 @@ NOT_RETURNED = {
     "POST /v1/communities/{community_id}/conversations/{conversation_id}/answers: other_text",
     "POST /v1/communities/{community_id}/projects/{project_id}/responses: data.[].answers.[].other_text",
     "POST /v1/communities/{community_id}/projects: intent",
+    "POST /v1/communities/{community_id}/projects: script.blocks.[].group",  # of choices and scales alone
     "POST /v1/communities/{community_id}/projects/{project_id}/script/revise: instruction",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: external_id",
     "POST /v1/communities/{community_id}/projects/{project_id}/conversations: display_name",

@@ -158,12 +158,13 @@ def test_a_refusal_is_small_however_much_is_wrong(ids: dict[str, str], element: 
 
 
 def test_a_refusal_says_that_there_are_more_violations(ids: dict[str, str]) -> None:
-    path = "/v1/communities/{community_id}/projects/{project_id}/script"
-    few, many = ({"blocks": [{"type": "nps", "prompt": ""}] * count} for count in (3, 150))
+    path = f"/v1/communities/{ids['community_id']}/projects"
+    scripts = [{"blocks": [{"type": "nps", "prompt": ""}] * count} for count in (3, 150)]
+    few, many = ({"name": "Too much", "type": "convo", "script": script} for script in scripts)
 
-    answers = [ask("PUT", path.format(**ids), key=ids["key"], body=body).json() for body in (few, many)]
+    answers = [ask("POST", path, key=ids["key"], body=body).json() for body in (few, many)]
 
-    assert [len(answer["violations"]) for answer in answers] == [6, MAX_VIOLATIONS]
+    assert [len(answer["violations"]) for answer in answers] == [3, MAX_VIOLATIONS]
     assert [answer["message"].endswith("there are more.") for answer in answers] == [False, True]
 
 

@@ -229,10 +229,9 @@ def first(
         return notice(title="There is nothing to ask yet.", text="Please come back later.")
     past_change = PastChange.KEPT if error or note or consent_error else PastChange.REPLACED
     screen = step(view, page, typed=typed, error=error, note=note, past_change=past_change, ahead=ahead)
-    if text := view.project.consent:
-        mark = str(consent_mark(text))
-        is_ticked = typed is not None and typed.consent == mark
-        consent = Consent(text, mark, is_ticked, consent_error)
+    if consent := consent_of(view.project):
+        is_ticked = typed is not None and typed.consent == consent.mark
+        consent = replace(consent, is_ticked=is_ticked, error=consent_error)
         screen = replace(screen, consent=consent, status=422 if consent_error else screen.status)
     closes_at = view.project.closes_at
     if not view.project.is_poll:
@@ -247,6 +246,11 @@ def first(
         results=_results(question, votes(question, False), own=None, is_over=False),
         results_when=poll_results.when_seen(view.project),
     )
+
+
+def consent_of(project: Project) -> Consent | None:
+    """The box of the project's `consent`; None if it asks for none."""
+    return Consent(project.consent, str(consent_mark(project.consent))) if project.consent else None
 
 
 def at_first(view: View) -> View:

@@ -196,12 +196,12 @@ def test_types_are_found_by_what_people_call_them(windows, caller):
         expect(marked.locator("b")).to_have_text("Statement")
         expect(told).to_be_hidden()
     for looked_for, found, words in (
-        ("date", "Text", "There is no calendar"),
-        ("email", "Text", "not checked"),
-        ("website", "Text", "not checked"),
-        ("phone", "Text", "not checked"),
+        ("date", "Text", "answers are “A date”"),
+        ("email", "Text", "choose what its answers are"),
+        ("website", "Text", "choose what its answers are"),
+        ("phone", "Text", "choose what its answers are"),
         ("file", "Text", "Files cannot be sent"),
-        ("matrix", "Opinion scale", "There is no matrix"),
+        ("matrix", "Opinion scale", "pages show them on one screen"),
     ):
         page.get_by_label(editor.SEARCH).fill(looked_for)
         expect(marked.locator("b")).to_have_text(found)

@@ -25,6 +25,7 @@ AS_EVER = {
     "thank_you_type": "default",
     "thank_you_custom_message": None,
     "thank_you_custom_label": None,
+    "privacy_url": None,
 }
 
 
@@ -148,6 +149,7 @@ def test_all_settings_change(caller: Caller) -> None:
         "thank_you_type": "custom",
         "thank_you_custom_message": "Thanks, and good luck.",
         "thank_you_custom_label": "Thanks",
+        "privacy_url": "https://club.example/privacy",
     }
 
     changed = caller.patch("/settings", changes).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -17,7 +18,8 @@ COLOUR = Block(
     name="colour",
     prompt="Which?",
     options=tuple(
-        Option(id=10 + n, value=value, score_values={"fun": n}) for n, value in enumerate(("red", "green"))
+        Option(id=10 + n, value=value, score_values={"fun": Decimal(n)})
+        for n, value in enumerate(("red", "green"))
     ),
 )
 WHY = Block(id=2, type="open_text", name="why", prompt="Why?", precondition='colour = "green"')

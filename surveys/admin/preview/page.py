@@ -123,6 +123,8 @@ def _screen(
         screen = screens.first(view, page, votes=votes, typed=typed, error=error)
     else:
         screen = screens.step(view, page, typed=typed, error=error, past_change=past_change)
+        if not view.state.path:
+            screen = replace(screen, consent=screens.consent_of(view.project))
     return replace(screen, note=note or _note(preview, screen))
 
 

@@ -270,10 +270,6 @@ class WalkView(ABC):
         return next((block for block in self.outro if block.type == "content_block"), None)
 
     @property
-    def thank_you(self) -> str | None:
-        return self.thanks.prompt if self.thanks else None
-
-    @property
     def earned_xp(self) -> int:
         """The XP that this walk has given so far; a deduction is negative."""
         return sum(self.context.given.values())

@@ -20,6 +20,8 @@ SEEN = {
         "section",
         "type",
         "prompt",
+        "description",
+        "group",
         "answer_style",
         "color",
         *PICTURE_FIELDS,
@@ -28,6 +30,8 @@ SEEN = {
     *(
         "min",
         "max",
+        "whole",
+        "format",
         "required",
         "action_kind",
         "scale",

@@ -12,7 +12,7 @@ from django.urls import reverse
 from communities.models import Community
 from surveys.ai.provider import Claim, ProviderError, ResultsQuestion
 from surveys.models import Generation
-from surveys.services.ai_work import generation
+from surveys.services.ai_work import generation, writing
 from tests.support.caller import Caller
 from tests.support.moments import NOON
 from tests.support.staff import Staff, text_of
@@ -122,7 +122,7 @@ def test_what_cannot_be_told_and_what_failed_is_said(monkeypatch: Any, settings:
     work()
     told = text_of(scene.see(first))
     Generation.objects.all().delete()
-    monkeypatch.setattr(generation, "_answer", _down)
+    monkeypatch.setattr(writing, "_answer", _down)
     second = scene.ask("And now?", "2")
     work()
     failed = text_of(scene.see(second))

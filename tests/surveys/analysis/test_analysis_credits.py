@@ -296,15 +296,8 @@ def test_each_place_that_has_a_model_work_pays_for_it() -> None:
     callers = {path for path in callers if not path.startswith("surveys/ai/")}  # the providers themselves
 
     assert len(of_providers) == 9
-    assert (
-        callers
-        == in_modules("ai.get_provider(")
-        == {
-            "generation.py",
-            "analysis/text_analysis.py",
-            "follow_ups.py",
-        }
-    )
+    expected = {"writing.py", "analysis/text_analysis.py", "follow_ups.py"}
+    assert callers == in_modules("ai.get_provider(") == expected
     assert in_modules("paying.pay(") == {"generation.py", "analysis/service.py"}
     assert in_modules("paying.pay_for_follow_up(") == {"follow_ups.py"}
     assert in_modules("spend_credits(") == {"communities/services/tenants/credits.py", "paying.py"}
@@ -466,6 +459,8 @@ def test_credits_given_back_while_others_spend_add_up(connect: Any) -> None:
         analysis.run(analysis_id=int(made["id"]))
 
     together(ask_and_fail, CALLERS // 2)
+    for left in Analysis.objects.filter(status="pending"):  # all threads for jobs were busy
+        analysis.run(analysis_id=left.pk)
 
     assert Community.objects.get(pk=caller.community.pk).bot_credits == CALLERS
     assert set(Analysis.objects.values_list("status", "credits_used")) == {("failed", 0)}

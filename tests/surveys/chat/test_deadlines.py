@@ -58,6 +58,9 @@ def use_everything(chat, send):
     poll, marit = chat.message(), chat.agent()
     chat.open(CHOICE, name="With consent", settings={"consent": "I agree."})
     asks_consent = chat.message()
+    with_other = [{"value": "x"}, {"value": "Other", "is_other": True}]
+    chat.open({**CHOICE, "options": with_other}, name="Own words", **POLL)
+    own_words = chat.message()
     marit.send = send
     marit.press("Answer", message=asks_consent)
     marit.press("I agree")
@@ -80,6 +83,8 @@ def use_everything(chat, send):
     marit.press("Change my vote")
     marit.press("y")
     marit.press("Take my vote back")
+    marit.press("Other", message=own_words)
+    marit.write("Tea.")
     for name in commands._COMMANDS:
         marit.command(name, chat.channel)
 

@@ -89,7 +89,7 @@ def test_while_the_project_is_open_every_change_of_structure_is_found_at_its_fie
     caller = Caller()
     made = caller.make_open(CHOICE, TEXT)
     choice, text = made["script"]["blocks"]
-    changed = {**choice, "required": True, "prompt": " ", "precondition": "("}
+    changed = {**choice, "required": True, "prompt": " ", "precondition": "("}  # a block may be added
 
     checked = check(caller, made, [changed, {**text, "prompt": "Reworded?"}, SAYING])
 
@@ -98,7 +98,6 @@ def test_while_the_project_is_open_every_change_of_structure_is_found_at_its_fie
         ("blocks[0].precondition", "syntax_error"),
         ("blocks[0].prompt", "blank"),
         ("blocks[0].required", "read_only"),
-        ("blocks[2]", "read_only"),
     ]
     assert all(
         "while the project is active" in each["message"]

@@ -91,6 +91,18 @@ def test_a_draft_is_answered_with_plain_forms():
     assert "Thank you!" in frame.send(value="So.").page
 
 
+def test_the_first_step_shows_what_respondents_agree_to():
+    frame = Scene(KEYED, TEXT | {"prompt": "Why?"}).frame()
+    Project.objects.update(consent="I agree to all of it.")
+
+    is_shown_first = "I agree to all of it." in frame.look().page
+    frame.send(option=option_in(frame))
+
+    assert is_shown_first
+    assert "Why?" in frame.page
+    assert "I agree to all of it." not in frame.page
+
+
 def test_a_plain_form_is_answered_with_a_redirect_to_the_preview():
     frame = Scene(KEYED, TEXT).frame().look()
 

@@ -118,7 +118,7 @@ def test_bounds_and_words_are_those_of_the_interface() -> None:
     assert option["value"] == {**option["value"], "type": "string", "minLength": 1, "maxLength": 500}
     assert block["rank_top_n"] == {**block["rank_top_n"], "type": ["integer", "null"], "minimum": 1}
     assert block["section"]["enum"] == ["intro", "main", "outro", None]
-    assert block["options"]["maxItems"] == 100
+    assert block["options"]["maxItems"] == 1000
     assert block["correct_answer_index"]["deprecated"] is True
     assert block["correct_answer_id"]["writeOnly"] is True
     assert option["anchor_position"]["enum"] == ["last", None]

@@ -206,12 +206,12 @@ function mainFields(cx, block) {
   return parts.filter((part) => part !== null);
 }
 
-const MARKS = "**bold**, *italics*, [link](https://example.org), and lists of lines with “- ”.";
+const MARKS = "Both texts may have **bold**, *italics*, [links](https://example.org), and lists of lines with “- ”.";
 
 /** @param {FormContext} cx @param {Block} block */
 function promptField(cx, block) {
   const [label, placeholder] = PROMPTS[block.type] ?? ["Question", "What would you like to know?"];
-  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000, help: MARKS,
+  const element = textField(cx, "prompt", { label, placeholder, rows: 2, keepsEmpty: true, maximum: 4000,
     extra: insertButton(cx, "prompt"), onCommit: () => nameByWords(cx.store, cx.key) });
   element.classList.add("prompt-field");
   complete(cx, element.querySelector("textarea"), "prompt");
@@ -220,7 +220,7 @@ function promptField(cx, block) {
 
 /** @param {FormContext} cx */
 function descriptionField(cx) {
-  const element = textField(cx, "description", { label: "Description", rows: 1, maximum: 1000,
+  const element = textField(cx, "description", { label: "Description", rows: 1, maximum: 1000, help: MARKS,
     placeholder: "Smaller text below, if it helps to answer", extra: insertButton(cx, "description") });
   complete(cx, element.querySelector("textarea"), "description");
   return element;

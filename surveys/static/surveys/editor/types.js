@@ -97,8 +97,7 @@ export const INSTEAD = [
   { words: ["file", "upload", "attachment"], type: "open_text",
     says: "Files cannot be sent. Ask for a link to the file in a Text question." },
   { words: ["matrix", "grid", "table"], type: "opinion_scale",
-    says: "There is no matrix. Make a question of each row: write one Opinion scale, duplicate it, "
-      + "and change its words." },
+    says: "Give one question for each row the same title under “More › Group”: pages show them on one screen." },
   { words: ["date", "calendar", "time"], type: "open_text",
     says: "Use a Text question whose answers are “A date”. To let people choose from a few dates, use One choice or "
       + "Several choices." },
