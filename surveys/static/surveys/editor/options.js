@@ -71,17 +71,20 @@ class Options {
     return this.cx.store.scoring && !this.isRanking ? this.cx.store.buckets : [];
   }
 
+  get isMenu() {
+    return this.cx.block.type === "single_punch" && this.cx.block.answer_style === "select_menu";
+  }
+
   get limit() {
     if (this.isRanking) return MAX_ITEMS;
     const { limits } = this.cx.store.vocabulary;
-    const isMenu = this.cx.block.type === "single_punch" && this.cx.block.answer_style === "select_menu";
-    return isMenu ? limits?.menu_options ?? MAX_MENU_OPTIONS : limits?.options ?? MAX_OPTIONS;
+    return this.isMenu ? limits?.menu_options ?? MAX_MENU_OPTIONS : limits?.options ?? MAX_OPTIONS;
   }
 
   /** The most options that a question of this kind can have, wherever it is delivered. */
   get most() {
     if (this.isRanking) return MAX_ITEMS;
-    return this.cx.block.type === "single_punch" ? MAX_MENU_OPTIONS : MAX_OPTIONS;
+    return this.isMenu ? MAX_MENU_OPTIONS : MAX_OPTIONS;
   }
 
   get isWide() {
