@@ -27,6 +27,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from communities import services as communities
+from communities.ground import privacy_words
 from communities.ground.errors import Conflict, InvalidRequest, Unavailable, refuse
 from communities.ground.queue import wake
 from communities.ground.sent_text import paragraphs
@@ -346,10 +347,10 @@ def _unmet_privacy(wished: str, project: Project) -> str:
             f"You asked for anonymous answers, and this project is {mode}. "
             "Choose Anonymous under Delivery before it opens."
         )
-    readers = "its creator and admins" if is_semi_private else "everybody in the community"
+    words = privacy_words.SEMI_PRIVATE if is_semi_private else privacy_words.TRANSPARENT
     return (
-        f"You asked for confidential answers, and this project is {mode}: {readers} can see who answered "
-        "what. Choose who may under Delivery before it opens."
+        f"You asked for confidential answers, and this project is {mode}. {words.sentence} "
+        "Choose who may under Delivery before it opens."
     )
 
 
