@@ -275,6 +275,9 @@ def fits(block: Block, reply: Reply) -> bool:
     """Whether a stored reply still answers its block after the script was edited."""
     if "skipped" in reply:
         return not block.required
+    if block.type == "ranking" and block.rank_top_n is None and "option_ids" in reply:
+        ranked = _option_ids(reply)  # items may have been added since (rule 2.10)
+        return len(ranked) > 1 and set(ranked) <= block.option_by_id.keys()
     raw = as_sent(block, reply)
     try:
         parsed = parse_choice(block, raw)

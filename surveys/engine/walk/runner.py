@@ -43,6 +43,7 @@ class State:
     question about the answer to the current block, and `asked` is the number of further questions requested
     so far. `aside` are the further questions that a step back left unanswered or unwritten, by block id; none
     of these blocks is on the path. Only the one that was requested last can be unwritten.
+    `left_out` are blocks that were added before the furthest place (`realign`).
     `consent` is the text that the respondent agreed to, and the moment (`at`). `reviewed` are the ids of the
     blocks that were passed, while one of their answers is changed from the review at the end.
     """
@@ -60,6 +61,7 @@ class State:
     asked: int = 0
     aside: Mapping[int, Further] = field(default_factory=dict)
     consent: Mapping[str, str] = field(default_factory=dict)
+    left_out: frozenset[int] = frozenset()
     reviewed: tuple[int, ...] = ()
 
     @property
@@ -115,6 +117,8 @@ class State:
             raw["further"] = self.further.as_json()
         if self.asked:
             raw["asked"] = self.asked
+        if self.left_out:
+            raw["left_out"] = sorted(self.left_out)
         if self.aside:
             raw["aside"] = {str(k): v.as_json() for k, v in self.aside.items()}
         if self.consent:
@@ -145,6 +149,7 @@ class State:
             earns=raw.get("earns", True) is True,
             further=Further.from_json(further) if isinstance(further, dict) else None,
             asked=int(str(raw.get("asked", 0))),
+            left_out=frozenset(_ids(raw.get("left_out"))),
             aside={k: Further.from_json(v) for k, v in _by_id(raw.get("aside")).items()},
             consent=_texts(raw.get("consent")),
             reviewed=_ids(raw.get("reviewed")),
@@ -356,15 +361,16 @@ def realign(script: Script, state: State) -> State:
     """
     passed = frozenset(state.path)
     furthest = max((script.index_by_id.get(block_id, -1) for block_id in passed), default=-1)
-    newest = max(passed, default=0)
+    newest, left_out = max(passed, default=0), set(state.left_out)
     walk = Walk(script, replace(state, at=0, path=()))
     turn = walk.forward()
     while (shown := turn.show) is not None:
         block_id = shown.id or 0
         if block_id not in passed:
             # Ids rise, so a block with a higher id than all passed blocks was added after they were passed.
-            if block_id < newest or turn.state.at > furthest:
+            if turn.state.at > furthest or (block_id < newest and block_id not in left_out):
                 break
+            left_out.add(block_id)
             turn = walk.leave_out()
         elif shown.asks:
             reply = state.replies.get(block_id)
@@ -373,7 +379,7 @@ def realign(script: Script, state: State) -> State:
             turn = walk.answer(reply)
         else:
             turn = walk.proceed()
-    return replace(turn.state, further=_further_at(turn.show, state))
+    return replace(turn.state, further=_further_at(turn.show, state), left_out=frozenset(left_out))
 
 
 def _further_at(block: Block | None, before: State) -> Further | None:

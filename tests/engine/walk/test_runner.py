@@ -264,6 +264,29 @@ class TestRealigning:
 
         assert (there.at, there.path, dict(there.replies)) == (5, (1, 2, 3), dict(state.replies))
 
+    def test_what_was_left_out_once_stays_so_after_other_changes(self):
+        """Rule 2.20."""
+        one, two, three, four = ({**TEXT, "id": number} for number in (1, 2, 3, 4))
+        added, later = {**TEXT, "id": 77}, {**TEXT, "id": 78}
+        state = walked(script_builder.script(one, two, three, four), {"text": "a"}, {"text": "b"})
+        grown = script_builder.script(one, added, two, three, later, four)
+
+        state = runner.realign(grown, state)
+        for text in ("c", "d"):
+            state = runner.answer(grown, state, {"text": text}).state
+        there = runner.realign(script_builder.script(one, added, two, three, later, four), state)
+
+        assert (there.at, there.path) == (5, (1, 2, 3, 78))
+
+    def test_a_ranking_that_has_more_items_now_stays_answered(self):
+        """Rule 2.10."""
+        items = [{"id": n, "value": str(n)} for n in (11, 12, 13)]
+        old = script_builder.script({"type": "ranking", "options": items[:2]}, TEXT)
+        new = script_builder.script({"type": "ranking", "options": items}, TEXT)
+        state = walked(old, {"option_ids": [12, 11]})
+
+        assert runner.realign(new, state).at == 1
+
     def test_an_older_question_that_other_logic_shows_now_is_asked(self):
         old = script_builder.script(COLOUR, {**TEXT, "precondition": "true"}, TEXT, TEXT)
         state = walked(old, {"option_ids": [10]}, {"text": "a"})

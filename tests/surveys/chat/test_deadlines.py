@@ -28,9 +28,7 @@ BLOCKS = [
 ]
 INVITATION = {"embed_config": {"info_display": "button"}}
 POLL = {"type": "poll", "settings": {"poll_results_mode": "public", "change_poll": True}}
-# The first stands in messages of before, and draws the conversation, as all others do. The second is sent by
-# the window for the text of an option under a poll (test_special_options).
-UNUSED = {Op.SHOW}
+UNUSED = {Op.SHOW}  # stands in messages of before; it draws the conversation, as all others do
 
 
 @contextmanager
