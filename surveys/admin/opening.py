@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
 from communities import services as communities
+from communities.ground import privacy_words
 from communities.ground.errors import Refusal
 from communities.ground.moment_field import MomentField
 from communities.ground.text_field import TextField
@@ -283,13 +284,22 @@ def facts_of(page: ProjectPage) -> list[str]:
     """The consequences of opening, in sentences."""
     project = page.project
     facts: list[str] = [
-        f"{_questions_in_words(project)} While it is open, only wording can change.",
+        f"{_questions_in_words(project)} While it is open, words can change, and blocks and options can be "
+        "added.",
         f"{PRIVACY[project.privacy_mode].label}: {PRIVACY[project.privacy_mode].text} "
         "This cannot change once there are responses.",
     ]
     facts += audience_in_words(project)
     most = project.max_completes_per_user
     facts.append(f"Everybody can complete it {_times(most) if most else 'as often as they like'}.")
+    if project.consent:
+        facts.append("Respondents agree to your text before their first answer is stored.")
+    if project.max_completes is not None:
+        facts.append(f"It takes {plural(project.max_completes, 'completed response')} in all.")
+    if project.quotas:
+        facts.append(f"{plural(len(project.quotas), 'quota')} may end it earlier for some.")
+    if project.keep_responses_days is not None:
+        facts.append(privacy_words.deleted_after(project.keep_responses_days))
     if project.is_poll:
         mode = project.poll_results_mode or _DEFAULTS["settings.poll_results_mode"]
         facts.append(f"{POLL_RESULTS[mode].text} You can change this below.")

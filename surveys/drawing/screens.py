@@ -396,7 +396,10 @@ def review(view: WalkView, *, note: str = "", past_change: PastChange = PastChan
     steps = [past.step_of(view, each) for each in asked]
     return Screen(
         review=[
-            Reviewed(replace(step, reply=past.cut(step.reply, most)), not view.is_settled(each.block))
+            Reviewed(
+                replace(step, prompt=markup.plain(step.prompt), reply=past.cut(step.reply, most)),
+                not view.is_settled(each.block),
+            )
             for step, each in zip(steps, asked, strict=True)
         ],
         progress=Progress(100),

@@ -18,14 +18,16 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.links.opening import Fault
 
 LEAVE = screens.Action("leave", "Go on without this link")
+LOOK = screens.Action("look", "Look at my answers")
 NOT_OPEN_YET = "Not open yet."
-_FULL_NEW = "Nothing of your answers is stored."
+_FULL_NEW = "Nothing more is stored."
 _FULL_BEGUN = (
     "The last places were taken while you answered. What you answered before is kept as an unfinished "
     "response. Your last answer is not stored."
 )
 _FULL_REVIEWED = (
-    "The last places were taken while you answered. Your answers are kept as an unfinished response."
+    "There is no place left for these answers. They are kept as an unfinished response, and you can still "
+    "change them."
 )
 _KEPT_NOTHING = "Thank you! This browser keeps nothing of your answers."
 _OVER = {
@@ -106,10 +108,10 @@ def limit_reached() -> Screen:
 def full(visit: Visit, refusal: Full) -> Screen:
     """The project is full, for everybody or for responses like this one. What was typed stays in sight."""
     has_begun = visit.browser.conversation_id is not None
-    text = _FULL_BEGUN if has_begun else _FULL_NEW
+    text, actions = _FULL_BEGUN if has_begun else _FULL_NEW, tuple[screens.Action, ...]()
     if visit.request.POST.get("do") == forms.SEND:
-        text = _FULL_REVIEWED
-    return screens.notice(title=refusal.words, text=text, kept=_sent_in_words(visit))
+        text, actions = _FULL_REVIEWED, (LOOK,)
+    return screens.notice(title=refusal.words, text=text, kept=_sent_in_words(visit), actions=actions)
 
 
 def answered(visit: Visit, *, may_answer_again: bool) -> Screen:

@@ -54,7 +54,8 @@
     if (!history || !history.children.length) return;
     const closing = step.hasAttribute("data-is-over") ? closingText(history) : null;
     const last = /** @type {HTMLElement} */ (history.lastElementChild); // is shown whole, or not at all
-    const target = closing || (last.offsetHeight < innerHeight * LARGEST_PART ? last : step);
+    const showsLast = last.offsetHeight < innerHeight * LARGEST_PART && !step.querySelector(".review");
+    const target = closing || (showsLast ? last : step);
     if (isFramed) history.scrollTop = closing ? closing.offsetTop - history.offsetTop : history.scrollHeight;
     else if (isInside) scrollTo({ top: target.getBoundingClientRect().top + scrollY - 16 }); // not the page around it
     else if (!isFirst || !location.hash) {

@@ -309,7 +309,7 @@ def test_a_full_project_says_so_before_anything_is_typed() -> None:
     visitor = Visitor(made).look()
 
     assert places.WORDS in visitor.page
-    assert "Nothing of your answers is stored." in visitor.page
+    assert "Nothing more is stored." in visitor.page
     assert 'name="value"' not in visitor.page
 
 
