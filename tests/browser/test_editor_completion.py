@@ -109,7 +109,7 @@ def test_a_token_is_completed_in_texts_and_picked_from_the_list(windows, check_a
     page.keyboard.type("You are a [mem")
     editor.press(page, "Enter")
     expect(prompt).to_have_value("You are a [membership]")
-    page.get_by_role("button", name="Insert [ ]").click()
+    page.get_by_role("button", name="Insert [ ]").first.click()  # that of the question
     dialog = page.get_by_role("dialog", name="Insert into the text")
     check_accessibility(page)
     page.keyboard.type("name")

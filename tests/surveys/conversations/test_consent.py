@@ -25,6 +25,16 @@ def consents() -> list[Any]:
     return [each["state"].get("consent", {}).get("text") for each in Conversation.objects.values("state")]
 
 
+def test_the_text_may_have_a_link_and_bold_words() -> None:
+    """Rule 6.135."""
+    made = scenario.project(TEXT, consent="Read **how** at [our page](https://club.example/privacy).")
+
+    page = Visitor(made).look().page
+
+    assert "<strong>how</strong>" in page
+    assert 'href="https://club.example/privacy"' in page
+
+
 @pytest.mark.parametrize("sent", [{}, {"consent": False}, {"consent": None}])
 @pytest.mark.parametrize("kind", ["convo", "poll"])
 def test_a_beginning_without_consent_is_refused(kind: str, sent: dict[str, Any]) -> None:
