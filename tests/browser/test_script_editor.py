@@ -149,6 +149,8 @@ def test_words_change_and_blocks_and_options_are_added_while_the_project_is_open
     expect(page.get_by_role("button", name="Archive block")).to_be_visible()
     editor.save(page)
     expect(page.get_by_role("button", name="Archive block")).to_have_count(0)
+    card(page, "2. Why?").press("Delete")
+    expect(page.locator("#editor-announcer")).to_contain_text("Blocks cannot be archived")
 
     choice, text = editor.stored(caller, project)
     first, last = choice["options"][0], choice["options"][-1]

@@ -131,7 +131,10 @@ function blockActions(editor) {
 async function archive(editor, key) {
   const { store, announce } = editor;
   const block = store.block(key);
-  if (!mayArchive(store, block)) return;
+  if (!mayArchive(store, block)) {
+    if (store.isLive && block?.id) announce("Blocks cannot be archived while the project is open. Close it first.");
+    return;
+  }
   const isKnown = block.id && store.known.blocks.has(block.id);
   const number = store.indexOf(key) + 1;
   const used = usesInWords(store, block);
