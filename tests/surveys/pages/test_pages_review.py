@@ -157,6 +157,7 @@ def test_who_comes_too_late_reads_that_the_answers_are_kept() -> None:
     late.send("send")
 
     assert "They are kept as an unfinished response, and you can still change them." in late.page
+    assert "Please look at your answers before you send them." in late.send("look").page
 
 
 def test_the_interface_ignores_the_review_and_completes_what_waits() -> None:
