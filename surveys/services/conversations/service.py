@@ -116,6 +116,8 @@ def begin_with_move(
         if not is_new:  # a lock now, after the member's lock, could deadlock with a move of the other request
             raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
         loaded = _passed(loaded, ahead, at)
+    if group:
+        loaded = _at_the_group(loaded)
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
     moved = replace(loaded, stops=stops)

@@ -174,11 +174,34 @@ def test_what_is_hidden_beforehand_is_no_row():
     assert group_of(visitor) == "The *food*"
 
 
+@pytest.mark.parametrize("condition", ["Q0 = 1", "answer = 1"])
+def test_a_group_in_which_an_answer_shows_a_row_is_asked_one_by_one(condition):
+    """Rule 6.138."""
+    made = scenario.project(ROW, {**ROW, "precondition": f"NOT ({condition})"}, ROW, TEXT)
+    visitor = Rows(made).look()
+    assert rows_of(visitor) == []
+
+    for value in (1, 2, 3):
+        visitor.send(value=value)
+
+    assert [value for _, value in scenario.answers_of(made)] == ["1", "2", "3"]
+    assert "Prompt 3." in visitor.page
+
+
+def test_a_row_that_depends_on_what_came_before_the_group_stays_a_row():
+    """Rule 6.138."""
+    made = scenario.project(TEXT, ROW, {**ROW, "precondition": 'Q0 != "x"'}, ROW, TEXT)
+
+    shown = [len(rows_of(Rows(made).look().send(value=said))) for said in ("x", "y")]
+
+    assert shown == [3, 2]
+
+
 @pytest.mark.parametrize(
     "own", [{"image_url": "https://example.org/a.png"}, {"when_correct": "Yes!", "correct_answer_index": 0}]
 )
 def test_a_group_with_a_picture_or_feedback_is_asked_one_by_one(own):
-    """Rules 6.134 and 6.137."""
+    """Rules 6.138 and 6.137."""
     made = scenario.project(PICK, {**PICK, **own}, scoring_enabled=True)
     visitor = Rows(made).look()
 
@@ -195,6 +218,17 @@ def test_an_address_fills_in_rows():
     visitor = Rows(made).look("?q0=2&q1=9")
 
     assert [checked for _, checked, _ in rows_of(visitor)] == [["2"], []]
+
+
+def test_an_address_that_answers_the_first_row_leaves_the_others_to_the_form():
+    """Rule 6.134."""
+    made = scenario.project(ROW, ROW, ROW, TEXT)
+    visitor = Rows(made).look("?q0=2&skip=1")
+
+    send(visitor, made, q0=2, q1=3, q2=1)
+
+    assert [value for _, value in scenario.answers_of(made)] == ["2", "3", "1"]
+    assert "Prompt 3." in visitor.page
 
 
 def test_a_form_that_comes_twice_counts_once():
