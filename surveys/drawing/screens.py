@@ -370,7 +370,7 @@ def _typed_or_ahead(view: WalkView, typed: Typed | None, ahead: Prefill, page: P
 
     Without ranks, an order that was filled in ahead stays.
     """
-    if typed is None:
+    if typed is None or typed.rows:  # the rows of a group, whose questions are asked one by one now
         return _answered(view, ahead, page)
     if any(typed.ranks.values()):
         return typed

@@ -16,7 +16,8 @@ from surveys.engine.walk.runner import State
 def first_state(script: Script, state: State) -> State | None:
     """The state at the first shown question of the current group; None if the current block is asked alone.
 
-    A group is not drawn as one screen if any of its blocks has a picture, feedback, or an option with a text.
+    A group is not drawn as one screen if any of its blocks has a picture, feedback, or an option with a text,
+    or if an answer in it may show a question that is hidden beforehand.
     """
     if state.at >= len(script.blocks) or not script.blocks[state.at].group:
         return None
@@ -29,8 +30,12 @@ def first_state(script: Script, state: State) -> State | None:
             break
         passed += 1
     begun = runner.state_at_step(script, state, len(state.path) - passed) if passed else state
-    shown = rows(script, begun)
-    return begun if len(shown) > 1 and shown[0] is script.blocks[begun.at] else None
+    known = runner.path_values(script, begun)
+    asked = script.blocks[begun.at : end]
+    hidden = [block for block in asked if known.hides(block)]
+    if not all(known.is_decided(block.precondition or "", range(begun.at)) for block in hidden):
+        return None  # a row that appears between others would be missing in the form
+    return begun if len(asked) - len(hidden) > 1 and asked[0] not in hidden else None
 
 
 def rows(script: Script, begun: State) -> Sequence[Block]:

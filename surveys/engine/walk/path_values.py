@@ -7,7 +7,7 @@ answers, and not with their product.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Mapping
 from decimal import Decimal
 from functools import cached_property
 
@@ -79,7 +79,7 @@ class PathValues(dict[str, Operand]):
         for index, block in enumerate(self.script.blocks[at:], at):
             if index == at or block.precondition is None:
                 fewest += block.asks
-            elif not self._is_decided(block.precondition, decided):
+            elif not self.is_decided(block.precondition, decided):
                 pass
             elif self.hides(block):
                 decided.add(index)
@@ -89,7 +89,8 @@ class PathValues(dict[str, Operand]):
             most += block.asks
         return fewest, most
 
-    def _is_decided(self, condition: str, decided: Set[int]) -> bool:
+    def is_decided(self, condition: str, decided: Container[int]) -> bool:
+        """Whether only the values of `decided` blocks, and fields, decide a condition."""
         meanings = (self.meaning(each.name) for each in expressions.parse(condition).mentions)
         return all(
             meaning in decided if isinstance(meaning, int) else meaning is None or names.field_key(meaning)

@@ -437,7 +437,7 @@ def _again(visit: Visit, note: str) -> Outcome:
             screens.step,
             view,
             visit.page,
-            typed=typed if is_same else None,
+            typed=typed if is_same or typed.rows else None,
             note=note,
             past_change=PastChange.KEPT,
             ahead=visit.ahead,
@@ -465,6 +465,8 @@ def _conflict(visit: Visit, refusal: Conflict) -> Outcome:
         return Outcome(notices.limit_reached)
     if isinstance(refusal, Full):
         return Outcome(partial(notices.full, visit, refusal))
+    if isinstance(refusal, conversations.RowsChanged):
+        return _again(visit, words.REWRITTEN)
     view = None if refusal.retry_after is not None else _held(visit)
     if view is None:
         return _again(visit, words.ONCE_MORE)

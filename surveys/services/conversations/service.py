@@ -51,6 +51,13 @@ _NOT_WRITTEN = "The current step takes no answer: send `continue`."
 _BEGINS_ELSEWHERE = "This respondent is beginning in another window. Please retry."
 
 
+class RowsChanged(Conflict):
+    """The form of a group lacks one of its questions, because the script has changed since."""
+
+    def __init__(self) -> None:
+        super().__init__(_NOT_CURRENT)
+
+
 def ask_platforms(*, project_id: int, respondent: Respondent, at: datetime, actor: Actor) -> bool:
     """Ask the platforms about a respondent whom `begin` would refuse by the rows of the database.
 
@@ -116,6 +123,8 @@ def begin_with_move(
         if not is_new:  # a lock now, after the member's lock, could deadlock with a move of the other request
             raise Conflict(_BEGINS_ELSEWHERE, retry_after=1)
         loaded = _passed(loaded, ahead, at)
+    if group:
+        loaded = _at_the_group(loaded)
     if loaded.block is None or loaded.block.id != block_id:
         return view.of_conversation(loaded, at, resumed=True)
     moved = replace(loaded, stops=stops)
@@ -228,7 +237,8 @@ def answer_group(
     """Take the answers to the questions of the current group, as the form of a page sends them.
 
     Earlier answers to these questions are replaced. An answer to a question that the answers before it hide
-    is dropped. Refuses all if one is invalid, and like `answer`. Waits for a review, like `answer`.
+    is dropped. Refuses all if one is invalid, or with RowsChanged if a question is missing, and like
+    `answer`. Waits for a review, like `answer`.
     """
     loaded = replace(LoadedConversation.locked(conversation_id=conversation_id), stops=True)
     return _take_group(loaded, raws, at, ahead)
@@ -523,10 +533,12 @@ def _take(
     *,
     is_new: bool = False,
     ahead: Prefill = NOTHING,
+    passes: bool = True,
 ) -> ConversationView:
     """Save the answer to the current block, or accept the latest answer sent again.
 
-    If the answer has feedback, the next question is shown, also if it is answered `ahead`.
+    If the answer has feedback, or without `passes`, the next question is shown, also if it is answered
+    `ahead` or from the review.
     """
     block = loaded.block
     if block is None or block.id != raw["block_id"]:
@@ -550,7 +562,7 @@ def _take(
         return view.of_conversation(further.wait(loaded, block, reply, at, is_new=is_new), at)
     turn = _stopped(loaded, runner.answer(loaded.script, loaded.state, reply))
     moved = saving.save(loaded, turn, at=at, block=block, reply=reply, is_new=is_new)
-    if not turn.feedback:
+    if passes and not turn.feedback:
         moved = _passed(moved, ahead, at)
     return view.of_conversation(moved, at, feedback=turn.feedback)
 
@@ -566,17 +578,20 @@ def _take_group(
 ) -> ConversationView:
     """Save the answers to a group, one after the other."""
     loaded = _at_the_group(loaded)
-    if loaded.block is None or loaded.block.id != raws[0]["block_id"]:
-        raise Conflict(_NOT_CURRENT)
-    blocks = {block.id: block for block in loaded.script.blocks}
-    for raw in raws:  # none is saved if one is invalid
-        _parsed(blocks[cast(int, raw["block_id"])], raw)
-    taken = view.of_conversation(loaded, at)
-    for raw in raws:
-        block = taken.loaded.block
-        if block is not None and block.id == raw["block_id"]:
-            taken = _take(taken.loaded, raw, at, ahead=ahead if raw is raws[-1] else NOTHING)
-    return taken
+    script = loaded.script
+    places = [script.index_by_id[cast(int, raw["block_id"])] for raw in raws]
+    title = script.blocks[places[0]].group
+    if loaded.state.at != places[0]:
+        is_there = loaded.block is not None and title and loaded.block.group == title
+        raise RowsChanged if is_there else Conflict(_NOT_CURRENT)
+    for place, raw in zip(places, raws, strict=True):  # none is saved if one is invalid
+        _parsed(script.blocks[place], raw)
+    for place, raw in zip(places, raws, strict=True):
+        if loaded.state.at < place:
+            raise RowsChanged
+        if loaded.state.at == place:
+            loaded = _take(loaded, raw, at, passes=False).loaded
+    return view.of_conversation(_passed(loaded, ahead, at), at)
 
 
 def _take_further(

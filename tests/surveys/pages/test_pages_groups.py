@@ -4,9 +4,11 @@ import re
 
 import pytest
 
+from surveys.drawing import words
 from surveys.engine.script import Scale
-from surveys.models import Conversation
+from surveys.models import Answer, Conversation, Project
 from surveys.services.conversations import service as conversations
+from tests.support.caller import Caller
 from tests.support.moments import LUNCHTIME
 from tests.support.surveys import scenario
 from tests.support.surveys.exports import questions
@@ -174,11 +176,34 @@ def test_what_is_hidden_beforehand_is_no_row():
     assert group_of(visitor) == "The *food*"
 
 
+@pytest.mark.parametrize("condition", ["Q0 = 1", "answer = 1"])
+def test_a_group_in_which_an_answer_shows_a_row_is_asked_one_by_one(condition):
+    """Rule 6.138."""
+    made = scenario.project(ROW, {**ROW, "precondition": f"NOT ({condition})"}, ROW, TEXT)
+    visitor = Rows(made).look()
+    assert rows_of(visitor) == []
+
+    for value in (1, 2, 3):
+        visitor.send(value=value)
+
+    assert [value for _, value in scenario.answers_of(made)] == ["1", "2", "3"]
+    assert "Prompt 3." in visitor.page
+
+
+def test_a_row_that_depends_on_what_came_before_the_group_stays_a_row():
+    """Rule 6.138."""
+    made = scenario.project(TEXT, ROW, {**ROW, "precondition": 'Q0 != "x"'}, ROW, TEXT)
+
+    shown = [len(rows_of(Rows(made).look().send(value=said))) for said in ("x", "y")]
+
+    assert shown == [3, 2]
+
+
 @pytest.mark.parametrize(
     "own", [{"image_url": "https://example.org/a.png"}, {"when_correct": "Yes!", "correct_answer_index": 0}]
 )
 def test_a_group_with_a_picture_or_feedback_is_asked_one_by_one(own):
-    """Rules 6.134 and 6.137."""
+    """Rules 6.138 and 6.137."""
     made = scenario.project(PICK, {**PICK, **own}, scoring_enabled=True)
     visitor = Rows(made).look()
 
@@ -195,6 +220,53 @@ def test_an_address_fills_in_rows():
     visitor = Rows(made).look("?q0=2&q1=9")
 
     assert [checked for _, checked, _ in rows_of(visitor)] == [["2"], []]
+
+
+def test_an_address_that_answers_the_first_row_leaves_the_others_to_the_form():
+    """Rule 6.134."""
+    made = scenario.project(ROW, ROW, ROW, TEXT)
+    visitor = Rows(made).look("?q0=2&skip=1")
+
+    send(visitor, made, q0=2, q1=3, q2=1)
+
+    assert [value for _, value in scenario.answers_of(made)] == ["2", "3", "1"]
+    assert "Prompt 3." in visitor.page
+
+
+@pytest.mark.parametrize("starts", [True, False])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_row_that_the_author_adds_while_the_form_is_open_is_shown_with_what_was_chosen(starts, place):
+    """Rule 6.134."""
+    caller = Caller()
+    texts = [] if starts else [{"type": "open_text", "prompt": "Before"}]
+    row = {"type": "rating", "max": 3, "group": "The food", "required": True}
+    rows = [row | {"prompt": "One"}, row | {"prompt": "Two"}]
+    opened = caller.make_open(*texts, *rows, delivery={"audience": {"participation": "open_web"}})
+    made = Project.objects.get()
+    visitor = Rows(made).look()
+    if not starts:
+        visitor.send(value="x")
+    form = {f"row-{each}": 2 for each in visitor.hidden["rows"].split()}
+    path = f"/projects/{opened['id']}/script"
+    blocks = [block for block in caller.get(path).json()["blocks"] if block["section"] != "outro"]
+    blocks.insert(len(texts) + place, row | {"prompt": "New"})
+    changed = [{**block, "position": n} for n, block in enumerate(blocks)]
+    assert caller.put(path, {"blocks": changed}).status_code == 200
+
+    visitor.send(**form)
+
+    if starts and place == 0:  # the new row is the first step, so the conversation begins there
+        assert words.MOVED_ON in visitor.page
+    else:
+        assert words.REWRITTEN in visitor.page
+        shown = [("One", ["2"]), ("Two", ["2"])]
+        shown.insert(place, ("New", []))
+        assert [each[:2] for each in rows_of(visitor)] == shown
+    assert len(Answer.objects.all()) == len(texts)
+    visitor.send(
+        **form, **{f"row-{each}": 3 for each in visitor.hidden["rows"].split() if f"row-{each}" not in form}
+    )
+    assert sorted(Answer.objects.values_list("value", flat=True)) == ["2", "2", "3", *["x" for _ in texts]]
 
 
 def test_a_form_that_comes_twice_counts_once():

@@ -15,6 +15,7 @@ from tests.support.surveys.scenario import CHOICE, TEXT
 from tests.support.surveys.visitor import Visitor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_no_hurry", "redis")]
+ROW = {"type": "rating", "max": 3, "group": "The food", "required": True}
 REVIEW = "Please look at your answers before you send them."
 
 
@@ -33,6 +34,11 @@ def is_completed() -> bool:
 def change(visitor: Visitor, made: Any, name: str) -> None:
     block_id = scenario.script(made).blocks[int(name[1:])].id
     visitor.send(f"revise:{block_id}")
+
+
+def send_rows(visitor: Visitor, made: Any, **chosen: int) -> None:
+    ids = {block.name: block.id for block in scenario.script(made).blocks}
+    visitor.send(**{f"row-{ids[name]}": value for name, value in chosen.items()})
 
 
 @pytest.mark.parametrize("htmx", [False, True])
@@ -180,3 +186,34 @@ def test_continue_completes_a_conversation_that_waits_at_its_review() -> None:
 
     assert (before["status"], before["step"]) == ("active", None)
     assert after["status"] == "completed"
+
+
+def test_rows_that_are_changed_from_the_review_are_all_saved() -> None:
+    """Rules 6.134 and 6.178."""
+    made = scenario.project(TEXT, ROW, ROW, ROW, TEXT, review=True)
+    visitor = Visitor(made).look().send(value="a")
+    send_rows(visitor, made, q1=1, q2=1, q3=1)
+    visitor.send(value="z")
+
+    change(visitor, made, "q2")
+    send_rows(visitor, made, q1=2, q2=3, q3=3)
+
+    assert [each[0] for each in reviewed(visitor)] == ["a", "2", "3", "3", "z"]
+    visitor.send("send")
+    assert [value for _, value in scenario.answers_of(made)] == ["a", "2", "3", "3", "z"]
+
+
+def test_a_question_that_a_changed_row_shows_leads_to_the_review() -> None:
+    """Rules 6.134 and 6.178."""
+    new = {**TEXT, "precondition": "NOT (Q1 = 3)"}
+    made = scenario.project(ROW, ROW, new, TEXT, TEXT, review=True)
+    visitor = Visitor(made).look()
+    send_rows(visitor, made, q0=1, q1=1)
+    visitor.send(value="y").send(value="z")
+
+    change(visitor, made, "q0")
+    send_rows(visitor, made, q0=2, q1=3)
+    assert "Prompt 2." in visitor.page
+    visitor.send(value="x")
+
+    assert [each[0] for each in reviewed(visitor)] == ["2", "3", "x", "y", "z"]
