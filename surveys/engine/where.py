@@ -56,6 +56,11 @@ def is_known_at_start(text: str) -> bool:
     return all(each.name == LANGUAGE or names.field_key(each.name) is not None for each in mentions)
 
 
+def names_language(text: str) -> bool:
+    """Whether the expression names the community's language."""
+    return any(each.name == LANGUAGE for each in expressions.parse(text).mentions)
+
+
 def carried(text: str, *, before: Script, after: Sequence[Block]) -> str:
     """The expression after a write of the script: with the new names of blocks and values of options."""
     return carrying.carried_expression(text, before=before, after=after, own_variables=(LANGUAGE,))

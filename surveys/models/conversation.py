@@ -194,7 +194,8 @@ class Completion(models.Model):
 class QuotaCount(models.Model):
     """How many completed responses satisfy the `where` of a quota. Without a row they are counted anew.
 
-    `key` is a hash of the `where`. The row is read and written under a lock of the project's places.
+    `key` is a hash of the `where`, and of the community's language if that names it. The row is written under
+    a lock of the project's places.
     """
 
     pk = models.CompositePrimaryKey("project_id", "key")

@@ -75,6 +75,17 @@ def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] 
     return "".join([*pieces, text[at:]])
 
 
+def replace_positions(text: str, form_of: Callable[[str], str]) -> str:
+    """Replace each position in an expression. Raises ParseError if the text is no expression."""
+    pieces: list[str] = []
+    at = 0
+    for mention in parse(text).mentions:
+        if names.is_position(mention.name):
+            pieces += [text[at : mention.column - 1], form_of(mention.name)]
+            at = mention.column - 1 + len(mention.name)
+    return "".join([*pieces, text[at:]])
+
+
 def _new_name(mention: Mention, renames: Mapping[str, str], variables: Collection[str] | None) -> str | None:
     name = mention.name
     if names.is_position(name):

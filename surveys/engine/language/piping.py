@@ -129,6 +129,16 @@ def rename(text: str, renames: Mapping[str, str], *, variables: Collection[str] 
     return _TOKEN.sub(renamed, text)
 
 
+def replace_positions(text: str, form_of: Callable[[str], str]) -> str:
+    """Replace each token that is a position; its fallback remains."""
+
+    def replaced(match: regex.Match[str]) -> str:
+        name = match["name"].rstrip()
+        return f"[{form_of(name)}{match['fallback'] or ''}]" if names.is_position(name) else match[0]
+
+    return _TOKEN.sub(replaced, text)
+
+
 def token_form(name: str) -> str:
     """A block's name in the spelling of tokens: in title case if it would be a position or a variable.
 

@@ -9,7 +9,7 @@ same if they have the same ids.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -53,10 +53,20 @@ def carry(before: Script, after: Sequence[Block]) -> tuple[Block, ...]:
 def carried_expression(
     text: str, *, before: Script, after: Sequence[Block], own_variables: Collection[str]
 ) -> str:
-    """Rewrite an expression that belongs to no block, as `carry` does. It has variables of its own."""
+    """Rewrite an expression that belongs to no block, as `carry` does. It has variables of its own.
+
+    Positions become names (rule 6.185), also if `after` are the blocks of `before`.
+    """
     changes = _Changes(before, tuple(after))
+
+    def form(name: str) -> str | None:
+        if names.is_reserved(name):
+            return None
+        return title_case(name) if name in own_variables else names.expression_form(name)
+
     renamed = {old: title_case(new) if new in own_variables else new for old, new in changes.renamed.items()}
     with suppress(ParseError):
+        text = expressions.replace_positions(text, lambda name: changes.instead_of_position(name, form))
         if changes.revalued:
             expression = expressions.parse(text)
             text = comparisons.with_values(expression.source, expression.tree, changes.literal)
@@ -66,8 +76,13 @@ def carried_expression(
 
 
 def carried_text(text: str, *, before: Script, after: Sequence[Block]) -> str:
-    """Rewrite the tokens of a text that belongs to no block."""
+    """Rewrite the tokens of a text that belongs to no block. Positions become names (rule 6.185)."""
     changes = _Changes(before, tuple(after))
+
+    def form(name: str) -> str | None:
+        return None if piping.is_prompt_variable(name) else piping.token_form(name)
+
+    text = piping.replace_positions(text, lambda name: changes.instead_of_position(name, form))
     return piping.rename(text, changes.renamed, variables=changes.variables) if changes.renamed else text
 
 
@@ -103,7 +118,7 @@ class _Unchanged:
 
 def renames(before: Script, after: Sequence[Block]) -> dict[str, str]:
     """Old title → new name, for every renamed block (rule 3.30)."""
-    titles = {block.id: block.title for block in before.blocks if block.name}
+    titles = {block.id: block.title for block in before.blocks if block.name and block.id is not None}
     return {
         titles[block.id]: block.name
         for block in after
@@ -268,6 +283,25 @@ class _Changes:
     def _meanings(self) -> dict[str, int | str | None]:
         """A cache of `meaning`."""
         return {}
+
+    def instead_of_position(self, name: str, form: Callable[[str], str | None]) -> str:
+        """The name before the write of the block at a position, in the `form` of the text.
+
+        A block that the text cannot name keeps a position: its new one, or one that no block has, if the
+        block is removed.
+        """
+        at = self.meaning(name)
+        if not isinstance(at, int):
+            return name
+        was = self.before.blocks[at]
+        if was.name and self.before.index_by_title[was.title] == at and (new := form(was.name)):
+            return new
+        places = (
+            n
+            for n, block in enumerate(self.after)
+            if block is was or (was.id is not None and block.id == was.id)
+        )
+        return f"q{next(places, len(self.after)) + 1}"
 
     def meaning(self, name: str) -> int | str | None:
         """The meaning of a name before the write (`references.resolve`)."""

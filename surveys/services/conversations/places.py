@@ -1,12 +1,13 @@
-"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176).
+"""The places of a project: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.186 and 6.187).
 
-    require_free(project, …)    at the beginning, without a lock
+    require_free(project, …)    at the beginning
     take(project, …)            at the end, and when a completed vote changes
     free(project, …)            when a completed response is deleted
     first_full, figures         for pages and staff
 
 The limits are kept by an advisory lock of the project, which only projects with such a setting take. It comes
-after the lock of the member, and before the counts of the respondent and of the project.
+after the locks of the project's row and of the member, and before the counts of the respondent and of the
+project. A beginning takes it only if the responses of a quota have to be counted.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ def require_free(project: Project, fields: Mapping[str, str]) -> None:
 
 
 def first_full(project: Project, fields: Mapping[str, str]) -> Full | None:
-    """The limit that refuses a beginning with these `fields`; None if there is none. Changes nothing."""
+    """The limit that refuses a beginning with these `fields`; None if there is none.
+
+    Keeps what had to be counted.
+    """
     if project.max_completes is not None and _completed(project.pk) >= project.max_completes:
         return Full("settings.max_completes", WORDS)
     known = [
@@ -80,7 +84,8 @@ def first_full(project: Project, fields: Mapping[str, str]) -> Full | None:
     due = [(place, quota) for place, quota in known if quotas.holds(quota["where"], state)]
     filled = quotas.filled([quota["where"] for _, quota in due])
     return next(
-        (_full(place, each) for place, each in due if filled[_key(each["where"])] >= each["limit"]), None
+        (_full(place, each) for place, each in due if filled[quotas.key(each["where"])] >= each["limit"]),
+        None,
     )
 
 
@@ -98,9 +103,9 @@ def take(project: Project, *, before: State | None, after: State) -> None:
     if not project.quotas:
         return
     quotas, changes = _Quotas(project), dict[str, int]()
-    filled = quotas.filled([each["where"] for each in project.quotas], stores=True)
+    filled = quotas.filled([each["where"] for each in project.quotas])
     for place, quota in enumerate(project.quotas):
-        text, key = quota["where"], _key(quota["where"])
+        text, key = quota["where"], quotas.key(quota["where"])
         change = quotas.holds(text, after) - (before is not None and quotas.holds(text, before))
         if change > 0 and filled[key] >= quota["limit"]:
             raise _full(place, quota)
@@ -114,7 +119,10 @@ def free(project: Project, state: Mapping[str, object]) -> None:
         return
     _lock(project.pk)
     quotas, read = _Quotas(project), State.from_json(state)
-    _add(project.pk, {_key(each["where"]): -quotas.holds(each["where"], read) for each in project.quotas})
+    _keep(project.pk, quotas.keys)
+    _add(
+        project.pk, {quotas.key(each["where"]): -quotas.holds(each["where"], read) for each in project.quotas}
+    )
 
 
 def forget(project: Project) -> None:
@@ -124,17 +132,16 @@ def forget(project: Project) -> None:
         script_settings.forget_counts(project)
 
 
-@in_transaction
 def figures(project: Project) -> Sequence[Figure]:
     """How far each limit of a project is used. Keeps what had to be counted."""
     found = list[Figure]()
     if project.max_completes is not None:
         found.append(Figure("", project.max_completes, _completed(project.pk)))
     if project.quotas:
-        _lock(project.pk)
-        filled = _Quotas(project).filled([each["where"] for each in project.quotas], stores=True)
+        quotas = _Quotas(project)
+        filled = quotas.filled([each["where"] for each in project.quotas])
         found += [
-            Figure(each["where"], each["limit"], filled[_key(each["where"])]) for each in project.quotas
+            Figure(each["where"], each["limit"], filled[quotas.key(each["where"])]) for each in project.quotas
         ]
     return found
 
@@ -150,22 +157,38 @@ class _Quotas:
     def holds(self, text: str, state: State) -> bool:
         return where.holds(text, script=self.script, state=state, language=self.language)
 
-    def filled(self, texts: Sequence[str], *, stores: bool = False) -> Mapping[str, int]:
-        """How many completed responses satisfy each expression, by its key. Counts those that are not known.
+    def key(self, text: str) -> str:
+        """The key of an expression's count: a hash of it, and of the language if it names that."""
+        known = f"{text}\n{self.language}" if where.names_language(text) else text
+        return hashlib.sha256(known.encode()).hexdigest()[:32]
 
-        With `stores` the counts are kept, which needs the lock.
+    @property
+    def keys(self) -> list[str]:
+        return [self.key(each["where"]) for each in self.project.quotas]
+
+    def filled(self, texts: Sequence[str]) -> Mapping[str, int]:
+        """How many completed responses satisfy each expression, by its key.
+
+        Those that are not known are counted and kept, under the lock.
         """
-        by_key = {_key(text): text for text in texts}
-        if not by_key:
-            return {}
-        known = _stored(self.project.pk)
+        by_key = {self.key(text): text for text in texts}
+        known = _stored(self.project.pk) if by_key else {}
+        return known if by_key.keys() <= known.keys() else self._counted(by_key)
+
+    @in_transaction
+    def _counted(self, by_key: Mapping[str, str]) -> Mapping[str, int]:
+        project_id = self.project.pk
+        _hold(project_id)
+        _lock(project_id)
+        known = _stored(project_id)  # another request may have counted them while this one waited
         missing = {key: text for key, text in by_key.items() if key not in known}
         counts = dict.fromkeys(missing, 0)
-        for state in _completed_states(self.project.pk) if missing else ():
+        for state in _completed_states(project_id) if missing else ():
             for key, text in missing.items():
                 counts[key] += self.holds(text, state)
-        if stores and counts:
-            _store(self.project.pk, counts)
+        if counts:
+            _keep(project_id, self.keys)
+            _store(project_id, counts)
         return known | counts
 
 
@@ -173,8 +196,10 @@ def _full(place: int, quota: Mapping[str, Any]) -> Full:
     return Full(f"settings.quotas[{place}]", quota["message"] or WORDS)
 
 
-def _key(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _hold(project_id: int) -> None:
+    """Lock a project's row as a move does, so that the lock of its places never comes before that row's."""
+    with prepared() as cursor:
+        cursor.execute("SELECT FROM surveys_project WHERE id = %s FOR KEY SHARE", [project_id])
 
 
 def _lock(project_id: int) -> None:
@@ -193,6 +218,15 @@ def _stored(project_id: int) -> dict[str, int]:
     with prepared() as cursor:
         cursor.execute("SELECT key, filled FROM surveys_quotacount WHERE project_id = %s", [project_id])
         return dict(cursor.fetchall())
+
+
+def _keep(project_id: int, keys: Sequence[str]) -> None:
+    """Forget all other counts: those of another language no longer change with the responses."""
+    with prepared() as cursor:
+        cursor.execute(
+            "DELETE FROM surveys_quotacount WHERE project_id = %s AND key <> ALL(%s::text[])",
+            [project_id, list(keys)],
+        )
 
 
 def _store(project_id: int, counts: Mapping[str, int]) -> None:

@@ -45,12 +45,12 @@ def new(
     if project.consent and not respondent.consents:
         refuse("consent", "required", NO_CONSENT)
     fields = metadata.allowed(project, respondent.metadata)
-    places.require_free(project, fields)
     held = None
     if respondent.is_member and respondent.user_id is not None:
         held = effects.lock_member(project, respondent.user_id)
         if held is None:
             raise Conflict("This respondent is no longer a member of this community.")
+    places.require_free(project, fields)
     script = scripts.load(project_id=project.pk, revision=project.revision)
     turn = runner.begin(
         script,

@@ -15,7 +15,16 @@ from surveys.models import Project, QuotaCount
 RESPONSE_ID = "response_id"  # the token in addresses
 
 
-def faults(project: Project, script: Script) -> Iterator[Violation]:
+def settle(project: Project, script: Script) -> list[Violation]:
+    """Write positions in new settings as names, in memory (rule 6.185). Returns the faults of the settings.
+
+    Columns are those of the texts as sent; a text that only its names make too long is a fault too.
+    """
+    found = list(_faults(project, script))
+    return found or (list(_faults(project, script)) if carry(project, script, script.blocks) else [])
+
+
+def _faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
     for path, item in _items(project):
         if "where" in item:
@@ -36,7 +45,10 @@ def missed(project: Project, before: Script, script: Script) -> Iterator[Violati
 
 
 def carry(project: Project, before: Script, after: Sequence[Block]) -> list[str]:
-    """Let the settings follow new names and values of the script, in memory. Returns the changed fields."""
+    """Let the settings follow new names and values of the script, in memory. Returns the changed fields.
+
+    Positions become names, so that no write of the script moves what they mean (rule 6.185).
+    """
     if not project.quotas and not project.end and not project.ends:
         return []
     was = {name: getattr(project, name) for name in ("quotas", "end", "ends")}

@@ -120,7 +120,7 @@ def plan_project(
     new, faults = _read_script(actor, project, script, declared)
     violations += faults
     if not faults:
-        violations += script_settings.faults(project, new.script)
+        violations += script_settings.settle(project, new.script)
     if violations:
         refuse_all(violations)
     access.require_premium(actor=actor, after=project.delivery, before=None)
@@ -236,15 +236,19 @@ def update_project(*, actor: Actor, project_id: int, fields: Mapping[str, Any], 
 
 
 def _script_setting_faults(project: Project, was: Project) -> list[Violation]:
-    """The faults of the settings that refer to the script. Their counts begin anew if they may change."""
+    """The faults of the settings that refer to the script. Positions in them become names, and the counts
+    of quotas begin anew if they may change.
+    """
     if not (project.quotas or project.end or project.ends or was.quotas):
         return []
-    if project.quotas != was.quotas or project.scoring_enabled != was.scoring_enabled:
-        script_settings.forget_counts(project)
     script = scripts.load(project_id=project.pk, revision=was.revision)
     buckets = tuple(Bucket(bucket.name) for bucket in buckets_in_order(project))
     after = replace(script, scoring_enabled=project.scoring_enabled, buckets=buckets)
-    return list(script_settings.faults(project, after))
+    faults = script_settings.settle(project, after)
+    wheres = [{each["where"] for each in every.quotas} for every in (project, was)]
+    if wheres[0] != wheres[1] or project.scoring_enabled != was.scoring_enabled:
+        script_settings.forget_counts(project)
+    return faults
 
 
 def _differs(updated: Project, was: Project) -> bool:

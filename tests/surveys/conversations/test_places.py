@@ -1,4 +1,4 @@
-"""The limits of a project's completed responses: `max_completes` and `quotas` (rules 6.172 to 6.176)."""
+"""Limits of completed responses: `max_completes` and `quotas` (rules 6.172 to 6.176, 6.185 to 6.187)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surveys.models import Conversation, QuotaCount
+from surveys.models import Conversation, Project, QuotaCount
 from surveys.services.conversations import places
 from surveys.services.ground import lookup
 from tests.support.caller import Caller, faults
@@ -192,6 +192,98 @@ def test_imports_take_places_and_are_not_refused() -> None:
     assert [filled for *_, filled in figures(caller, project)] == [2, 2]
 
 
+# --- How often responses are counted --------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch: Any) -> list[int]:
+    """The projects whose responses were counted, in order."""
+    found: list[int] = []
+    count = places._completed_states
+
+    def noted(project_id: int) -> Any:
+        found.append(project_id)
+        return count(project_id)
+
+    monkeypatch.setattr(places, "_completed_states", noted)
+    return found
+
+
+@pytest.mark.usefixtures("pages")
+def test_pages_count_the_responses_of_a_quota_once(counted: list[int]) -> None:
+    """Rule 6.186."""
+    quota = {"where": 'language != "xx"', "limit": 2, "message": ""}
+    made = scenario.project(TEXT, participation="open_web", quotas=[quota])
+    for _ in range(3):
+        Visitor(made).look()
+    for _ in range(2):
+        Visitor(made).look().send(value="a")
+
+    assert places.WORDS in Visitor(made).look().page
+    assert counted == [made.pk]
+
+
+def test_eight_who_begin_at_one_time_count_once(counted: list[int]) -> None:
+    caller = Caller()
+    quota = {"where": 'field.city = "Oslo"', "limit": 1}
+    project = open_to_all(caller, hidden_fields=["city"], quotas=[quota])
+
+    def look() -> Any:
+        return begin(caller.in_another_thread(), project, metadata={"city": "Oslo"}).status_code
+
+    assert run_together(*[look] * 8) == [201] * 8
+    assert len(counted) == 1
+
+
+def test_another_message_keeps_the_counts_and_another_expression_does_not(counted: list[int]) -> None:
+    caller = Caller()
+    project = open_to_all(caller, quotas=[RED])
+    answered(caller, project, "red")
+    counted.clear()
+
+    def changed(**fields: Any) -> list[tuple[str, int, int]]:
+        caller.patch(f"/projects/{project['id']}", {"settings": {"quotas": [{**RED, **fields}]}})
+        return figures(caller, project)
+
+    assert changed(message="Other words.", limit=9) == [('colour = "red"', 9, 1)]
+    assert counted == []
+    assert changed(where='colour = "green"') == [('colour = "green"', 2, 0)]
+    assert len(counted) == 1
+
+
+def test_a_quota_over_the_language_follows_the_communitys_in_both_directions() -> None:
+    """Rule 6.187."""
+    caller = Caller()
+    caller.patch("/settings", {"locale": "de-AT"})
+    project = open_to_all(caller, quotas=[{"where": 'language = "en"', "limit": 2}])
+    answered(caller, project, "red")
+    told = [figures(caller, project)[0][2]]
+
+    for locale in ("en-GB", "de-AT"):
+        caller.patch("/settings", {"locale": locale})
+        told.append(figures(caller, project)[0][2])
+    answered(caller, project, "red")
+    caller.patch("/settings", {"locale": "en-GB"})
+
+    assert told == [0, 1, 0]
+    assert is_full(begin(caller, project), "settings.quotas[0]")
+    assert figures(caller, project)[0][2] == 2
+
+
+def test_a_deletion_in_another_language_is_counted_too() -> None:
+    caller = Caller()
+    caller.patch("/settings", {"locale": "en-GB"})
+    project = open_to_all(caller, quotas=[{"where": 'language = "en"', "limit": 2}])
+    talk = Talk(caller, project)
+    talk.answer("red")
+
+    caller.patch("/settings", {"locale": "de-AT"})
+    caller.delete(f"/responses/{talk.told['id']}")
+    caller.patch("/settings", {"locale": "en-GB"})
+
+    assert figures(caller, project)[0][2] == 0
+
+
 # --- Expressions and the script -------------------------------------------------------------------
 
 
@@ -259,6 +351,85 @@ def test_new_names_and_values_of_the_script_are_carried_into_expressions() -> No
     assert told["quotas"][0]["where"] == 'shade_of_it = "deep ""red"""'
     assert told["ends"][0]["where"] == 'shade_of_it != "green"'
     assert told["ends"][0]["url"] == "https://example.com/?c=[shade of it]"
+
+
+POSITIONS: dict[str, Any] = {
+    "quotas": [{"where": 'q1 = "red" AND q2 != ""', "limit": 1, "message": ""}],
+    "end": {"url": "https://example.com/?c=[q1|none]", "label": "On", "redirect": False},
+    "ends": [{"where": '(q1 = "red")', "url": "https://example.com/", "message": "You said [q1]."}],
+}
+NAMED = [
+    'colour = "red" AND why != ""',
+    "https://example.com/?c=[colour|none]",
+    '(colour = "red")',
+    "You said [colour].",
+]
+
+
+def texts_of(caller: Caller, project: Any) -> list[str]:
+    """The texts of a project's settings that can name blocks."""
+    told = caller.get(f"/projects/{project['id']}").json()["settings"]
+    [end] = told["ends"]
+    return [told["quotas"][0]["where"], told["end"]["url"], end["where"], end["message"]]
+
+
+def test_positions_in_settings_are_saved_as_names() -> None:
+    """Rule 6.185."""
+    caller = Caller()
+    made = caller.make(COLOUR, WHY, settings=POSITIONS)
+    changed = caller.make(COLOUR, WHY)
+
+    assert caller.patch(f"/projects/{changed['id']}", {"settings": POSITIONS}).status_code == 200
+
+    assert [texts_of(caller, each) for each in (made, changed)] == [NAMED, NAMED]
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "message"),
+    [
+        (None, 'Q0 = "red"', "You said [Q0]."),
+        ("language", 'Language = "red"', "You said [language]."),
+        ("answer", 'Answer = "red"', "You said [Answer]."),
+        ("and", '(And) = "red"', "You said [and]."),
+        ("fav game", 'fav_game = "red"', "You said [fav game]."),
+    ],
+)
+def test_a_position_becomes_the_name_as_texts_write_it(name: str | None, where: str, message: str) -> None:
+    caller = Caller()
+    end = {"where": 'q1 = "red"', "url": "https://example.com/", "message": "You said [q1]."}
+    unnamed = {key: value for key, value in QUESTION.items() if key != "name"}
+    project = caller.make({**unnamed, **({"name": name} if name else {})}, settings={"ends": [end]})
+
+    [told] = caller.get(f"/projects/{project['id']}").json()["settings"]["ends"]
+    again = caller.patch(f"/projects/{project['id']}", {"settings": {"ends": [told]}})
+
+    assert (told["where"], told["message"]) == (where, message)
+    assert again.json()["settings"]["ends"] == [told]
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_blocks_that_move_do_not_move_what_settings_mean(is_open: bool) -> None:
+    """Rule 6.185, also for settings that were stored with positions."""
+    caller = Caller()
+    project = caller.make_open(COLOUR, WHY, delivery=WEB) if is_open else caller.make(COLOUR, WHY)
+    Project.objects.filter(pk=project["id"]).update(**POSITIONS)
+    blocks = [{**block, "position": n} for n, block in enumerate(project["script"]["blocks"][:2], 1)]
+    new = {"type": "open_text", "prompt": "New", "name": "first", "position": 0}
+
+    written = caller.put(f"/projects/{project['id']}/script", {"blocks": [new, *blocks]})
+
+    assert written.status_code == 200, written.content
+    assert texts_of(caller, project) == NAMED
+
+
+def test_a_block_at_a_position_that_a_setting_names_cannot_be_removed() -> None:
+    caller = Caller()
+    project = caller.make(COLOUR, WHY)
+    Project.objects.filter(pk=project["id"]).update(quotas=POSITIONS["quotas"])
+
+    answer = caller.put(f"/projects/{project['id']}/script", {"blocks": project["script"]["blocks"][1:]})
+
+    assert (answer.status_code, faults(answer)) == (400, {("blocks", "in_use")})
 
 
 def test_a_block_named_language_is_not_the_variable() -> None:
