@@ -17,6 +17,11 @@ class Rounding(TextChoices):
 _STEP = {Rounding.HOUR: timedelta(hours=1), Rounding.DAY: timedelta(days=1)}
 
 
+def length(rounding: str | None) -> timedelta:
+    """The length of the hour or day; nothing without rounding."""
+    return timedelta() if rounding is None else _STEP[Rounding(rounding)]
+
+
 def down(at: datetime, rounding: str | None) -> datetime:
     """The start of the hour or day in UTC; the same moment without rounding."""
     if rounding is None:
@@ -27,7 +32,7 @@ def down(at: datetime, rounding: str | None) -> datetime:
 
 def after(at: datetime, rounding: str | None) -> datetime:
     """The end of the hour or day in UTC that a moment is in; the same moment without rounding."""
-    return at if rounding is None else down(at, rounding) + _STEP[Rounding(rounding)]
+    return down(at, rounding) + length(rounding)
 
 
 def up(at: datetime, rounding: str | None) -> datetime:

@@ -7,7 +7,7 @@ drawn after a refusal.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -27,7 +27,7 @@ from surveys.models import Project
 from surveys.services.conversations import admission, unsent_answers
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import Respondent
-from surveys.services.conversations.saving import LimitReached
+from surveys.services.conversations.saving import LimitReached, NotAgreed
 from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import lookup
 from surveys.services.representations.project import web_url
@@ -76,9 +76,14 @@ def _begin(click: Click) -> Reply:
         return _shown(click, done, note=words.ANSWERED_BEFORE)
     if _has_to_agree(click, project, respondent):
         return replies.answer(click.interaction, screens.consent(project, platform_id=click.platform_id))
-    respondent = replace(respondent, consents=True)
-    with transaction.atomic():
-        view = conversations.begin(project_id=project.pk, respondent=respondent, at=click.at)
+    if click.reference.op == Op.AGREE:
+        respondent = admission.agreeing(respondent, project.consent or "")
+    try:
+        with transaction.atomic():
+            view = conversations.begin(project_id=project.pk, respondent=respondent, at=click.at)
+    except NotAgreed:  # the text was changed since this click read it
+        message = screens.consent(_project(click), platform_id=click.platform_id)
+        return replies.answer(click.interaction, message)
     note = words.WELCOME_BACK if view.resumed and view.state.path else ""
     return _shown(click, view, note=note)
 

@@ -172,8 +172,9 @@ def _decimal(text: str) -> Decimal:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise InvalidAnswer("value", "invalid", "This is not a number.") from None
-    if not number.is_finite():
+        number = Decimal("NaN")
+    # `Decimal` also takes `1_0`, and the digits of other scripts.
+    if not number.is_finite() or not text.isascii() or "_" in text:
         raise InvalidAnswer("value", "invalid", "This is not a number.")
     if number.copy_abs() > MAX_NUMBER:
         raise InvalidAnswer("value", "too_large", "Numbers must be between -10^15 and 10^15.")
@@ -259,13 +260,17 @@ def _ids_by_value(block: Block, raw: object) -> list[int]:
 
 
 def as_sent(block: Block, reply: Reply) -> dict[str, object]:
-    """The answer object that gives this reply, with the one key that suits its block."""
+    """The answer object that gives this reply, with the one key that suits its block.
+
+    A text for an option that has lost its `is_other` is left out, as it would be refused (rule 6.190).
+    """
     if "skipped" in reply:
         return {"skip": True}
     if "option_ids" not in reply:
         return {"value": reply["text"] if "text" in reply else reply["number"]}
     ids, other = _option_ids(reply), other_of(reply)
-    text = {} if other is None else {"other_text": other[1]}
+    takes_text = other is not None and block.other is not None and block.other.id == other[0]
+    text = {"other_text": other[1]} if other is not None and takes_text else {}
     if block.type == "single_punch":
         return {"option_id": ids[0], **text}
     return {"ranking" if block.type == "ranking" else "option_ids": ids, **text}

@@ -20,7 +20,7 @@ from surveys.services.conversations import admission, places
 from surveys.services.conversations import service as conversations
 from surveys.services.conversations.admission import NotAdmitted, consent_mark
 from surveys.services.conversations.places import Full
-from surveys.services.conversations.saving import LimitReached
+from surveys.services.conversations.saving import LimitReached, NotAgreed
 from surveys.services.conversations.view import ConversationView, VisitorView, of_visitor
 from surveys.services.ground import anonymity, metadata
 from surveys.services.scripts import editing as scripts
@@ -92,6 +92,9 @@ def perform(visit: Visit) -> Outcome:
         return _show_past(visit)
     try:
         return _perform(visit, visit.request.POST.get("do", "answer"))
+    except NotAgreed:  # the text was changed since this request read it
+        visit.project.refresh_from_db(fields=["consent"])
+        return _without_consent(visit)
     except InvalidRequest as refusal:
         violations = refusal.violations
         return _with_error(visit, str(violations[0]["message"]) if violations else refusal.message)
@@ -218,7 +221,7 @@ def _begin(visit: Visit, do: str) -> Outcome:
             visit.task = protection.task(visit.project, do=do)
             return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
     visit.require_admitted()
-    visit.respondent = replace(visit.respondent, consents=True)
+    visit.respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
     project_id, respondent = visit.project.pk, visit.respondent
     at, seed = visit.at, visit.browser.seed
     if block is None:

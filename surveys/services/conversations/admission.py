@@ -77,7 +77,8 @@ class Respondent:
     respondent, who is always new. `platform_id` and `provider` are the account that admitted the respondent;
     a Response shows both. `person` is None for web visitors, and for an `external_id` until a user is stored
     for it (never on anonymous projects). The caller sent `metadata` and `display_name`; they prove nothing.
-    `consents` says that the respondent agreed to the project's `consent`.
+    `consents` says that the respondent agreed to the project's `consent`, and `agreed_to` is the mark of the
+    text that a page or the chat showed them; None for callers who show the text themselves.
     """
 
     who: str | None = None
@@ -88,6 +89,7 @@ class Respondent:
     metadata: Mapping[str, str] = field(default_factory=dict)
     display_name: str = ""
     consents: bool = False
+    agreed_to: int | None = None
 
     @property
     def user_id(self) -> int | None:
@@ -113,6 +115,11 @@ class Respondent:
 
 
 NAMELESS = Respondent()
+
+
+def agreeing(respondent: Respondent, text: str) -> Respondent:
+    """The respondent who agreed to this text and to no other; unchanged if it is empty."""
+    return replace(respondent, consents=True, agreed_to=consent_mark(text)) if text else respondent
 
 
 def consent_mark(text: str) -> int:

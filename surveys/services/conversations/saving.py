@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from communities.ground.errors import Conflict, refuse
+from communities.ground.errors import Conflict, InvalidRequest, violation
 from surveys.engine import packing
 from surveys.engine.script import Block, Script
 from surveys.engine.walk import answers, counting, runner, scoring
@@ -16,7 +16,7 @@ from surveys.engine.walk.runner import State, Turn
 from surveys.models import Conversation, Project
 from surveys.services import events
 from surveys.services.conversations import completions, effects, places, repository, respondents
-from surveys.services.conversations.admission import Respondent, told_provider
+from surveys.services.conversations.admission import Respondent, consent_mark, told_provider
 from surveys.services.conversations.effects import Earner, Recipient
 from surveys.services.conversations.loaded import LoadedConversation
 from surveys.services.conversations.repository import MoveChanges, TallyChange
@@ -24,6 +24,13 @@ from surveys.services.ground import anonymity, field_groups, metadata
 from surveys.services.scripts import editing as scripts
 
 NO_CONSENT = "`consent` must be true: respondents of this project agree to its `settings.consent` first."
+
+
+class NotAgreed(InvalidRequest):
+    """The respondent has not agreed to the project's `consent`, as it stands now."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_CONSENT, violations=[violation("consent", "required", NO_CONSENT)])
 
 
 class LimitReached(Conflict):
@@ -42,8 +49,8 @@ def new(
     left or was erased since they were admitted, a respondent who has not agreed to the project's `consent`,
     and one for whom there is no place (`places.Full`).
     """
-    if project.consent and not respondent.consents:
-        refuse("consent", "required", NO_CONSENT)
+    if project.consent and not _agrees(respondent, project.consent):
+        raise NotAgreed
     fields = metadata.allowed(project, respondent.metadata)
     held = None
     if respondent.is_member and respondent.user_id is not None:
@@ -74,6 +81,10 @@ def new(
     )
     remembered = respondents.identify(conversation, respondent, at)
     return LoadedConversation(conversation, script, turn.state, remembered, held), turn
+
+
+def _agrees(respondent: Respondent, text: str) -> bool:
+    return respondent.consents and respondent.agreed_to in (None, consent_mark(text))
 
 
 def save(

@@ -80,6 +80,11 @@ _FURTHER = """
     FROM surveys_conversation, jsonb_each(state -> 'follow_ups') AS asked
     WHERE project_id = %s AND is_listed AND state ? 'follow_ups' GROUP BY asked.key ORDER BY asked.key::bigint
 """
+# The questions with texts for an option, which may have lost its `is_other` since.
+_OTHERS = """
+    SELECT DISTINCT jsonb_object_keys(state -> 'other')::bigint FROM surveys_conversation
+    WHERE project_id = %s AND is_listed AND state ? 'other'
+"""
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
@@ -277,7 +282,7 @@ def response_table(
         *_derived_columns(project, cached.script, solutions, style),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
-        *_other_columns(cached.stored, cached.catalogue, style),
+        *_other_columns(project, cached.stored, cached.catalogue, style),
     ]
     others = [column.header for column in derived]
     described = list(_described(columns, others, codes=codes, by_name=by_name, style=style))
@@ -379,14 +384,18 @@ def _further_columns(project: Project, catalogue: Catalogue, style: CellStyle) -
                 yield FurtherColumn(f"{text} further {part} {place + 1}", str(block_id), place, part)
 
 
-def _other_columns(stored: StoredScript, catalogue: Catalogue, style: CellStyle) -> Iterator[OtherColumn]:
-    """A column for each question with an option for which a text is written."""
-    if not catalogue.others:
+def _other_columns(
+    project: Project, stored: StoredScript, catalogue: Catalogue, style: CellStyle
+) -> Iterator[OtherColumn]:
+    """A column for each question with an option for which a text is or was written."""
+    written = {block_id for (block_id,) in statements.fetch_rows(_OTHERS, [project.pk])}
+    if not catalogue.others and not written:
         return
     asked = [
         block_id
         for block_id, block in catalogue.blocks.items()
-        if any(option.is_other for option in stored.with_removed_options(block).options)
+        if block_id in written
+        or any(option.is_other for option in stored.with_removed_options(block).options)
     ]
     for block_id, text in _names_of(asked, catalogue, style):
         yield OtherColumn(f"{text} other text", str(block_id))

@@ -28,7 +28,7 @@ from communities.services.trail import presence
 from surveys.models import Conversation, Project, ResponseDeletion
 from surveys.services.conversations import repository
 from surveys.services.conversations import service as conversations
-from surveys.services.ground import access, history
+from surveys.services.ground import access, anonymity, history
 from surveys.services.ground.batches import change_each
 from surveys.services.responses import quotes
 from surveys.services.responses import service as responses
@@ -98,10 +98,12 @@ def delete_expired(*, at: datetime) -> int:
     """
     keeping = Project.objects.filter(keep_responses_days__isnull=False).order_by("pk")
     count = 0
-    for project_id, days in list(keeping.values_list("pk", "keep_responses_days")):
-        before = at - timedelta(days=days)
+    for project in list(keeping):
+        # A time that was rounded down may stand for the end of its hour or day.
+        latest = rounding.length(anonymity.rounding_of(project))
+        before = at - timedelta(days=project.keep_responses_days or 0) - latest
         expire = partial(_expire, before=before, at=at)
-        count += change_each(_expired(project_id, before), expire, fault="response_expiry.fault")
+        count += change_each(_expired(project.pk, before), expire, fault="response_expiry.fault")
     return count
 
 

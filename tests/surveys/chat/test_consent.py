@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from surveys.chat import moves
 from surveys.models import Conversation, Project
 from tests.support.chat.agent import text_of
 from tests.support.surveys.participants import QUESTION
@@ -56,3 +57,31 @@ def test_a_button_for_another_text_shows_the_new_one(chat: Any) -> None:
 
     assert "I agree to everything." in marit.text
     assert consents() == []
+
+
+@pytest.mark.parametrize("before", [AGREED, ""])
+def test_a_text_that_is_changed_during_a_click_is_asked_for(
+    chat: Any, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    """Rule 6.170."""
+    chat.open({**QUESTION, "name": "colour"}, settings={"consent": before or None})
+    marit = chat.agent("Marit")
+    has_to_agree = moves._has_to_agree
+
+    def changed(*given: Any) -> bool:
+        has_to = has_to_agree(*given)
+        Project.objects.update(consent="I agree to everything.")
+        return has_to
+
+    if before:
+        marit.press("Answer", message=chat.message())
+    monkeypatch.setattr(moves, "_has_to_agree", changed)
+    if before:
+        marit.press("I agree")
+    else:
+        marit.press("Answer", message=chat.message())
+    asked = (marit.labels, "I agree to everything." in marit.text, consents())
+    marit.press("I agree")
+
+    assert asked == (["I agree"], True, [])
+    assert consents() == ["I agree to everything."]

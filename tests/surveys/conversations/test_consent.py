@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from surveys.models import Conversation, Project
+from surveys.services.conversations import service as conversations
 from tests.support.caller import Caller
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk
@@ -198,6 +199,30 @@ def test_a_box_for_another_text_agrees_to_nothing() -> None:
     assert "I agree to everything." in visitor.page
     assert not visitor.has_control(r'name="consent" value="\d+" required\s+checked')
     assert consents() == []
+
+
+@pytest.mark.usefixtures("pages")
+@pytest.mark.parametrize("before", [AGREED, None])
+def test_a_text_that_is_changed_during_a_request_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, before: str | None
+) -> None:
+    """Rule 6.170."""
+    made = scenario.project(TEXT, consent=before, participation="open_web")
+    visitor = Visitor(made).look()
+    begin = conversations.begin_with_move
+
+    def changed(**given: Any) -> Any:
+        Project.objects.update(consent="I agree to everything.")
+        return begin(**given)
+
+    monkeypatch.setattr(conversations, "begin_with_move", changed)
+    visitor.send(value="a long thought", **({"consent": mark_of(visitor)} if before else {}))
+    asked = (visitor.status, "I agree to everything." in visitor.page, consents())
+    visitor.send(value="a long thought", consent=mark_of(visitor))
+
+    assert asked == (422, True, [])
+    assert "a long thought" in visitor.page
+    assert consents() == ["I agree to everything."]
 
 
 @pytest.mark.usefixtures("pages")

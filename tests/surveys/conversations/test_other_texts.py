@@ -147,6 +147,51 @@ def test_results_count_the_option_and_exports_have_a_column_for_the_text(caller)
     ]
 
 
+@pytest.mark.parametrize("how", ["off", "option removed", "block removed"])
+def test_a_table_keeps_the_texts_of_an_option_that_has_none_now(caller, how):
+    """Rule 6.190."""
+    made = caller.make_open(GAMES, TELL, delivery=ON_WEB)
+    talk = Talk(caller, made)
+    send(talk, option_id=ids_of(talk)[2], other_text="Tabletop")
+
+    rewrite(caller, made, how)
+
+    header, row = exported(caller, made)
+    assert (header[-1], row[-1]) == ("games other text", "Tabletop")
+    header, *rows = exported(caller, made, "&form=long")
+    assert "Tabletop" in [row[header.index("value")] for row in rows]
+
+
+def test_an_answer_whose_option_lost_its_text_can_be_sent_again(caller):
+    """Rule 6.190."""
+    made = caller.make_open(GAMES, TELL, {**TELL, "type": "open_text", "name": "more"}, delivery=ON_WEB)
+    talk = Talk(caller, made)
+    other = ids_of(talk)[2]
+    send(talk, option_id=other, other_text="Tabletop")
+    rewrite(caller, made, "off")
+    caller.post(f"/projects/{made['id']}/open", {})
+
+    back = caller.post(f"{talk.path}/back").json()["step"]
+
+    assert back["answer"] == {"option_id": other}
+    assert send(talk, **back["answer"]).status_code == 200
+
+
+def rewrite(caller, made, how):
+    """Take the text from the last option of the first block, or remove the option or the block."""
+    project = f"/projects/{made['id']}"
+    caller.post(f"{project}/close", {})
+    read = caller.get(f"{project}/script").json()["blocks"]
+    blocks = [block for block in read if block["section"] != "outro"]
+    if how == "off":
+        blocks[0]["options"][2]["is_other"] = None
+    elif how == "option removed":
+        blocks[0]["options"].pop()
+    else:
+        blocks = [{**block, "prompt": "-", "position": n} for n, block in enumerate(blocks[1:])]
+    assert caller.put(f"{project}/script", {"blocks": blocks}).status_code == 200
+
+
 def test_an_export_is_imported_with_its_texts(caller):
     made = caller.make_open(SEVERAL, delivery=ON_WEB)
     talk = Talk(caller, made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from surveys.services.responses import deletion
 from tests.support.caller import Caller, faults
 from tests.support.surveys import scenario
 from tests.support.surveys.participants import QUESTION, Talk, a_member, deltas
+from tests.support.surveys.scenario import TEXT
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WEB = {"audience": {"participation": "open_web"}}
@@ -29,8 +30,15 @@ def expire() -> int:
     return deletion.delete_expired(at=timezone.now())
 
 
-@pytest.mark.parametrize(("age", "left"), [(29.99, 1), (30.01, 0)])
-@pytest.mark.parametrize("privacy", ["transparent", "anonymous"])
+@pytest.mark.parametrize(
+    ("privacy", "age", "left"),
+    [
+        ("transparent", 29.99, 1),
+        ("transparent", 30.01, 0),
+        ("anonymous", 30.03, 1),  # an hour is 0.0417 days
+        ("anonymous", 30.05, 0),
+    ],
+)
 @pytest.mark.parametrize("is_completed", [True, False])
 def test_a_response_goes_once_its_days_are_over(
     is_completed: bool, privacy: str, age: float, left: int
@@ -50,6 +58,25 @@ def test_a_response_goes_once_its_days_are_over(
     made = Project.objects.get()
     assert caller.get(f"/projects/{project['id']}/responses").json()["pagination"]["total"] == left
     assert scenario.counts(made) == scenario.recounted(made)
+
+
+@pytest.mark.parametrize("rounds_to_day", [False, True])
+def test_a_rounded_time_deletes_nothing_early(rounds_to_day: bool) -> None:
+    """Rule 7.114."""
+    late = datetime(2030, 5, 1, 23, 58, tzinfo=UTC)
+    made = scenario.project(
+        TEXT, TEXT, privacy_mode="anonymous", rounds_times_to_day=rounds_to_day, keep_responses_days=1
+    )
+    begun = scenario.say(scenario.begin(made, at=late), "a", at=late)
+    scenario.say(scenario.begin(made, at=late), "a", "b", at=late)
+
+    early = deletion.delete_expired(at=late + timedelta(minutes=4))
+    scenario.say(begun, "b", at=late + timedelta(minutes=5))
+    deletion.delete_expired(at=late + timedelta(hours=23, minutes=59))
+    left = Conversation.objects.count()
+    deletion.delete_expired(at=late + timedelta(days=2, minutes=10))
+
+    assert (early, left, Conversation.objects.count()) == (0, 2, 0)
 
 
 def test_without_the_setting_responses_stay() -> None:
