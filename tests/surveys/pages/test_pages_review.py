@@ -38,7 +38,8 @@ def change(visitor: Visitor, made: Any, name: str) -> None:
 
 def send_rows(visitor: Visitor, made: Any, **chosen: int) -> None:
     ids = {block.name: block.id for block in scenario.script(made).blocks}
-    visitor.send(**{f"row-{ids[name]}": value for name, value in chosen.items()})
+    rows: dict[str, Any] = {f"row-{ids[name]}": value for name, value in chosen.items()}
+    visitor.send(**rows)
 
 
 @pytest.mark.parametrize("htmx", [False, True])
