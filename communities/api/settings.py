@@ -63,7 +63,7 @@ class TimeZone(StrictTextField):
         return text
 
 
-@extend_schema_field({"type": ["string", "null"], "format": "uri", "maxLength": MAX_LENGTH})
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
 class LinkField(StrictStringField):
     """An https address to which a page links."""
 

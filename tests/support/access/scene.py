@@ -253,6 +253,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.PublicMessage.objects.create(project=project, channel_id=word)
     surveys.SummaryMessage.objects.create(project=project, opening=1, channel_id=word)
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
+    surveys.QuotaCount.objects.create(project=project, key=word[:32], filled=1)
     job = surveys.Generation.objects.create(
         community=filled.community, request={"intent": word}, status="failed", error=word, created_at=NOON
     )
