@@ -8,7 +8,8 @@ thousand tokens, and an answer ten thousand characters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from urllib.parse import quote
 
 import regex
 
@@ -35,6 +36,11 @@ _TOKEN = regex.compile(
     rf"\[\s*+(?P<name>{FIELD_PATTERN}\s*+|\p{{L}}[\p{{L}}\p{{M}}\p{{Nd}}_ \-]*+)(?P<fallback>\|[^\[\]]*+)?\]"
     r"(?!\((?:https?://|mailto:))"  # a link of Markdown, such as [our site](https://example.org)
 )
+# From the end of a label to the end of its address, or of the parenthesis that follows a token.
+_TARGET = regex.compile(
+    r"\]\((?:<[^<>\n]*+>|\\[()]|\[[^\[\]]*+\]|\((?:[^()\[\]]|\[[^\[\]]*+\])*+\)|(?!\]\()[^()])*+\)"
+)
+_MAIL = "](mailto:"
 
 
 class Authored(str):
@@ -53,6 +59,15 @@ def mentions(text: str) -> tuple[Mention, ...]:
     return tuple(Mention(match[1].rstrip(), match.start() + 1) for match in _TOKEN.finditer(text))
 
 
+def tokens_in_links(text: str, is_known: Callable[[str], bool]) -> Iterator[str]:
+    """The names of the tokens in the addresses of links. `is_known` tells which tokens are filled in."""
+    ends = {match.end(): match["name"].rstrip() for match in _TOKEN.finditer(text)}
+    for target in _TARGET.finditer(text):
+        label = ends.get(target.start() + 1)
+        if label is None or not is_known(label):
+            yield from tokens(target[0])
+
+
 def fill(
     text: str, text_of: Callable[[str], str | None], *, escape: Callable[[str], str] | None = None
 ) -> str:
@@ -61,15 +76,16 @@ def fill(
     A token for which `text_of` returns None stays as written; an empty value is replaced by the token's
     fallback, if it has one. A value is cut after MAX_VALUE characters, and the text after MAX_FILLED, each
     with an ellipsis. `text_of` is called at most once for each token. `escape` removes the markup from each
-    value. Without `escape` the result is plain text, which pages must escape.
+    value. Without `escape` the result is plain text, which pages must escape. In the address of a link,
+    values are percent-encoded.
     """
+    targets = list(_TARGET.finditer(text)) if "](" in text else []
     inserted: dict[str, str | None] = {}
 
     def value_of(token: str) -> str | None:
         if token not in inserted:
             value = text_of(token)
-            value = None if value is None else shortened(value, MAX_VALUE)
-            inserted[token] = escape(value) if value and escape else value
+            inserted[token] = None if value is None else shortened(value, MAX_VALUE)
         return inserted[token]
 
     pieces: list[str] = []
@@ -78,8 +94,19 @@ def fill(
         value = value_of(match["name"].rstrip())
         if value is None:
             continue
+        while targets and targets[0].end() <= match.start():
+            targets.pop(0)
+        # A parenthesis after a value is no address.
+        if targets and end and targets[0].start() == end - 1:
+            targets.pop(0)
+        is_in_link = bool(targets) and targets[0].start() < match.start()
         if not value and match["fallback"]:
             value = match["fallback"][1:].strip()
+            value = quote(value, safe="%") if is_in_link else value
+        elif is_in_link:
+            value = quote(value, safe="@" if targets[0][0].startswith(_MAIL) else "")
+        elif value and escape:
+            value = escape(value)
         pieces += text[end : match.start()], value
         length += match.start() - end + len(value)
         end = match.end()

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
 from surveys.engine.intake.fields import MAX_SCRIPT_OPTIONS
+from surveys.engine.language import piping, references
 from surveys.engine.rules import block as block_rules
 from surveys.engine.rules import buckets
 from surveys.engine.rules import logic as logic_rules
@@ -38,6 +39,10 @@ POLL_QUESTIONS = frozenset({"single_punch", "multi_punch", "rating", "opinion_sc
 MAX_TEXTS = 1_048_576  # characters of the texts, options and scores of a script: the limit of one body
 # Characters of its conditions and formulas (rule 3.41): a process keeps several such scripts parsed.
 MAX_LOGIC = 100_000
+LINK_OF_ANONYMOUS = (
+    "On anonymous projects the addresses of links in `{key}` can hold no token: another site would learn "
+    "whose answers these are."
+)
 MAX_PICTURES = 200  # of all options of a script: each is fetched and stored
 
 
@@ -138,19 +143,38 @@ def check_anonymous(
 ) -> list[Violation]:
     """Blocks with further questions: no model reads an anonymous answer as it is given (rule 10.66).
 
-    Without `block_paths` the script is a stored one.
+    Also links whose addresses have tokens (rule 6.193). Without `block_paths` the script is a stored one.
+    `block_paths` may contain those of the outro.
     """
-    return [
+    every = (*script.blocks, *script.outro)
+    paths = block_paths or [BlockPath(f"{path}[{n}]") for n in range(len(every))]
+    found = [
         Violation(
             block_path.field("follow_ups"),
             "not_allowed",
             "`follow_ups` is not allowed on an anonymous project: a model would read each answer at once.",
         )
-        for block, block_path in zip(
-            script.blocks, block_paths or stored_paths(script, path=path), strict=True
-        )
+        for block, block_path in zip(script.blocks, paths, strict=False)
         if block.follow_ups
     ]
+    for block, block_path in zip(every, paths, strict=False):
+        found += [
+            Violation(block_path.field(key), "not_allowed", LINK_OF_ANONYMOUS.format(key=key))
+            for key in references.TEXTS_WITH_TOKENS
+            if has_token_in_link(getattr(block, key), script)
+        ]
+    return found
+
+
+def has_token_in_link(text: str | None, script: Script) -> bool:
+    """Whether the address of a link in a text has a token, by which another site could learn an answer."""
+    if not text or "](" not in text:
+        return False
+
+    def is_known(name: str) -> bool:
+        return piping.is_prompt_variable(name) or references.resolve(name, script) is not None
+
+    return any(map(is_known, piping.tokens_in_links(text, is_known)))
 
 
 def check_formulas(script: Script, *, path: str = "script.blocks") -> list[Violation]:

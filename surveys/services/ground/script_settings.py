@@ -9,6 +9,7 @@ from communities.ground.web_addresses import is_link
 from surveys.engine import where
 from surveys.engine.language import piping
 from surveys.engine.rules import carrying
+from surveys.engine.rules.script import LINK_OF_ANONYMOUS, has_token_in_link
 from surveys.engine.script import Block, Script, Violation
 from surveys.models import Project, QuotaCount
 
@@ -31,6 +32,9 @@ def _faults(project: Project, script: Script) -> Iterator[Violation]:
             yield from where.faults(item["where"], script=script, path=f"{path}.where")
         if item.get("url") and (fault := _fault_of_address(item["url"], project)):
             yield Violation(f"{path}.url", *fault)
+        if "url" in item and project.is_anonymous and has_token_in_link(item.get("message"), script):
+            message = LINK_OF_ANONYMOUS.format(key=f"{path}.message")
+            yield Violation(f"{path}.message", "not_allowed", message)
 
 
 def missed(project: Project, before: Script, script: Script) -> Iterator[Violation]:

@@ -304,7 +304,7 @@ def _broken_rules(
     )
     placed = zip((*script.blocks, *script.outro), block_paths, strict=True)
     hosts = pictures.faults(placed, before, invalid_fields=parsed.invalid_fields)
-    anonymous = script_rules.check_anonymous(script, ordered.block_paths) if project.is_anonymous else []
+    anonymous = script_rules.check_anonymous(script, block_paths) if project.is_anonymous else []
     return [
         *script_settings.missed(project, before, script),
         *renamed,
