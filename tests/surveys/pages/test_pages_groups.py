@@ -1,6 +1,7 @@
 """A group of questions as one screen of a page: its rows, form and errors, and the way back (rule 6.134)."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -246,7 +247,7 @@ def test_a_row_that_the_author_adds_while_the_form_is_open_is_shown_with_what_wa
     visitor = Rows(made).look()
     if not starts:
         visitor.send(value="x")
-    form = {f"row-{each}": 2 for each in visitor.hidden["rows"].split()}
+    form: dict[str, Any] = {f"row-{each}": 2 for each in visitor.hidden["rows"].split()}
     path = f"/projects/{opened['id']}/script"
     blocks = [block for block in caller.get(path).json()["blocks"] if block["section"] != "outro"]
     blocks.insert(len(texts) + place, row | {"prompt": "New"})
@@ -263,9 +264,8 @@ def test_a_row_that_the_author_adds_while_the_form_is_open_is_shown_with_what_wa
         shown.insert(place, ("New", []))
         assert [each[:2] for each in rows_of(visitor)] == shown
     assert len(Answer.objects.all()) == len(texts)
-    visitor.send(
-        **form, **{f"row-{each}": 3 for each in visitor.hidden["rows"].split() if f"row-{each}" not in form}
-    )
+    added: dict[str, Any] = {f"row-{each}": 3 for each in visitor.hidden["rows"].split()}
+    visitor.send(**added | form)
     assert sorted(Answer.objects.values_list("value", flat=True)) == ["2", "2", "3", *["x" for _ in texts]]
 
 
