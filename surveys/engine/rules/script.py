@@ -13,7 +13,9 @@ Each violation names the field in the submitted array, by `block_paths`. No rule
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence, Set
+from itertools import accumulate, groupby
 
 from communities.ground.sent_text import appearance
 from surveys.engine.intake.field_paths import BlockPath, is_invalid, stored_paths
@@ -43,6 +45,7 @@ LINK_OF_ANONYMOUS = (
     "On anonymous projects the addresses of links in `{key}` can hold no token: another site would learn "
     "whose answers these are."
 )
+MAX_CELLS = 1_000  # rows × options of a group: all controls of one page (rule 6.139)
 MAX_PICTURES = 200  # of all options of a script: each is fetched and stored
 
 
@@ -81,6 +84,7 @@ def check(
     violations += _names_are_unique(contexts)
     violations += _ids_are_used_once(contexts)
     violations += _groups_hold_together(contexts)
+    violations += _groups_fit_a_page(contexts)
     violations += logic_rules.check(script, contexts, readable, path)
     if script.is_poll and all(readable):
         violations += _is_a_poll(script.blocks, block_paths, path)
@@ -300,6 +304,25 @@ def _groups_hold_together(contexts: Sequence[RuleContext]) -> Iterator[Violation
                 f"block {number} is not that of the block before it."
             )
             yield context.violation("group", "conflicting", message)
+
+
+def _groups_fit_a_page(contexts: Sequence[RuleContext]) -> Iterator[Violation]:
+    """The rows of a group have few controls together (rule 6.139). Reported once, at the first beyond."""
+    for title, neighbours in groupby(contexts, key=lambda context: context.block.group):
+        rows = [context for context in neighbours if title and context.block.type in GROUPED]
+        cells = list(accumulate(len(each.block.options) or _points(each) for each in rows))
+        beyond = bisect_right(cells, MAX_CELLS)
+        if 0 < beyond < len(rows):  # a menu alone has its own limit
+            message = (
+                f"The rows of the `group` “{title}” must have at most {MAX_CELLS:,} options or points "
+                f"together, not {cells[-1]:,}."
+            )
+            yield rows[beyond].violation("group", "too_many", message)
+
+
+def _points(context: RuleContext) -> int:
+    low, high = context.block.points if context.block.type in SCALES else (0, -1)
+    return max(0, high - low + 1)
 
 
 def _differing(one: Block, other: Block) -> str | None:

@@ -264,8 +264,8 @@ def test_a_row_that_the_author_adds_while_the_form_is_open_is_shown_with_what_wa
         shown.insert(place, ("New", []))
         assert [each[:2] for each in rows_of(visitor)] == shown
     assert len(Answer.objects.all()) == len(texts)
-    rest = {f"row-{each}": 3 for each in visitor.hidden["rows"].split() if f"row-{each}" not in form}
-    visitor.send(**form | rest)
+    added: dict[str, Any] = {f"row-{each}": 3 for each in visitor.hidden["rows"].split()}
+    visitor.send(**added | form)
     assert sorted(Answer.objects.values_list("value", flat=True)) == ["2", "2", "3", *["x" for _ in texts]]
 
 

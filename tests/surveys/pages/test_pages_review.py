@@ -36,7 +36,7 @@ def change(visitor: Visitor, made: Any, name: str) -> None:
     visitor.send(f"revise:{block_id}")
 
 
-def send_rows(visitor: Visitor, made: Any, **chosen: int) -> None:
+def send_rows(visitor: Visitor, made: Any, **chosen: Any) -> None:
     ids = {block.name: block.id for block in scenario.script(made).blocks}
     rows: dict[str, Any] = {f"row-{ids[name]}": value for name, value in chosen.items()}
     visitor.send(**rows)

@@ -71,6 +71,23 @@ def test_a_title_belongs_to_choices_and_scales_and_is_short(block, code):
     assert faults(refused) == {("script.blocks[0].group", code)}
 
 
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        (10, ROW | {"options": [{"value": str(n)} for n in range(100)]}),
+        (100, RATING | {"type": "opinion_scale", "min": 1, "max": 10}),
+    ],
+)
+def test_the_rows_of_a_group_have_at_most_1000_options_together(rows, row):
+    """Rule 6.139."""
+    blocks = [row] * rows
+
+    assert write(Caller(), *blocks).status_code == 201
+    assert write(Caller(), *blocks, row | {"group": "Next"}).status_code == 201
+    refused = write(Caller(), *blocks, row, row)
+    assert (refused.status_code, faults(refused)) == (400, {(f"script.blocks[{rows}].group", "too_many")})
+
+
 def test_one_block_alone_cannot_leave_its_group_behind():
     """Rule 3.123."""
     caller = Caller()
