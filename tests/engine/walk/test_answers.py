@@ -143,7 +143,7 @@ def test_an_answer_that_fits_becomes_a_reply(type, fields, raw, expected):
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_by_field_and_code(type, fields, raw, expected):
-    """Rule 3.23."""
+    """Rules 3.23 and 6.191."""
     if type in ("single_punch", "multi_punch", "ranking"):
         fields = {"options": COLOURS, **fields}
 
