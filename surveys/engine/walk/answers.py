@@ -173,8 +173,7 @@ def _decimal(text: str) -> Decimal:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("NaN")
-    # `Decimal` also takes `1_0`, and the digits of other scripts.
-    if not number.is_finite() or not text.isascii() or "_" in text:
+    if not number.is_finite() or "_" in text:  # `Decimal` also takes `1_0`
         raise InvalidAnswer("value", "invalid", "This is not a number.")
     if number.copy_abs() > MAX_NUMBER:
         raise InvalidAnswer("value", "too_large", "Numbers must be between -10^15 and 10^15.")
