@@ -37,8 +37,10 @@ IF_MATCH = OpenApiParameter(
     ),
 )
 _WRITES = (
-    "`violations` lists all errors at once. While the project is active, only wording and images may "
-    "change; any other change is `409 conflict`, and `violations` lists the fields."
+    "`violations` lists all errors at once. While the project is active, wording and images may change, "
+    "blocks and options may be added, options of choices and rankings reordered, `required` switched off, "
+    "and blocks moved that no respondent has seen. Any other change is `409 conflict`, and `violations` lists "
+    "the fields. Conversations that have begun continue with the new script."
 )
 
 _changes_block = partial(
@@ -188,7 +190,7 @@ class ScriptViewSet(OwnWorkViewSet):
             "Proposes a changed script by an instruction, and saves nothing: write `blocks` with `PUT`, with "
             "the `ETag` of this response as `If-Match`. Blocks and options that stay keep their ids, and "
             "what the instruction does not ask for stays as it is. The proposal passes the rules of scripts; "
-            "while the project is active, these allow other wording alone.\n\n"
+            "while the project is active, these allow other wording and additions.\n\n"
             "The request waits for up to 60 seconds, or for less time if many requests are waiting. If "
             "the proposal is not ready by then, the response is `503 unavailable` with `Retry-After`: send "
             "the same request with the same `Idempotency-Key`, which joins the running work. It costs as "
