@@ -39,8 +39,8 @@ IF_MATCH = OpenApiParameter(
 _WRITES = (
     "`violations` lists all errors at once. While the project is active, wording and images may change, "
     "blocks and options may be added, options of choices and rankings reordered, `required` switched off, "
-    "and blocks moved that no respondent has seen. Any other change is `409 conflict`, and `violations` lists "
-    "the fields. Conversations that have begun continue with the new script."
+    "and blocks moved that no respondent has seen. Any other change is `409 conflict`, and `violations` "
+    "lists the fields. Conversations that have begun continue with the new script."
 )
 
 _changes_block = partial(
