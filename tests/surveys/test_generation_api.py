@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from communities.gate import idempotency
+from communities.ground import privacy_words
 from communities.ground.errors import Conflict
 from surveys.ai.provider import ProposedScript, ScriptRequest, UnwrittenLanguage
 from surveys.models import Generation, Project
@@ -118,8 +119,8 @@ def test_a_model_never_makes_a_project_more_open(caller, monkeypatch, settings):
 @pytest.mark.parametrize(
     ("mode", "readers"),
     [
-        ("transparent", ["everybody in the community"]),
-        ("semi-private", ["its creator and admins"]),
+        ("transparent", [privacy_words.TRANSPARENT.sentence]),
+        ("semi-private", [privacy_words.SEMI_PRIVATE.sentence]),
         ("anonymous", []),
     ],
 )
@@ -131,7 +132,7 @@ def test_confidential_is_not_anonymous_and_who_reads_is_told(caller, monkeypatch
     told = caller.post("/projects", {**INTENT, "intent": intent, "privacy_mode": mode}).json()["generation"]
 
     assert told["unmet"] == [
-        f"You asked for confidential answers, and this project is {mode}: {each} can see who answered what. "
+        f"You asked for confidential answers, and this project is {mode}. {each} "
         "Choose who may under Delivery before it opens."
         for each in readers
     ]
