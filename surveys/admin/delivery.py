@@ -121,7 +121,7 @@ class DeliveryForm(ScheduleForm):
         Section("How often", "", "limit", ("max_completes_per_user", "change_poll", "lock_graded_answers")),
         Section(
             "How many",
-            "Once a limit is reached, people are told so. What they answered before is kept as an unfinished "
+            "If a limit is reached, the page says so. Earlier answers are kept as an unfinished "
             "response. Deleting a response frees its place.",
             "limit",
             ("max_completes", "quotas"),
@@ -211,7 +211,7 @@ class DeliveryForm(ScheduleForm):
         columns=(
             Column("where", "Responses with", placeholder='colour = "red"'),
             Column("limit", "At most", "number"),
-            Column("message", "What one too many is told"),
+            Column("message", "Message when it is full"),
         ),
         help_text="Limits for some of the responses. The first field is a condition as in the script, such "
         'as colour = "red", field.city = "Oslo" or score >= 10. Empty rows are left out.',

@@ -190,7 +190,7 @@ class QuotaIn(Element):
         max_length=MAX_QUOTA_MESSAGE,
         default=None,
         allow_null=True,
-        help_text="What somebody is told who is one too many; null means a friendly sentence.",
+        help_text="The message for a respondent whose quota is full; null means a default sentence.",
     )
 
 

@@ -582,7 +582,7 @@ _ORDER = re.compile(
 
 
 def is_order(text: str) -> bool:
-    """Whether a clause tells us to do something other than to write a survey: `email me the results`."""
+    """Whether a clause requests another thing than a survey: `email me the results`."""
     return bool(_ORDER.match(text.strip())) and not _KIND.search(text)
 
 
