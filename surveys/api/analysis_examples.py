@@ -38,6 +38,7 @@ BLOCKS: list[dict[str, Any]] = [
 RESULTS: dict[str, Any] = {
     "project_id": "7",
     "filters": {
+        "where": None,
         "status": "all",
         "submitted_after": None,
         "submitted_before": None,

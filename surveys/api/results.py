@@ -33,7 +33,7 @@ FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
     "value, for instance how many came from which campaign. Empty for readers of shared results."
 )
-_FILTERS = ("status", "submitted_after", "submitted_before", "provider")
+_FILTERS = ("status", "submitted_after", "submitted_before", "provider", "where")
 
 
 @extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
@@ -77,6 +77,7 @@ class FiltersOut(serializers.Serializer[Any]):
     fields = serializers.DictField(  # type: ignore[assignment]
         child=serializers.CharField(allow_blank=True), help_text="Values by the names of fields."
     )
+    where = serializers.CharField(allow_null=True)
 
 
 class SegmentOut(EntryOut):
@@ -250,7 +251,7 @@ class ResultsViewSet(OwnWorkViewSet):
             submitted_after=query.get("submitted_after"),
             submitted_before=query.get("submitted_before"),
             provider=query.get("provider"),
-            fields=of_query(query),
+            **of_query(query, project=project),
         )
         segment_by = query.get("segment_by")
         seen = readers.read(

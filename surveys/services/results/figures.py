@@ -130,7 +130,7 @@ def refuse_unless_countable(
     entries = _computed_entries(project, stored.script, derives, counts_fields)
     dividing = _dividing(project, _reported_blocks(stored), segment_by, entries)
     if isinstance(dividing, SegmentField):
-        counting.refuse_many_recent_values(project.pk, selection, dividing)
+        counting.refuse_many_recent_values(project.pk, selection, stored.script, dividing)
 
 
 def _refuse_many_fields(selection: Selection) -> None:
