@@ -163,9 +163,7 @@ def draw(
     form = results_form(request, page, overrides)
     totals, job = _count(page, form)
     status = overview.analysis_status(project, covers=form.covers)
-    texts = {
-        block["block_id"]: block.get("open_text") for block in (status.done.blocks if status.done else ())
-    }
+    texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
     cards = overview.cards_of(
         project,
@@ -322,7 +320,7 @@ def _count(page: ProjectPage, form: ResultsForm) -> tuple[Figures, ResultsCount 
             if not form.add_refusal(refusal):  # each time, fewer filters remain that can be refused
                 raise
     if isinstance(counted, ResultsCount):
-        return figures.count(project=page.project, derives=False), counted
+        return figures.count(project=page.project, derives=False, counts_themes=True), counted
     assert isinstance(counted, Figures)
     return counted, None
 

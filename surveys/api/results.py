@@ -14,7 +14,7 @@ from communities.gate.fields import UtcDateTimeField
 from communities.gate.paths import MAX_ID
 from communities.ground.actors import Role
 from surveys.api.analysis_examples import RESULTS
-from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut
+from surveys.api.analysis_shapes import AnalysisBlockOut, BlockSegmentOut, EntryOut, OpenTextOut
 from surveys.api.field_filters import PARAMETER, PREFIX, FilteredByFields, of_query
 from surveys.api.projects import OwnWorkViewSet
 from surveys.api.score_shapes import SCORES_HELP, VARIABLES_HELP, ResultScoreOut, ResultVariableOut
@@ -103,6 +103,12 @@ class SegmentByOut(serializers.Serializer[Any]):
 
 
 class ResultBlockOut(AnalysisBlockOut):
+    open_text = OpenTextOut(
+        allow_null=True,
+        help_text="For `open_text`, if an analysis has read answers: how many of the selected ones mention "
+        "which theme, at this moment. Otherwise null. `summary` is null and `quotes` are empty here: an "
+        "analysis has them.",
+    )
     segments = BlockSegmentOut(
         many=True, required=False, help_text="With `segment_by`: one for each of its segments, in its order."
     )
@@ -210,7 +216,8 @@ class ResultsViewSet(OwnWorkViewSet):
         summary="Count the answers",
         description=(
             "Distributions, statistics, rankings and where respondents left, over every response at this "
-            "moment, without AI or credits. First the questions and content blocks in script order, then "
+            "moment, without AI or credits, and how many answers mention which theme, where an analysis has "
+            "read them. First the questions and content blocks in script order, then "
             "removed questions that have answers. Filters are those of the responses listing. `segment_by` "
             "repeats the figures of every block for each option of one choice, or each point of one scale. "
             "A respondent who chose several options of a multi punch is in several segments. Both also take "
@@ -218,7 +225,8 @@ class ResultsViewSet(OwnWorkViewSet):
             "segment of each value and one of responses without the field, at most 100 together. The number "
             "of segments times that of all entries may be 50,000 at most; entries are the options and points "
             "of all blocks (a block without any counts as one), 11 for each bucket and for all of them "
-            "together, 100 for each calculated block, and 21 for each declared field. With more the "
+            "together, 100 for each calculated block, 21 for each declared field, and 15 for each open "
+            "question that an analysis has read. With more the "
             "response is `400 invalid_request`, `too_many`. While other "
             "results of 50,000 or more responses are being counted, results of so many are `503 "
             "unavailable`; retry after `Retry-After` seconds. From 10,000,000 responses on, filtered and "

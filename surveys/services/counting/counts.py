@@ -24,6 +24,7 @@ from surveys.engine.statistics import AnswerGroup, EntryKey
 from surveys.services.counting import answer_groups, large, sent_fields
 from surveys.services.counting import derived as derived_counting
 from surveys.services.counting import fields as field_counting
+from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.derived import Division
 from surveys.services.counting.large import Counted
@@ -96,7 +97,8 @@ class AnswerCounts:
 
     `changes` is the tally's number of changes at that moment. `derived` is read by the module `derived`; None
     if it was not requested. `sent` is read by the module `fields`. `values` are the numbers of responses with
-    each value of the segmenting field; `""` counts responses without one.
+    each value of the segmenting field; `""` counts responses without one. `themes` is read by the module
+    `themes`.
     """
 
     changes: int
@@ -109,6 +111,7 @@ class AnswerCounts:
     derived: derived_counting.Counted | None
     values: Mapping[str, int]
     sent: derived_counting.Counted
+    themes: derived_counting.Counted
 
 
 def count_answers(
@@ -120,6 +123,7 @@ def count_answers(
     *,
     undeclared: Mapping[str, str] = _NO_NAMES,
     fields: Sequence[str] = (),
+    read_ids: Sequence[int] = (),
     max_wait: float | None = 0.0,
     note: Progress | None = None,
     derives: bool = True,
@@ -128,8 +132,8 @@ def count_answers(
     """Count the answers of a project at one moment.
 
     With `derives`, scores and results of calculated blocks are counted too. `undeclared` are fields to search
-    for in the responses, by parameter. Values of `fields` are counted. `note` is called from time to time
-    with the number of conversations that were read.
+    for in the responses, by parameter. Values of `fields` are counted, and the themes of the questions
+    `read_ids`. `note` is called from time to time with the number of conversations that were read.
 
     Raises Unavailable if there are many responses and another thread counts many for longer than `max_wait`
     seconds; None waits without a limit. Refuses a field that no response has, and one with too many values.
@@ -142,9 +146,15 @@ def count_answers(
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
     sent_part = field_counting.part(fields, *condition, _division(dividing))
     is_scan = derived_part is not None or sent_part is not None
-    computed_parts = [unfinished_part, derived_part or _NOTHING, sent_part or _NOTHING]
+    themes_part = theme_counting.part(read_ids, where, values, _division(dividing))
+    computed_parts = [
+        unfinished_part,
+        derived_part or _NOTHING,
+        sent_part or _NOTHING,
+        themes_part or _NOTHING,
+    ]
     by = getattr(dividing, "id", dividing)
-    key = (
+    counted_of = (
         project_id,
         stored.revision,
         selection,
@@ -152,6 +162,7 @@ def count_answers(
         derives,
         tuple(sorted(undeclared.items())),
         tuple(fields),
+        tuple(read_ids),
     )
     questions = [each for each in reported if each.block.asks]
 
@@ -161,6 +172,8 @@ def count_answers(
         if most_derived is not None and listed >= most_derived and is_scan:
             raise TooManyToDerive
         is_large = listed >= large.LARGE
+        state = _reading_state(project_id) if is_large and read_ids else None
+        key = (*counted_of, state)
         if is_large and (known := large.kept(key, changes=changes)) is not None:
             return known, _values_of([unfinished_part])[0]
         if is_large and not has_slot:
@@ -172,12 +185,12 @@ def count_answers(
             if dividing is not None and is_scan:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET LOCAL work_mem = '{MEMORY_FOR_SEGMENTS}'")
-            unfinished, computed, sent = _values_of(computed_parts)
+            unfinished, computed, sent, themes = _values_of(computed_parts)
         else:
             groups_part = answer_groups.part([each.block for each in questions])
-            unfinished, computed, sent, rows = _values_of([*computed_parts, groups_part])
+            unfinished, computed, sent, themes, rows = _values_of([*computed_parts, groups_part])
             counted = Counted(changes, listed, completed, answer_groups.by_block(rows), {})
-        counted = replace(counted, derived=computed if derives else None, sent=sent)
+        counted = replace(counted, derived=computed if derives else None, sent=sent, themes=themes)
         if is_large:
             large.keep(key, counted)
         return counted, unfinished
@@ -201,6 +214,7 @@ def count_answers(
         derived=counted.derived,
         values=counted.values,
         sent=counted.sent or {},
+        themes=counted.themes or {},
     )
 
 
@@ -377,6 +391,15 @@ def _totals(project_id: int) -> Part:
         " FROM surveys_tally WHERE project_id = %s",
         [project_id],
     )
+
+
+def _reading_state(project_id: int) -> str:
+    """How far the analyses of a project are: they add readings, which are no changes of answers."""
+    sql = """
+        SELECT coalesce(string_agg(concat_ws(' ', id, status, progress), ',' ORDER BY id), '')
+        FROM surveys_analysis WHERE project_id = %s
+    """
+    return str(fetch_rows(sql, [project_id])[0][0])
 
 
 def _unfinished(where: str, values: list[Any]) -> Part:

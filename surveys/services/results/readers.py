@@ -13,7 +13,7 @@ from communities.ground.actors import Actor
 from communities.ground.errors import Forbidden
 from surveys.models import Project, ResultsCount
 from surveys.services.ground import access, selecting
-from surveys.services.representations.analysis import without_texts
+from surveys.services.representations.analysis import without_texts, without_words
 from surveys.services.results import shared, very_large
 from surveys.services.results.figures import ALL, Figures, Selection
 from surveys.services.results.shared import SharedResults
@@ -62,4 +62,8 @@ def read(
     )
     if reads_people or isinstance(counted, ResultsCount):
         return counted
-    return replace(counted, variables=[without_texts(each) for each in counted.variables])
+    return replace(
+        counted,
+        blocks=[without_words(each) for each in counted.blocks],
+        variables=[without_texts(each) for each in counted.variables],
+    )
