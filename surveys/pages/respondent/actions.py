@@ -156,7 +156,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
         visit.stop_skipping()
         return _from_the_start(visit)
     if do.startswith(forms.REVISE):
-        return _revise(visit, conversation_id, do.removeprefix(forms.REVISE))
+        return _revise(visit, conversation_id, forms.revised_id(do))
     match do:
         case forms.SEND:
             view = conversations.go_on(conversation_id=conversation_id, at=at)
@@ -186,10 +186,9 @@ def _perform(visit: Visit, do: str) -> Outcome:
     return _moved(visit, conversations.get(conversation_id=conversation_id, at=at), PastChange.REPLACED)
 
 
-def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: str) -> Outcome:
+def _revise(visit: Visit, conversation_id: uuid.UUID, block_id: int) -> Outcome:
     """Go back from the review to one question."""
-    number = int(block_id) if block_id.isascii() and block_id.isdigit() and len(block_id) < 19 else 0
-    view = conversations.revise(conversation_id=conversation_id, block_id=number, at=visit.at)
+    view = conversations.revise(conversation_id=conversation_id, block_id=block_id, at=visit.at)
     if view.resumed:
         return _standing(visit, view, note=words.MOVED_ON)
     return _moved(visit, view, PastChange.REPLACED)
