@@ -63,6 +63,8 @@ SETTINGS = {
         }
     ],
     "keep_responses_days": 90,
+    "mail_copy": True,
+    "indexed": True,
 }
 EVERYTHING = {
     "name": "Other name",
