@@ -26,6 +26,7 @@ MAX_PROMPT = 70
 FIELD = "field."
 # The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
+SUSPECTED = {"": "All", "false": "Without suspected ones", "true": "Suspected ones only"}
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
@@ -61,6 +62,7 @@ class ResultsForm(forms.Form):
     submitted_after = forms.DateField(required=False, validators=[check_day])
     submitted_before = forms.DateField(required=False, validators=[check_day])
     provider = forms.ChoiceField(required=False)
+    suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
 
     def __init__(
@@ -139,6 +141,7 @@ class ResultsForm(forms.Form):
             submitted_after=first and self._midnight(first),
             submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
+            suspected=(chosen == "true") if (chosen := self._cleaned("suspected")) else None,
             fields=tuple(sorted(self._sent().items())),
         )
 
@@ -155,12 +158,15 @@ class ResultsForm(forms.Form):
     def is_narrowed(self) -> bool:
         """Whether responses are filtered by date, channel or fields."""
         chosen = self.selection
-        return any((chosen.submitted_after, chosen.submitted_before, chosen.provider, chosen.fields))
+        is_marked = chosen.suspected is not None
+        return any(
+            (chosen.submitted_after, chosen.submitted_before, chosen.provider, is_marked, chosen.fields)
+        )
 
     @property
     def query(self) -> str:
         """The selection as a part of an address; further parameters may follow."""
-        names = ["submitted_after", "submitted_before", "provider"]
+        names = ["submitted_after", "submitted_before", "provider", "suspected"]
         names += [field.parameter for field in self.sent_fields]
         chosen = {"status": "" if self.covers == "all" else self.covers}  # all means no filter
         chosen |= {name: self._cleaned(name) for name in names}
@@ -181,6 +187,8 @@ class ResultsForm(forms.Form):
             words.append(f"submitted up to {_day(last)} ({self.zone})")
         if provider := self._cleaned("provider"):
             words.append(f"source is {response_sources.LABELS[provider]}")
+        if suspected := self._cleaned("suspected"):
+            words.append(SUSPECTED[suspected].lower())
         for name, value in self._sent().items():
             words.append(f"{name} is {value}" if value else f"{name} was not given")
         return words

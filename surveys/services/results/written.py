@@ -158,6 +158,8 @@ def _answering(
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
+    if selection.suspected is not None:
+        rows = rows.filter(is_suspected=selection.suspected)
     for name, value in selection.fields:
         sql, values = metadata.condition(name, value, state="state")
         rows = rows.filter(RawSQL(sql, values, output_field=BooleanField()))
@@ -186,6 +188,8 @@ def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation
         return rows.filter(**completed), ("-completed_at", "-id")
     if selection.provider:
         rows = rows.filter(provider=selection.provider, is_listed=True)
+    if selection.suspected:
+        rows = rows.filter(is_suspected=True)
     return rows, _by_id(project)
 
 
