@@ -58,6 +58,7 @@ RESULTS: dict[str, Any] = {
         "submitted_after": None,
         "submitted_before": None,
         "provider": None,
+        "suspected": None,
         "fields": {"campaign": "mail"},
     },
     "conversation_count": 38,

@@ -101,6 +101,7 @@ PROJECT: dict[str, Any] = {
         "quotas": [
             {"where": 'first_move = "e4"', "limit": 200, "message": "We have enough players of 1. e4."}
         ],
+        "max_begun_per_minute": None,
         "advance_on_choice": True,
         "review": False,
         "end": {"url": "https://example.com/?from=[response_id]", "label": "To the club", "redirect": False},

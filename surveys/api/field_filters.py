@@ -50,10 +50,20 @@ class Fields(PrefixedParameters):
         return ("invalid", "Values of fields have no null characters.") if "\0" in value else None
 
 
+class SuspectedField(serializers.ChoiceField):
+    """`true` or `false` in a query."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        return bool(super().to_internal_value(data) == "true")
+
+
 @extend_schema_serializer(exclude_fields=["field"])  # `PARAMETER` describes it
 class FilteredByFields(serializers.Serializer[Any]):
-    """Queries that can filter by fields and by an expression."""
+    """Queries that can filter by fields, by an expression, and by the mark of suspected responses."""
 
+    suspected = SuspectedField(
+        ["true", "false"], required=False, help_text="Only responses with this value of `suspected`."
+    )
     field = Fields(required=False)
     where = StrictStringField(
         required=False,

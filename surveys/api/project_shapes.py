@@ -47,6 +47,7 @@ MAX_LABEL = 80
 MAX_END_MESSAGE = 4_000
 MAX_QUOTA_MESSAGE = 1_000
 MAX_QUOTAS = MAX_ENDS = 20
+MAX_BEGUN = 1_000_000
 
 
 @extend_schema_field(ref("Script"))
@@ -262,6 +263,14 @@ class ProjectSettingsIn(Group):
         required=False,
         help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
         "names only `field.<name>` and `language` also refuses the beginning.",
+    )
+    max_begun_per_minute = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        allow_null=True,
+        help_text="How many conversations may begin in a minute on the open page before browsers do a proof "
+        "of work first. Nobody is refused. Null for the limit of the installation.",
     )
     advance_on_choice = StrictBooleanField(
         required=False,
@@ -627,6 +636,7 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     consent = StrictTextField(allow_null=True)
     max_completes = StrictIntegerField(min_value=1, allow_null=True)
     quotas = QuotaIn(many=True)
+    max_begun_per_minute = StrictIntegerField(min_value=1, max_value=MAX_BEGUN, allow_null=True)
     advance_on_choice = StrictBooleanField()
     review = StrictBooleanField()
     end = EndIn(required=True, allow_null=True)

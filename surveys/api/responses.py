@@ -187,6 +187,11 @@ class ResponseOut(serializers.Serializer[Any]):
         help_text="What was sent along when the conversation began; null if nothing was.",
     )
     consent = ConsentOut(allow_null=True, help_text="Null if the project asked for none at the beginning.")
+    suspected = serializers.BooleanField(
+        help_text="Whether a program may have given it: a visitor without an account did the proof of work "
+        "or the small question faster than a browser or a person can, or answered six or more questions in "
+        "less than a second each. It counts like every other response."
+    )
     scores = serializers.DictField(
         child=ScoreOut(),
         allow_null=True,

@@ -27,6 +27,7 @@ MAX_PROMPT = 70
 FIELD = "field."
 # The values of a field's menu: empty for all, `=` and a value, or this one, which no value can equal.
 NOT_GIVEN = "none"
+SUSPECTED = {"": "All", "false": "Without suspected ones", "true": "Suspected ones only"}
 COVERS = {"all": "All", "completed": "Completed", "partial": "Not completed"}
 
 
@@ -63,6 +64,7 @@ class ResultsForm(forms.Form):
     submitted_after = forms.DateField(required=False, validators=[check_day])
     submitted_before = forms.DateField(required=False, validators=[check_day])
     provider = forms.ChoiceField(required=False)
+    suspected = forms.ChoiceField(choices=list(SUSPECTED.items()), required=False)
     segment_by = forms.TypedChoiceField(required=False, coerce=_block_or_field, empty_value=None)
     where = forms.CharField(required=False, max_length=MAX_LENGTH)
 
@@ -154,6 +156,7 @@ class ResultsForm(forms.Form):
             submitted_after=first and self._midnight(first),
             submitted_before=last and self._midnight(last + timedelta(days=1)),
             provider=self._cleaned("provider") or None,
+            suspected=(chosen == "true") if (chosen := self._cleaned("suspected")) else None,
             fields=tuple(sorted(self._sent().items())),
             where=where,
             language=self._language if where else "",
@@ -173,12 +176,13 @@ class ResultsForm(forms.Form):
         """Whether responses are filtered by date, channel, fields or an expression."""
         chosen = self.selection
         days = (chosen.submitted_after, chosen.submitted_before)
-        return any((*days, chosen.provider, chosen.fields, chosen.where))
+        is_marked = chosen.suspected is not None
+        return any((*days, chosen.provider, is_marked, chosen.fields, chosen.where))
 
     @property
     def query(self) -> str:
         """The selection as a part of an address; further parameters may follow."""
-        names = ["submitted_after", "submitted_before", "provider", "where"]
+        names = ["submitted_after", "submitted_before", "provider", "suspected", "where"]
         names += [field.parameter for field in self.sent_fields]
         chosen = {"status": "" if self.covers == "all" else self.covers}  # all means no filter
         chosen |= {name: self._cleaned(name) for name in names}
@@ -199,6 +203,8 @@ class ResultsForm(forms.Form):
             words.append(f"submitted up to {_day(last)} ({self.zone})")
         if provider := self._cleaned("provider"):
             words.append(f"source is {response_sources.LABELS[provider]}")
+        if suspected := self._cleaned("suspected"):
+            words.append(SUSPECTED[suspected].lower())
         for name, value in self._sent().items():
             words.append(f"{name} is {value}" if value else f"{name} was not given")
         if where := self._cleaned("where"):

@@ -47,6 +47,7 @@ class Selection:
     submitted_after: datetime | None = None
     submitted_before: datetime | None = None
     provider: str | None = None
+    suspected: bool | None = None
     fields: tuple[tuple[str, str], ...] = ()
     where: str | None = None
     language: str = ""
@@ -69,6 +70,7 @@ _CONDITIONS = {
     "submitted_after": "c.completed_at >= %s",
     "submitted_before": "c.completed_at < %s",
     "provider": "c.provider = %s",
+    "suspected": "c.is_suspected = %s",
 }
 
 

@@ -51,7 +51,8 @@ COLUMNS = f"""
     a.texts, CASE WHEN {_HAS_READINGS} THEN (
         SELECT json_object_agg(r.block_id, json_build_array(r.sentiment, r.themes))
         FROM surveys_reading r WHERE r.conversation_id = c.id
-    ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent'
+    ) END AS readings, c.state -> 'follow_ups', c.state -> 'other', c.state -> 'consent',
+    c.is_suspected
 """
 _COURSE = """
     (c.state ->> 'revision')::bigint, (c.state ->> 'at')::int,
@@ -79,11 +80,13 @@ _FILTERS = {
     "user_ids": "user_id = ANY(%s)",
     "platform_id": "platform_id = %s",
     "session_number": "session_number = %s",
+    "suspected": "is_suspected = %s",
 }
 # Filters whose opposite can be counted too; none of their columns is ever null.
 _OPPOSITES = {
     "updated_after": "updated_at < %s",
     "provider": "(provider < %s OR provider > %s)",  # two ranges of the index, unlike <>
+    "suspected": "is_suspected <> %s",
 }
 _STATUS = {"completed": "completed_at IS NOT NULL", "partial": "completed_at IS NULL"}
 

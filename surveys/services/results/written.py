@@ -160,6 +160,8 @@ def _answering(
     rows = listing.rows(project=project).filter(**_COVERS.get(selection.covers, {}), **_completed(selection))
     if selection.provider:
         rows = rows.filter(provider=selection.provider)
+    if selection.suspected is not None:
+        rows = rows.filter(is_suspected=selection.suspected)
     chosen = selecting.parts(
         fields=selection.fields,
         where=selection.where,
@@ -194,6 +196,8 @@ def _walk(project: Project, selection: Selection) -> tuple[QuerySet[Conversation
         return rows.filter(**completed), ("-completed_at", "-id")
     if selection.provider:
         rows = rows.filter(provider=selection.provider, is_listed=True)
+    if selection.suspected:
+        rows = rows.filter(is_suspected=True)
     return rows, _by_id(project)
 
 
