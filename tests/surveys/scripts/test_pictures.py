@@ -48,6 +48,7 @@ def wanted() -> set[str]:
 def test_an_address_that_pictures_may_not_have_is_refused_wherever_it_is_written(
     address: str, code: str, caller: Caller
 ) -> None:
+    """Rule 3.158."""
     made = caller.make(TEXT)
     script = f"/projects/{made['id']}/script"
     block = made["script"]["blocks"][0]["id"]
