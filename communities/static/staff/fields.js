@@ -55,7 +55,17 @@ export function addPicture(input) {
   const upload = uploadButton(input, (words) => { note.textContent = words; note.hidden = !words; });
   input.after(upload, picture, note);
   show();
-  return () => { if (document.activeElement !== input) show(); };
+  nameUpload(upload, input);
+  return () => {
+    nameUpload(upload, input);
+    if (document.activeElement !== input) show();
+  };
+}
+
+/** @param {HTMLElement} upload @param {HTMLInputElement} input */
+function nameUpload(upload, input) {
+  const name = input.getAttribute("aria-label") ?? input.labels?.[0]?.firstChild?.textContent?.trim() ?? "";
+  upload.querySelector("button")?.setAttribute("aria-label", `Upload a picture: ${name}`);
 }
 
 /** A button that uploads a picture, and writes its address into the input.
@@ -65,7 +75,6 @@ function uploadButton(input, say) {
     { type: "file", accept: "image/jpeg,image/png,image/gif,image/webp", hidden: true, disabled: input.disabled });
   const button = Object.assign(document.createElement("button"),
     { type: "button", className: "button second upload", textContent: "Upload…", disabled: input.disabled });
-  button.setAttribute("aria-label", `Upload a picture: ${nameOf(input)}`);
   button.addEventListener("click", () => file.click());
   file.addEventListener("change", async () => {
     if (!file.files?.length) return;
@@ -83,9 +92,6 @@ function uploadButton(input, say) {
   both.append(button, file);
   return both;
 }
-
-/** @param {HTMLInputElement} input */
-const nameOf = (input) => input.getAttribute("aria-label") ?? input.labels?.[0]?.firstChild?.textContent?.trim() ?? "";
 
 /** @param {File} file @returns {Promise<{address?: string, note?: string}>} */
 async function uploaded(file) {
