@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from markupsafe import Markup
@@ -16,6 +18,9 @@ from surveys.models import Project
 from surveys.services.representations.project import web_url
 
 THEMES = 8
+THEME = "colloquy-theme"  # a parameter of a frame's address; with a hyphen, no declared field has this name
+LOOKS = (THEME,)
+_THEME = re.compile("[1-8]")
 _OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 # Languages with other letters than Latin ones, or with both. All other languages count as Latin.
@@ -99,9 +104,16 @@ def page_of(
     locale: str | None,
     is_framed: bool,
     privacy_url: str | None = None,
+    embedded: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
-    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around."""
+    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
+
+    `embedded` are the parameters of a frame's address, by which the site around it chooses a theme.
+    """
     presentation = project.presentation or {}
+    chosen = {name: embedded[name] for name in LOOKS if name in embedded} if is_framed else {}
+    if _THEME.fullmatch(chosen.get(THEME, "")):
+        presentation = {**presentation, "theme_id": int(chosen[THEME])}
     language = _language(locale)
     address = _address(project.slug)
     return Page(
@@ -112,7 +124,7 @@ def page_of(
         theme=_number(presentation, "theme_id", THEMES),
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",
-        address=f"{address}?embed=1" if is_framed else address,
+        address=f"{address}?{urlencode({'embed': 1, **chosen})}" if is_framed else address,
         is_framed=is_framed,
         is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
