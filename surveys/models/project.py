@@ -50,6 +50,7 @@ SETTINGS = (
     "consent",
     "max_completes",
     "quotas",
+    "max_begun_per_minute",
     "advance_on_choice",
     "review",
     "end",
@@ -223,6 +224,12 @@ class Project(models.Model):
         blank=True,
         help_text="Limits of the completed responses that satisfy an expression.",
     )
+    max_begun_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Conversations that begin in a minute before browsers do a proof of work; null for the "
+        "limit of the installation.",
+    )
     advance_on_choice = models.BooleanField(
         default=True, db_default=True, help_text="On pages, a single choice by pointer moves on."
     )
@@ -296,6 +303,10 @@ class Project(models.Model):
             models.CheckConstraint(
                 condition=Q(max_completes__isnull=True) | Q(max_completes__gte=1),
                 name="project_has_room_for_a_complete",
+            ),
+            models.CheckConstraint(
+                condition=Q(max_begun_per_minute__isnull=True) | Q(max_begun_per_minute__gte=1),
+                name="project_lets_one_begin_in_a_minute",
             ),
             models.CheckConstraint(
                 condition=Q(keep_responses_days__isnull=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from communities.ground import brands
 from tests.support.browser.host_site import HostSite
 from tests.support.browser.sizes import PHONE
 from tests.support.surveys import scenario
@@ -112,6 +114,27 @@ def test_a_theme_is_chosen_by_attribute_and_stays_from_step_to_step(
     action = frame.locator("#answer").get_attribute("action")
 
     assert action == f"/s/{made.slug}?embed=1&colloquy-theme=5"
+
+
+def test_an_accent_that_is_chosen_by_attribute_can_be_read(windows: Any, other_site: HostSite) -> None:
+    """Rule 6.235."""
+    made = scenario.project(CHOICE, presentation={"theme_id": 2, "accent_color": "bf2352"})
+    other_site.show(made, more='data-accent="#FFEE00"')
+    page = windows.open(other_site.address, color_scheme="light")
+    frame = page.frame_locator("iframe")
+    expect(frame.locator("#question")).to_be_visible()
+
+    button = frame.get_by_role("button", name="Continue")
+    ground, ink = button.evaluate(
+        "each => [getComputedStyle(each).backgroundColor, getComputedStyle(each).color]"
+    )
+
+    assert ground != "rgb(191, 35, 82)"
+    assert brands.contrast(_hex(ground), _hex(ink)) >= 4.5
+
+
+def _hex(colour: str) -> str:
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour)[:3])
 
 
 @pytest.mark.parametrize("size", [SMALL_DESK, PHONE], ids=["800 px", "phone"])

@@ -170,7 +170,7 @@ def _perform(visit: Visit, do: str) -> Outcome:
         return _revise(visit, conversation_id, forms.revised_id(do))
     match do:
         case forms.SEND:
-            view = conversations.go_on(conversation_id=conversation_id, at=at)
+            view = conversations.go_on(conversation_id=conversation_id, at=at, ahead=visit.ahead)
             visit.tell(view, *_completed(view))
             return _moved(visit, view, PastChange.REPLACED)
         case "back":
@@ -221,18 +221,8 @@ def _begin(visit: Visit, do: str) -> Outcome:
         conversations.require_valid(project=visit.project, block=block, raw=raw)
     if (text := visit.project.consent) and visit.request.POST.get(forms.CONSENT) != str(consent_mark(text)):
         return _without_consent(visit)
-    if visit.has_traps and not protection.is_proven(visit.request, visit.project):
-        may_be_a_program = protection.may_be_a_program(
-            visit.request,
-            visit.project,
-            is_sealed=visit.arrival.is_sealed,
-            since=visit.browser.since,
-            is_answer=do != "go" or visit.ahead.skips,
-            at=visit.at,
-        )
-        if may_be_a_program:
-            visit.task = protection.task(visit.project, do=do)
-            return _again(visit, words.ANOTHER_TASK if visit.request.POST.get("task") else words.TASK)
+    if visit.has_traps and (asks := _proof_asked(visit, do)) is not None:
+        return asks
     visit.require_admitted()
     visit.respondent = admission.agreeing(visit.respondent, visit.project.consent or "")
     project_id, respondent = visit.project.pk, visit.respondent
@@ -264,6 +254,31 @@ def _begin(visit: Visit, do: str) -> Outcome:
     if view.resumed:
         return _standing(visit, view, note=words.WELCOME_BACK if do == "go" else words.MOVED_ON)
     return _moved(visit, view, _past_change(visit, view, block))
+
+
+def _proof_asked(visit: Visit, do: str) -> Outcome | None:
+    """The same step with a task, if a program may have sent this first form; None if it is accepted."""
+    project, at = visit.project, visit.at
+    given = protection.proof(visit.request, project, at=at)
+    if given.is_done:
+        admission.note_proof(project_id=project.pk, outcome="passed", at=at)
+        if given.is_hasty and visit.respondent.person is None:
+            visit.respondent = replace(visit.respondent, is_suspected=True)
+        return None
+    may_be_a_program = protection.may_be_a_program(
+        visit.request,
+        project,
+        is_sealed=visit.arrival.is_sealed,
+        since=visit.browser.since,
+        is_answer=do != "go" or visit.ahead.skips,
+        at=at,
+    )
+    if not may_be_a_program:
+        return None
+    is_again = bool(visit.request.POST.get("task"))
+    admission.note_proof(project_id=project.pk, outcome="refused" if is_again else "asked", at=at)
+    visit.task = protection.task(project, do=do, at=at)
+    return _again(visit, words.ANOTHER_TASK if is_again else words.TASK)
 
 
 def _without_consent(visit: Visit) -> Outcome:

@@ -72,6 +72,7 @@ class Visit:
             is_framed=is_framed,
             privacy_url=destination.privacy_url,
             embedded=request.GET,
+            brand=destination.brand,
         )
         browser = personal_links.followed(request, arrival.browser)
         if request.GET and request.method == "GET":

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 from uuid import UUID, uuid4
@@ -257,6 +257,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     surveys.SummaryMessage.objects.create(project=project, opening=1, channel_id=word)
     surveys.ShownFigures.objects.create(project=project, sealed=word.encode())
     surveys.QuotaCount.objects.create(project=project, key=word[:32], filled=1)
+    surveys.ProofCount.objects.create(project=project, day=date(2026, 1, 31), asked=1)
     job = surveys.Generation.objects.create(
         community=filled.community, request={"intent": word}, status="failed", error=word, created_at=NOON
     )

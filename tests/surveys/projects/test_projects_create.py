@@ -50,6 +50,7 @@ def test_a_new_project_is_told_with_every_field_and_its_script():
         "consent": None,
         "max_completes": None,
         "quotas": [],
+        "max_begun_per_minute": None,
         "advance_on_choice": True,
         "review": False,
         "end": None,
