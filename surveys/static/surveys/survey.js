@@ -41,7 +41,7 @@
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     step.querySelectorAll(".task").forEach(prove);
     step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
-    step.querySelectorAll("[data-print]").forEach((button) => {
+    step.querySelectorAll("[data-print]").forEach((/** @type {any} */ button) => {
       button.hidden = false;
       button.addEventListener("click", () => print());
     });
