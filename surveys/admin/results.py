@@ -26,6 +26,7 @@ from communities.gate.downloads import download
 from communities.gate.envelope import STATUS
 from communities.ground.errors import Forbidden, InvalidRequest, NotFound, Refusal, Unavailable
 from communities.ground.slots import of_community
+from communities.services.tenants import settings as community_settings
 from communities.staff.texts import moment
 from surveys.admin import asked, exporting
 from surveys.admin.frame import ProjectPage, project_tab
@@ -280,7 +281,15 @@ def results_form(
     data = request.GET.copy()
     data.update(overrides or {})
     zone, fields = page.zone_of_days(request), sent_fields.offered(project=project)
-    return ResultsForm(data, catalogue, zone=zone, zone_reason=page.zone_reason, fields=fields)
+    return ResultsForm(
+        data,
+        catalogue,
+        zone=zone,
+        zone_reason=page.zone_reason,
+        fields=fields,
+        language=community_settings.language(community_id=project.community_id) if "where" in data else "",
+        solutions=access.may_read_solutions(actor=page.actor),
+    )
 
 
 def _frame_of(request: HttpRequest, page: ProjectPage) -> dict[str, object]:

@@ -53,10 +53,12 @@ BLOCKS: list[dict[str, Any]] = [
 RESULTS: dict[str, Any] = {
     "project_id": "7",
     "filters": {
+        "where": None,
         "status": "all",
         "submitted_after": None,
         "submitted_before": None,
         "provider": None,
+        "suspected": None,
         "fields": {"campaign": "mail"},
     },
     "conversation_count": 38,

@@ -33,7 +33,7 @@ FIELDS_HELP = (
     "One for each field declared in `settings.hidden_fields`, in that order: how many responses have which "
     "value, for instance how many came from which campaign. Empty for readers of shared results."
 )
-_FILTERS = ("status", "submitted_after", "submitted_before", "provider")
+_FILTERS = ("status", "submitted_after", "submitted_before", "provider", "suspected", "where")
 
 
 @extend_schema_field({"type": "string", "pattern": r"^([0-9]+|field\.[a-z0-9_]{1,40})$"})
@@ -74,9 +74,11 @@ class FiltersOut(serializers.Serializer[Any]):
     submitted_after = serializers.DateTimeField(allow_null=True)
     submitted_before = serializers.DateTimeField(allow_null=True)
     provider = serializers.ChoiceField(choices=Conversation.Provider.choices, allow_null=True)
+    suspected = serializers.BooleanField(allow_null=True)
     fields = serializers.DictField(  # type: ignore[assignment]
         child=serializers.CharField(allow_blank=True), help_text="Values by the names of fields."
     )
+    where = serializers.CharField(allow_null=True)
 
 
 class SegmentOut(EntryOut):
@@ -258,7 +260,8 @@ class ResultsViewSet(OwnWorkViewSet):
             submitted_after=query.get("submitted_after"),
             submitted_before=query.get("submitted_before"),
             provider=query.get("provider"),
-            fields=of_query(query),
+            suspected=query.get("suspected"),
+            **of_query(query, project=project),
         )
         segment_by = query.get("segment_by")
         seen = readers.read(

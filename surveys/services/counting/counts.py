@@ -28,7 +28,7 @@ from surveys.services.counting import themes as theme_counting
 from surveys.services.counting.answer_groups import ReportedBlock
 from surveys.services.counting.derived import Division
 from surveys.services.counting.large import Counted
-from surveys.services.ground import metadata
+from surveys.services.ground import selecting
 from surveys.services.scripts.storage import StoredScript
 
 Progress = Callable[[int], None]
@@ -39,14 +39,18 @@ class Selection:
     """A selection of responses: the responses that match every field. Times are times of completion.
 
     `fields` are names and values of metadata that was sent when a conversation began. An empty value selects
-    responses without a value.
+    responses without a value. `where` is an expression without faults (`selecting`), and `language` is the
+    community's, which the expression may name.
     """
 
     covers: str = "all"
     submitted_after: datetime | None = None
     submitted_before: datetime | None = None
     provider: str | None = None
+    suspected: bool | None = None
     fields: tuple[tuple[str, str], ...] = ()
+    where: str | None = None
+    language: str = ""
 
 
 ALL = Selection()
@@ -66,6 +70,7 @@ _CONDITIONS = {
     "submitted_after": "c.completed_at >= %s",
     "submitted_before": "c.completed_at < %s",
     "provider": "c.provider = %s",
+    "suspected": "c.is_suspected = %s",
 }
 
 
@@ -137,7 +142,7 @@ def count_answers(
     Raises TooManyToDerive if there are `most_derived` responses or more with scores or results of calculated
     blocks, or `fields`.
     """
-    where, values = _where(project_id, selection)
+    where, values = _where(project_id, selection, stored.script)
     condition = where or "c.project_id = %s", values or [project_id]
     unfinished_part = _unfinished(*condition)
     derived_part = _derived(stored.script, selection, condition, dividing) if derives else None
@@ -280,11 +285,13 @@ def refuse_too_many_segments(dividing: SegmentField, count: int) -> None:
         )
 
 
-def refuse_many_recent_values(project_id: int, selection: Selection, dividing: SegmentField) -> None:
+def refuse_many_recent_values(
+    project_id: int, selection: Selection, script: Script, dividing: SegmentField
+) -> None:
     """Refuse, before a long count, a field that has too many values in the latest selected responses
     alone.
     """
-    where, values = _where(project_id, selection)
+    where, values = _where(project_id, selection, script)
     sql = f"""
         SELECT DISTINCT coalesce(c.state->'fields'->>%s, '') FROM (
             SELECT * FROM surveys_conversation
@@ -355,7 +362,7 @@ def _packed(
             yield packing.SEPARATOR.join(packed) + packing.SEPARATOR, progress, sent
 
 
-def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
+def _where(project_id: int, selection: Selection, script: Script) -> tuple[str, list[Any]]:
     """The condition for selected conversations `c`; empty if all are selected."""
     parts = [_COVERS[selection.covers]] if selection.covers in _COVERS else []
     values: list[Any] = []
@@ -363,8 +370,14 @@ def _where(project_id: int, selection: Selection) -> tuple[str, list[Any]]:
         if (value := getattr(selection, name)) is not None:
             parts.append(condition)
             values.append(value)
-    for name, value in selection.fields:
-        condition, own = metadata.condition(name, value, state="c.state")
+    chosen = selecting.parts(
+        fields=selection.fields,
+        where=selection.where,
+        script=lambda: script,
+        language=selection.language,
+        state="c.state",
+    )
+    for condition, own in chosen:
         parts.append(condition)
         values += own
     return (" AND ".join(["c.project_id = %s", *parts]), [project_id, *values]) if parts else ("", [])

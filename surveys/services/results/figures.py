@@ -134,7 +134,7 @@ def refuse_unless_countable(
     reported = _reported_blocks(stored)
     dividing = _dividing(project, reported, segment_by, entries, _read_ids(reported))
     if isinstance(dividing, SegmentField):
-        counting.refuse_many_recent_values(project.pk, selection, dividing)
+        counting.refuse_many_recent_values(project.pk, selection, stored.script, dividing)
 
 
 def _refuse_many_fields(selection: Selection) -> None:
