@@ -88,9 +88,13 @@ def header_of(project: Project, actor: Actor, at: datetime) -> Header:
 
 
 def state_of(project: Project, at: datetime) -> State:
-    """Whether a project is open, waits for its opening, is closed, or has never been open."""
+    """Whether a project is open, waits for its opening, is closed, or has never been open.
+
+    One that takes no more completed responses is full (rule 6.251).
+    """
     if project.is_live_at(at):
-        return State("Open", "open")
+        most, completed = project.max_completes, getattr(project, "completion_count", 0)
+        return State("Open" if most is None or completed < most else "Open, full", "open")
     if project.is_pending_at(at):
         return State("Opens later", "pending")
     is_new = project.opened_at is None and not project.was_open_to_web and not _has_responses(project)
