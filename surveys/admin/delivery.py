@@ -79,6 +79,8 @@ class DeliveryForm(ScheduleForm):
         "keep_responses_days": "settings.keep_responses_days",
         "advance_on_choice": "settings.advance_on_choice",
         "review": "settings.review",
+        "indexed": "settings.indexed",
+        "mail_copy": "settings.mail_copy",
         "end_url": "settings.end.url",
         "end_label": "settings.end.label",
         "end_redirect": "settings.end.redirect",
@@ -139,12 +141,12 @@ class DeliveryForm(ScheduleForm):
             ("max_begun_per_minute",),
             more="admin/surveys/project/proofs.html",
         ),
-        Section("On the page", "", "web", ("advance_on_choice", "review")),
+        Section("On the page", "", "web", ("advance_on_choice", "review", "indexed")),
         Section(
             "At the end",
             "Where people go once they have answered.",
             "link",
-            ("end_url", "end_label", "end_redirect", "ends"),
+            ("end_url", "end_label", "end_redirect", "ends", "mail_copy"),
         ),
         Section(
             "Values from the address",
@@ -246,6 +248,17 @@ class DeliveryForm(ScheduleForm):
         required=False,
         help_text="There people can change each answer before they send all of them.",
     )
+    indexed = forms.BooleanField(
+        label="Search engines may list it",
+        required=False,
+        help_text="Only while anyone with the link may answer. Strangers find a survey that is listed.",
+    )
+    mail_copy = forms.BooleanField(
+        label="People can have their answers mailed",
+        required=False,
+        help_text="Answers go to the confirmed address of an account. Any other address gets a link to them, "
+        "and counts among the mails that a community can send in a day.",
+    )
     end_url = forms.CharField(
         label="Address",
         required=False,
@@ -346,6 +359,8 @@ class DeliveryForm(ScheduleForm):
             del self.fields["lock_graded_answers"]
         if page.project.is_poll:
             del self.fields["advance_on_choice"], self.fields["review"]
+        if page.project.is_anonymous:
+            del self.fields["mail_copy"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:

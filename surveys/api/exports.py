@@ -186,8 +186,8 @@ class ExportViewSet(CommunityViewSet):
         query = self.query(ExportIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        fields = field_filters.of_query(query)
-        field_filters.require_known(fields, project=project)
+        chosen = field_filters.of_query(query, project=project)
+        field_filters.require_known(chosen["fields"], project=project)
         made = exports.export(
             project=project,
             format=query["format"],
@@ -197,7 +197,7 @@ class ExportViewSet(CommunityViewSet):
                 submitted_before=query.get("submitted_before"),
                 provider=query.get("provider"),
                 suspected=query.get("suspected"),
-                fields=fields,
+                **chosen,
             ),
             with_bom=query["bom"] == "1",
             codes=query["values"] == "codes",

@@ -294,6 +294,16 @@ class ProjectSettingsIn(Group):
         required=False,
         help_text="Other ends: the first one whose `where` holds takes the place of `end`.",
     )
+    mail_copy = StrictBooleanField(
+        required=False,
+        help_text="Whether pages offer at the end to mail a copy of one's answers. Off by default. Anonymous "
+        "projects, the interface and the chat ignore it.",
+    )
+    indexed = StrictBooleanField(
+        required=False,
+        help_text="Whether search engines may list the page. Off by default, and without effect unless "
+        "`participation` is `open_web`.",
+    )
     keep_responses_days = StrictIntegerField(
         min_value=1,
         max_value=MAX_DAYS_KEPT,
@@ -603,6 +613,11 @@ class InfoOut(serializers.Serializer[Any]):
             '`{type: "colloquy:step", height}` to that page (heights in pixels).'
         )
     )
+    short_url = serializers.URLField(
+        allow_null=True,
+        help_text="A short address that leads to `web_url`, for print and for reading aloud. Staff make it "
+        "in the admin under Share. Null without one, and while `participation` is not `open_web`.",
+    )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
@@ -627,6 +642,8 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     end = EndIn(required=True, allow_null=True)
     ends = OtherEndIn(many=True)
     keep_responses_days = StrictIntegerField(min_value=1, max_value=MAX_DAYS_KEPT, allow_null=True)
+    mail_copy = StrictBooleanField()
+    indexed = StrictBooleanField()
 
 
 class BucketOut(serializers.Serializer[Any]):

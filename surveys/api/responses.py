@@ -326,11 +326,11 @@ class ResponseViewSet(OwnWorkViewSet):
         query = self.query(ResponsesIn)
         project = lookup.in_community(community_id=self.actor.community_id, project_id=project_id)
         access.require_responses_reader(actor=self.actor, project=project, at=self.at)
-        fields = field_filters.of_query(query)
-        field_filters.require_known(fields, project=project)
+        chosen = field_filters.of_query(query, project=project)
+        field_filters.require_known(chosen["fields"], project=project)
         page = responses.list_page(
             project=project,
-            filters={**query, "fields": fields},
+            filters={**query, **chosen},
             descending=query["order"] == "desc",
             page=query.get("page", 1),
             per_page=query["per_page"],

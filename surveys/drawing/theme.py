@@ -13,6 +13,7 @@ from markupsafe import Markup
 from communities.models import Community
 from surveys import interviewers
 from surveys.models import Project
+from surveys.services.representations.project import web_url
 
 THEMES = 8
 _OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
@@ -63,6 +64,7 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    canonical: str = ""  # the address under which search engines may list it; empty if they may not
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -112,9 +114,10 @@ def page_of(
         branding=presentation.get("branding") or "",
         address=f"{address}?embed=1" if is_framed else address,
         is_framed=is_framed,
-        is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
+        is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        canonical=web_url(project) if project.indexed else "",
     )
 
 

@@ -44,6 +44,7 @@ from communities.models import (
 )
 from communities.services.mail import recipients
 from surveys import models as surveys
+from surveys.models.project import new_short_code
 from tests.factories import (
     DeliveryFactory,
     EarnedAchievementFactory,
@@ -247,6 +248,8 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     which, why = (block for block in made["script"]["blocks"] if block["name"] in ("which", "why"))
     project = surveys.Project.objects.get(pk=made["id"])
     surveys.Project.objects.filter(pk=spoken["id"]).update(share_results=True)
+    code = new_short_code()
+    surveys.Project.objects.filter(pk=project.pk).update(short_code=code)
     surveys.ScriptDraft.objects.create(
         project=project, user=person.user, blocks=f'["{word}"]', revision=1, saved_at=NOON
     )
@@ -261,6 +264,7 @@ def _projects(filled: FilledCommunity, person: Member, word: str) -> Ids:
     return {
         "project_id": int(made["id"]),
         "slug": project.slug,
+        "code": code,
         "token": surveys.Project.objects.get(pk=spoken["id"]).results_token,
         "draft_id": int(draft["id"]),
         "talk_id": int(spoken["id"]),

@@ -64,6 +64,8 @@ SETTINGS = {
         }
     ],
     "keep_responses_days": 90,
+    "mail_copy": True,
+    "indexed": True,
 }
 EVERYTHING = {
     "name": "Other name",
