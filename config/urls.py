@@ -30,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/webhooks/", include("webhooks.pages.urls")),
     path("account/", include("communities.accounts.urls")),
     path("pictures/<slug:name>", community_views.picture, name="picture"),
+    path("brands/<str:name>.css", community_views.brand, name="brand"),
     path("mail/<str:signed>/unsubscribe", unsubscribing.unsubscribe, name="mail-unsubscribe"),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),

@@ -23,6 +23,10 @@ NO_TEXTS = {
     "achievement_image_url",
     "end_url",
     "privacy_url",
+    "logo_url",
+    "background_url",
+    "accent_color",
+    "background_color",
 }
 EAST = timezone(timedelta(hours=12))
 IMPOSSIBLE = [

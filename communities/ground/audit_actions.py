@@ -13,6 +13,7 @@ class Action(TextChoices):
     COMMUNITY_SET_UP = "community.set_up", "Set-up completed"
     HISTORY_EXPORTED = "history.exported", "History exported"
     SETTINGS_UPDATED = "settings.updated", "Community settings changed"
+    PICTURE_UPLOADED = "picture.uploaded", "Picture uploaded"
     CHAT_CONNECTED = "chat.connected", "Chat platform connected"
     CHAT_REMOVED = "chat.removed", "Bot removed from the chat platform"
     CHAT_TRIED_AGAIN = "chat.tried_again", "Failed work on the chat platform tried again"

@@ -6,6 +6,7 @@ from typing import Any
 
 from surveys.engine.intake.serialization import script_as_json
 from surveys.engine.script import Block, Option, Script
+from surveys.services.ground import field_groups
 
 SCRIPT_SENT: dict[str, Any] = {
     "blocks": [
@@ -166,5 +167,5 @@ OPEN_PROJECT = PROJECT | {
 UPDATE_SENT: dict[str, Any] = {"name": "First moves", "presentation": {"theme_id": 3}}
 UPDATED_PROJECT = PROJECT | {
     "name": "First moves",
-    "presentation": {"theme_id": 3, "interviewer_id": None, "branding": None, "chart_emoji": None},
+    "presentation": field_groups.empty("presentation") | {"theme_id": 3},
 }

@@ -21,6 +21,7 @@ from communities.gate.fields import (
 from communities.gate.pagination import KeysetIn
 from communities.gate.paths import MAX_ID
 from communities.ground.sent_text import sent_text
+from communities.models import CommunitySettings
 from surveys.ai.provider import MAX_INTENT
 from surveys.api.blocks import ref
 from surveys.api.fields import (
@@ -433,6 +434,35 @@ class PresentationIn(Group):
     interviewer_id = StrictIntegerField(min_value=1, max_value=MAX_SMALL, required=False, allow_null=True)
     branding = StrictTextField(max_length=200, required=False, allow_null=True)
     chart_emoji = OneCharacterField(required=False, allow_null=True, help_text="One visible character.")
+    logo_url = PictureField(
+        required=False,
+        allow_null=True,
+        help_text="A picture in the header of the page. Null, like each field of the brand below: the "
+        "community's own.",
+    )
+    accent_color = ColorField(
+        required=False,
+        allow_null=True,
+        help_text="The colour of buttons and links. Pages make it darker or lighter where it has too little "
+        "contrast. With null, the colours are those of `theme_id`, or the community's where that is null.",
+    )
+    background_color = ColorField(
+        required=False,
+        allow_null=True,
+        help_text="The colour of the page: light or dark. A colour between is made lighter or darker.",
+    )
+    background_url = PictureField(
+        required=False,
+        allow_null=True,
+        help_text="A picture behind the page. Texts on it have a ground of their own.",
+    )
+    font = StrictChoiceField(
+        choices=CommunitySettings.Font.values,
+        required=False,
+        allow_null=True,
+        help_text="Of those that the reader's machine has; nothing is loaded.",
+    )
+    corners = StrictChoiceField(choices=CommunitySettings.Corners.values, required=False, allow_null=True)
 
 
 class BucketIn(serializers.Serializer[Any]):

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     atomic = False  # the index is built without a lock on its table
 
-    dependencies = [("surveys", "0017_end_and_sharing")]
+    dependencies = [("surveys", "0015_brands_of_projects")]
 
     operations = [
         migrations.CreateModel(

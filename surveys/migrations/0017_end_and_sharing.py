@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('surveys', '0014_option_with_picture'),
+        ("surveys", "0016_suspected_responses"),
     ]
 
     operations = [

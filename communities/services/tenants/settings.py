@@ -13,6 +13,7 @@ from communities.ground.audit_actions import Action
 from communities.ground.statements import by_id, prepared
 from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry, Community, CommunitySettings
+from communities.services.pictures import copies
 from communities.services.trail import audit
 
 
@@ -32,6 +33,7 @@ def follow_by(follow: Follow) -> None:
 
 # Settings that the first steps ask an admin to choose. A new community has the default of each.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
+PICTURES = ("logo_url", "background_url")
 _COUNT_PROJECTS = """
     UPDATE communities_community SET total_project_count = total_project_count + %s,
         active_project_count = active_project_count + %s WHERE id = %s
@@ -70,6 +72,7 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(update_fields=list(changes))
+    copies.want(community_id=community_id, addresses=[changes.get(name) for name in PICTURES])
     audit.record_change(
         actor=actor,
         action=Action.SETTINGS_UPDATED,

@@ -70,6 +70,7 @@ class Visit:
             locale=destination.locale,
             is_framed=is_framed,
             privacy_url=destination.privacy_url,
+            brand=destination.brand,
         )
         browser = personal_links.followed(request, arrival.browser)
         if request.GET and request.method == "GET":

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from communities.ground import brands
 from communities.ground.actors import Actor
 from communities.services.people import members
 from surveys.models import Project
@@ -133,6 +134,11 @@ def _name(actor: Actor) -> str:
     """The name of the staff member, which replaces `[UserName]`."""
     names = members.display_names(community_id=actor.community_id, user_ids=[actor.user_id])
     return names.get(actor.user_id, "")
+
+
+def brand_of(project: Project) -> dict[str, str | None]:
+    """The brand of the community."""
+    return brands.of(samples.settings_of(project))
 
 
 def locale_of(project: Project) -> str | None:

@@ -88,6 +88,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "^(?P<app_label>APPS)/$": (GOES_ON, SAME),
     "(?P<url>.*)$": (NOBODY, SAME),
     "picture/": (LIST_OF_CREATORS, NO_SUCH_METHOD_FOR_STAFF),
+    "picture/upload/": (NO_SUCH_METHOD_FOR_STAFF, "302 404 404 400 400 400 400 400"),
     "community/<int:community_id>/": (
         NO_SUCH_METHOD_FOR_MEMBERS,
         "302 404 302 302 302 302 404 302",

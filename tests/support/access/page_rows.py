@@ -36,6 +36,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "v1/openapi.json": (ANYBODY, NO_SUCH_METHOD),
     "badges/<id:number>.svg": (ANYBODY, NO_SUCH_METHOD),
     "pictures/<slug:name>": (ANYBODY, NO_SUCH_METHOD),
+    "brands/<str:name>.css": (NOTHING, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
     "q/<slug:code>": (LEADS_ON, NO_SUCH_METHOD),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),

@@ -37,7 +37,18 @@ REWARDS = {
     "achievement_name": "Opener",
     "achievement_role_id": "13",
 }
-PRESENTATION = {"theme_id": 8, "interviewer_id": 6, "branding": "Club", "chart_emoji": "👩‍🚀"}
+PRESENTATION = {
+    "theme_id": 8,
+    "interviewer_id": 6,
+    "branding": "Club",
+    "chart_emoji": "👩‍🚀",
+    "logo_url": "https://example.com/logo.png",
+    "accent_color": "4b4fcc",
+    "background_color": "fff3e0",
+    "background_url": "https://example.com/back.png",
+    "font": "serif",
+    "corners": "square",
+}
 SETTINGS = {
     "privacy_mode": "semi-private",
     "max_completes_per_user": 1,
