@@ -535,6 +535,7 @@ def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     return {
         **_post(page, form),
         "proofs": proofs_of(project),
+        "has_contents": True,
         "script_address": page.address("script") if page.may_edit else "",
         "suspected_address": f"{page.address('responses')}?suspected=true",
         "noun": noun_of(project),

@@ -114,13 +114,14 @@ def state_cell(project: Project, at: datetime) -> SafeString:
 
 
 def count_in_words(project: Project, figures: Figures, at: datetime) -> str:
-    """The number of responses or votes. Empty for a draft, which has no answers."""
+    """The number of responses or votes, and of partial responses. Empty for a draft, which has no answers."""
     if state_of(project, at).sign == "draft":
         return ""
     noun = "vote" if project.is_poll else "response"
     if figures.responses is None:  # changes in steps
         return f"{plural(figures.completed, noun)} completed"
-    return plural(figures.responses, noun)
+    partial = 0 if project.is_poll else figures.responses - figures.completed
+    return f"{plural(figures.responses, noun)}{f', {partial:,} of them partial' if partial > 0 else ''}"
 
 
 def _has_responses(project: Project) -> bool:

@@ -113,3 +113,42 @@ def test_what_is_not_finished_is_said(staff, open_as) -> None:
 
     expect(page.get_by_role("heading", name="There is a problem")).to_be_visible()
     assert stored(made).quotas == []
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_long_page_has_a_list_of_its_sections(staff, open_as, phone) -> None:
+    made = survey(staff, quotas=[{"where": 'colour = "red"', "limit": 3, "message": None}])
+    page = open_as(staff, tab(made.pk, "delivery"), phone=phone)
+
+    contents = page.get_by_role("navigation", name="Sections of this page")
+    shoot(page, f"contents-{'phone' if phone else 'desk'}")
+    contents.get_by_role("link", name="Robots and crowds").click()
+
+    expect(page.get_by_label("Responses begun in a minute")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Robots and crowds")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if not phone:
+        expect(contents).to_be_in_viewport()  # it stays beside the sections
+
+
+def test_the_list_of_responses_fits_a_desk(staff, open_as) -> None:
+    """With long names, answers, scores and marks."""
+    made = scenario.project(
+        {**COLOUR, "options": [{"value": "a" * 60, "label": "A very long label of an option " * 3}, "green"]},
+        SEVERAL,
+        TEXT,
+        community=staff.community,
+        was_open_to_web=True,
+        hidden_fields=["campaign"],
+    )
+    for name in ("Maximiliana Featherstonehaugh-Cholmondeley", "b"):
+        scenario.say(scenario.begin(made, name), 0, [0, 1], "because " * 20)
+    made.conversations.update(is_suspected=True)
+    page = open_as(staff, tab(made.pk, "responses"), viewport={"width": 1280, "height": 800})
+
+    shoot(page, "responses-1280")
+    sizes = (
+        "table => [table.scrollWidth, table.parentElement.clientWidth, document.documentElement.scrollWidth]"
+    )
+    table, room, whole = page.locator("table.list").first.evaluate(sizes)
+    assert (table <= room, whole <= 1280) == (True, True)
