@@ -37,6 +37,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "pictures/<slug:name>": (ANYBODY, NO_SUCH_METHOD),
     "brands/<str:name>.css": (NOTHING, NO_SUCH_METHOD),
     "s/<slug:slug>": (ANYBODY, SAME),
+    "s/<slug:slug>/card.png": (ANYBODY, NO_SUCH_METHOD),
+    "brands/<str:colour>.svg": (NOTHING, NO_SUCH_METHOD),
     "r/<uuid:token>": (ANYBODY, NO_SUCH_METHOD),
     "r/<uuid:token>.json": (ANYBODY, NO_SUCH_METHOD),
     "staff/projects/<int:project_id>/results": (LEADS_ON, SAME),
@@ -133,6 +135,7 @@ TABLE: dict[str, tuple[str, str]] = {
 FOR_HOLDERS = {
     "pictures/<slug:name>",
     "s/<slug:slug>",
+    "s/<slug:slug>/card.png",
     "r/<uuid:token>",
     "r/<uuid:token>.json",
     "account/invitations/<str:token>/",
