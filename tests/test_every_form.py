@@ -17,6 +17,7 @@ from communities.ground.text_field import TextField
 NO_TEXTS = {
     "ticket",
     "url",
+    "where",
     "image_url",
     "thumbnail_url",
     "achievement_image_url",

@@ -120,13 +120,13 @@ class CommunityForm(forms.Form):
         required=False,
         label="Your own words",
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Shown at the end of new surveys. Surveys that exist keep theirs.",
+        help_text="Shown at the end of every survey that has no thanks of its own.",
     )
     thank_you_custom_label = TextField(
         max_length=80,
         required=False,
         label="Button",
-        help_text="The text of the last button. Empty: there is no button.",
+        help_text="The words on the button at the end, where a survey has an address for it.",
     )
     tier = forms.ChoiceField(
         choices=TIERS, help_text="Sets the rate limit of API keys, and which features are available."

@@ -55,6 +55,7 @@ class Action(TextChoices):
     PROJECT_UNSCHEDULED = "project.unscheduled", "Scheduled opening cancelled"
     PROJECT_CLOSED = "project.closed", "Project closed"
     PROJECT_POSTED_AGAIN = "project.posted_again", "Deleted post of a project posted again"
+    PROJECT_ADDRESS_SHORTENED = "project.address_shortened", "Short address made"
     SCRIPT_UPDATED = "script.updated", "Script changed"
     RESULTS_ADDRESS_RENEWED = "results.address_renewed", "Shared results moved to a new address"
     LINK_CREATED = "link.created", "Personal link made"

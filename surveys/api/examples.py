@@ -84,6 +84,7 @@ PROJECT: dict[str, Any] = {
         "completion_count": 0,
         "response_count": 0,
         "web_url": "https://colloquy.example/s/k3Jq0bXv9TzL",
+        "short_url": None,
         "scheduled_open_at": None,
         "results_url": None,
     },
@@ -101,11 +102,14 @@ PROJECT: dict[str, Any] = {
         "quotas": [
             {"where": 'first_move = "e4"', "limit": 200, "message": "We have enough players of 1. e4."}
         ],
+        "max_begun_per_minute": None,
         "advance_on_choice": True,
         "review": False,
         "end": {"url": "https://example.com/?from=[response_id]", "label": "To the club", "redirect": False},
         "ends": [],
         "keep_responses_days": 365,
+        "mail_copy": False,
+        "indexed": False,
     },
     "delivery": None,
     "rewards": None,

@@ -48,6 +48,7 @@ MAX_LABEL = 80
 MAX_END_MESSAGE = 4_000
 MAX_QUOTA_MESSAGE = 1_000
 MAX_QUOTAS = MAX_ENDS = 20
+MAX_BEGUN = 1_000_000
 
 
 @extend_schema_field(ref("Script"))
@@ -264,6 +265,14 @@ class ProjectSettingsIn(Group):
         help_text="Limits like `max_completes`, each for the responses that satisfy its `where`. One that "
         "names only `field.<name>` and `language` also refuses the beginning.",
     )
+    max_begun_per_minute = StrictIntegerField(
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        allow_null=True,
+        help_text="How many conversations may begin in a minute on the open page before browsers do a proof "
+        "of work first. Nobody is refused. Null for the limit of the installation.",
+    )
     advance_on_choice = StrictBooleanField(
         required=False,
         help_text="Whether pages go on after a click or tap on one choice or a point of a scale. On by "
@@ -285,6 +294,16 @@ class ProjectSettingsIn(Group):
         max_length=MAX_ENDS,
         required=False,
         help_text="Other ends: the first one whose `where` holds takes the place of `end`.",
+    )
+    mail_copy = StrictBooleanField(
+        required=False,
+        help_text="Whether pages offer at the end to mail a copy of one's answers. Off by default. Anonymous "
+        "projects, the interface and the chat ignore it.",
+    )
+    indexed = StrictBooleanField(
+        required=False,
+        help_text="Whether search engines may list the page. Off by default, and without effect unless "
+        "`participation` is `open_web`.",
     )
     keep_responses_days = StrictIntegerField(
         min_value=1,
@@ -624,6 +643,11 @@ class InfoOut(serializers.Serializer[Any]):
             '`{type: "colloquy:step", height}` to that page (heights in pixels).'
         )
     )
+    short_url = serializers.URLField(
+        allow_null=True,
+        help_text="A short address that leads to `web_url`, for print and for reading aloud. Staff make it "
+        "in the admin under Share. Null without one, and while `participation` is not `open_web`.",
+    )
     scheduled_open_at = UtcDateTimeField(allow_null=True, help_text="When the pending opening takes place.")
     results_url = serializers.URLField(
         allow_null=True, help_text="The public page of the results, while `settings.share_results` is on."
@@ -642,11 +666,14 @@ class ProjectSettingsOut(serializers.Serializer[Any]):
     consent = StrictTextField(allow_null=True)
     max_completes = StrictIntegerField(min_value=1, allow_null=True)
     quotas = QuotaIn(many=True)
+    max_begun_per_minute = StrictIntegerField(min_value=1, max_value=MAX_BEGUN, allow_null=True)
     advance_on_choice = StrictBooleanField()
     review = StrictBooleanField()
     end = EndIn(required=True, allow_null=True)
     ends = OtherEndIn(many=True)
     keep_responses_days = StrictIntegerField(min_value=1, max_value=MAX_DAYS_KEPT, allow_null=True)
+    mail_copy = StrictBooleanField()
+    indexed = StrictBooleanField()
 
 
 class BucketOut(serializers.Serializer[Any]):

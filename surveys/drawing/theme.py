@@ -18,6 +18,7 @@ from communities.services.pictures import copies
 from communities.services.pictures.copies import Copy
 from surveys import interviewers
 from surveys.models import Project
+from surveys.services.representations.project import web_url
 
 THEMES = 8
 # Of the themes, by day: `survey.css` has them too.
@@ -88,6 +89,7 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    canonical: str = ""  # the address under which search engines may list it; empty if they may not
     look: Look = _NO_LOOK
     logo: Logo | None = None
     card: str = ""  # the address of the picture that other sites show with a link
@@ -161,9 +163,10 @@ def page_of(
         branding=presentation.get("branding") or "",
         address=f"{address}?embed=1" if is_framed else address,
         is_framed=is_framed,
-        is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
+        is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        canonical=web_url(project) if project.indexed else "",
         look=look,
         logo=Logo(logo, community.name) if logo else None,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from communities import second_factors
 from communities.ground.actors import Actor
@@ -14,6 +15,21 @@ from communities.ground.transactions import in_transaction
 from communities.models import AuditEntry, Community, CommunitySettings
 from communities.services.pictures import copies
 from communities.services.trail import audit
+
+
+class Follow(Protocol):
+    """Follows a change of a community's settings, in its transaction."""
+
+    def __call__(self, *, before: CommunitySettings, after: CommunitySettings, at: datetime) -> None: ...
+
+
+_followers: list[Follow] = []
+
+
+def follow_by(follow: Follow) -> None:
+    """Register the function that follows changes, from the app that stores what depends on the settings."""
+    _followers[:] = [follow]
+
 
 # Settings that the first steps ask an admin to choose. A new community has the default of each.
 TO_CHOOSE = ("locale", "time_zone", "default_anonymous_mode")
@@ -49,6 +65,7 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
     if not changes:
         return get_settings(community_id=community_id)
     row = _locked(community_id)
+    was = copy(row)
     before = {name: getattr(row, name) for name in changes}
     if changes.get(second_factors.FIELD) and not row.require_second_factor:
         second_factors.require_own(user_id=actor.user_id)
@@ -64,6 +81,8 @@ def save_settings(*, actor: Actor, changes: Mapping[str, Any], at: datetime) -> 
         before=before,
         after=changes,
     )
+    for follow in _followers:
+        follow(before=was, after=row, at=at)
     return row
 
 

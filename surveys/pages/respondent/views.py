@@ -21,7 +21,7 @@ from surveys.drawing.rendering import Hidden
 from surveys.drawing.screens import AnswersAs, Screen
 from surveys.pages.respondent import actions
 from surveys.pages.respondent.visit import Visit
-from surveys.services.projects import addresses
+from surveys.services.projects import addresses, sharing
 
 
 @csrf_exempt  # `actions.perform` checks the token, and keeps the typed answer if the check fails
@@ -51,6 +51,18 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
+@require_safe
+def short(request: HttpRequest, code: str) -> HttpResponse:
+    """Lead from the short address of a public page to the page. Values in the address are kept."""
+    try:
+        slug = sharing.address_of_short(short_code=code)
+    except NotFound as refusal:
+        raise Http404(refusal.message) from None
+    query = request.META.get("QUERY_STRING", "")
+    address = reverse("pages:respond", args=[slug])
+    return HttpResponseRedirect(f"{address}?{query}" if query else address)
+
+
 def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     """Who can read the answers, and in whose name they are given; None if the screen shows neither."""
     mode, days = visit.project.privacy_mode, visit.project.keep_responses_days
@@ -68,6 +80,8 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
 
 
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
+    if screen.copy is not None:
+        visit.page = replace(visit.page, canonical="")
     screen = replace(screen, answers_as=_answers_as(visit, screen), ahead=visit.packed_ahead)
     hidden = Hidden(
         seal=visit.seal,

@@ -2,7 +2,7 @@
 
     preview = open_preview(actor=…, project=…, …)   with the walk as it was left
     preview.answered(raw), .proceeded(), .back()    another preview, after a move
-    preview.restarted(), .jumped(key)
+    preview.restarted(), .jumped(key), .revised(block_id), .sent()
 
 The script is the actor's own draft, else the stored script, else a template of the library.
 """
@@ -90,6 +90,14 @@ class Preview:
     def back(self) -> Preview:
         """The preview one step earlier. Raises Conflict at the first step."""
         return self._at(walk.back(self.source, self.project, self.walk))
+
+    def revised(self, block_id: int) -> Preview:
+        """The preview at a question to which its review leads back. Raises Conflict elsewhere."""
+        return self._at(walk.revise(self.source, self.project, self.walk, block_id))
+
+    def sent(self) -> Preview:
+        """The preview at its end, after its review. Raises Conflict elsewhere."""
+        return self._at(walk.send(self.source, self.project, self.walk))
 
     def restarted(self) -> Preview:
         """The preview from the start, without answers and with another order of shuffled options."""

@@ -41,6 +41,11 @@
     step.querySelectorAll("textarea[data-max-length]").forEach(setUpTextarea);
     step.querySelectorAll(".task").forEach(prove);
     step.querySelector("[data-exclusive]")?.closest(".options")?.addEventListener("change", onTicked);
+    step.querySelectorAll("[data-print]").forEach((button) => {
+      button.hidden = false;
+      button.addEventListener("click", () => print());
+    });
+    step.querySelectorAll("[data-share]").forEach(setUpShare);
     step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
@@ -78,6 +83,22 @@
     target.focus({ preventScroll: true });
     if (target !== entry || entry.selectionStart === null) return; // an e-mail address or a date has no selection
     entry.setSelectionRange(entry.value.length, entry.value.length);
+  }
+
+  /* Sharing by the system's own dialog, else by copying the address; where neither is allowed, it is shown. */
+
+  function setUpShare(box) {
+    const { share: url, shared } = box.dataset;
+    const status = box.querySelector("[role=status]");
+    box.hidden = false;
+    box.querySelector("button").addEventListener("click", () => {
+      if (navigator.share) {
+        navigator.share({ title: document.title, url }).catch(() => { /* the visitor closed the dialog */ });
+        return;
+      }
+      Promise.resolve(navigator.clipboard?.writeText(url).then(() => shared))
+        .catch(() => "").then((text) => { status.textContent = text || url; });
+    });
   }
 
   /* A timed statement continues by itself, unless the respondent asks it to wait. */

@@ -61,6 +61,7 @@ SETTINGS = {
     "consent": "I agree.",
     "max_completes": 30,
     "quotas": [{"where": "field.utm_source = 1", "limit": 20, "message": "Thanks, we have enough."}],
+    "max_begun_per_minute": 60,
     "advance_on_choice": False,
     "review": True,
     "end": {"url": "https://example.com/", "label": "Home", "redirect": True},
@@ -74,6 +75,8 @@ SETTINGS = {
         }
     ],
     "keep_responses_days": 90,
+    "mail_copy": True,
+    "indexed": True,
 }
 EVERYTHING = {
     "name": "Other name",
