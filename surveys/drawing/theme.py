@@ -63,6 +63,7 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -115,6 +116,7 @@ def page_of(
         is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        keeps_drafts=not project.is_anonymous,
     )
 
 

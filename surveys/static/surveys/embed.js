@@ -8,7 +8,7 @@
    Messages from the frame, all with the origin of the survey's site:
    { type: "colloquy:ready" }          its page has loaded
    { type: "colloquy:height", height } it needs so many pixels
-   { type: "colloquy:step", height }   the next step is shown
+   { type: "colloquy:step", height, at }   the next step is shown; at so many pixels there is an error, if any
    { type: "colloquy:visit", token, until }  keep this token until then (seconds of the epoch); null: forget it
    and to the frame, in answer to `ready`:
    { type: "colloquy:host", token }    what is kept, or null */
@@ -92,12 +92,14 @@
     frame.style.blockSize = `${Math.min(Math.max(height, MIN_HEIGHT), MAX_HEIGHT)}px`;
   }
 
-  /* After a step the frame's top comes into view: it may be far above after a long question. */
+  /* After a step the frame's top comes into view, which may be far above after a long question, or the error. */
 
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const pixels = (length) => parseFloat(length) || 0; // "auto" is none
 
-  function isTopInView() {
+  const ABOVE = 96; // pixels, of the question above an error
+
+  function isInView(at) {
     const root = getComputedStyle(document.documentElement);
     let [top, bottom] = [pixels(root.scrollPaddingTop), innerHeight];
     for (let box = frame.parentElement; box && box !== document.body; box = box.parentElement) {
@@ -110,11 +112,14 @@
     }
     const box = frame.getBoundingClientRect();
     const margin = pixels(getComputedStyle(frame).scrollMarginTop);
-    return box.top + 1 >= top + margin && box.top + Math.min(box.height, MIN_HEIGHT) <= bottom;
+    return box.top + at + 1 >= top + margin && box.top + at + Math.min(box.height, MIN_HEIGHT) <= bottom;
   }
 
-  function bringIntoView() {
-    if (isTopInView()) return;
+  function bringIntoView(at = 0) {
+    frame.style.scrollMarginTop = "";
+    if (isInView(at)) return;
+    const margin = pixels(getComputedStyle(frame).scrollMarginTop);
+    if (at > ABOVE) frame.style.scrollMarginTop = `${margin + ABOVE - at}px`;
     frame.scrollIntoView({ block: "start", behavior: reducedMotion.matches ? "instant" : "smooth" });
   }
 
@@ -131,9 +136,9 @@
       frame.contentWindow?.postMessage({ type: "colloquy:host", token: keptToken() }, origin);
     },
     height: ({ height }) => fit(height),
-    step({ height }) {
+    step({ height, at }) {
       fit(height);
-      bringIntoView();
+      bringIntoView(Number.isFinite(at) ? Math.min(Math.max(at, 0), MAX_HEIGHT) : 0);
     },
     visit: keep,
   };

@@ -18,7 +18,10 @@
     if (byId("step") === step) return;
     step = byId("step");
     scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16, behavior: "instant" }); // where the frame scrolls
-    tell({ type: "colloquy:step", height: height() });
+    const error = step.querySelector(".error");
+    error?.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const at = error ? Math.round(error.getBoundingClientRect().top + scrollY) : 0;
+    tell({ type: "colloquy:step", height: height(), at });
   });
 
   /* The visitor's token is sent only to the site that answers, not to a site that replaces it meanwhile */
