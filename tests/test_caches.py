@@ -37,6 +37,7 @@ IN_PLACE = {
     "communities/services/chat/overview.py:_kinds": REGISTRY,
     "communities/services/people/identities.py:_merges": REGISTRY,
     "communities/services/people/member_changes.py:_announcers": REGISTRY,
+    "communities/services/tenants/settings.py:_followers": REGISTRY,
     "communities/services/mail/mails.py:_kinds": REGISTRY,
     "communities/services/tenants/places.py:_by_city": ONCE,
     "communities/services/tenants/places.py:common_time_zones": ONCE,

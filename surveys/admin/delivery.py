@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.forms.boundfield import BoundField
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -23,8 +24,10 @@ from surveys.admin.cards import PRIVACY, Card, CardField
 from surveys.admin.frame import ProjectPage, project_tab
 from surveys.admin.opening import SCHEDULE_PATHS, ScheduleForm, times_that_are_over
 from surveys.admin.project_forms import IdsField, ProjectForm, Section, premium
+from surveys.admin.respondents import noun_of
+from surveys.admin.responses import proofs_of
 from surveys.admin.rows import Column, RowsField
-from surveys.api.project_shapes import MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
+from surveys.api.project_shapes import MAX_BEGUN, MAX_CONSENT, MAX_ENDS, MAX_LABEL, MAX_QUOTAS
 from surveys.models import Project
 from surveys.models.project import MAX_DAYS_KEPT
 from surveys.services.conversations import places
@@ -70,10 +73,13 @@ class DeliveryForm(ScheduleForm):
         "lock_graded_answers": "settings.lock_graded_answers",
         "max_completes": "settings.max_completes",
         "quotas": "settings.quotas",
+        "max_begun_per_minute": "settings.max_begun_per_minute",
         "consent": "settings.consent",
         "keep_responses_days": "settings.keep_responses_days",
         "advance_on_choice": "settings.advance_on_choice",
         "review": "settings.review",
+        "indexed": "settings.indexed",
+        "mail_copy": "settings.mail_copy",
         "end_url": "settings.end.url",
         "end_label": "settings.end.label",
         "end_redirect": "settings.end.redirect",
@@ -127,12 +133,20 @@ class DeliveryForm(ScheduleForm):
             ("max_completes", "quotas"),
             more="admin/surveys/project/places.html",
         ),
-        Section("On the page", "", "web", ("advance_on_choice", "review")),
+        Section(
+            "Robots and crowds",
+            "Nobody is refused. A browser that may be a program’s does a second of computing first; without "
+            "JavaScript, a small question is asked.",
+            "web",
+            ("max_begun_per_minute",),
+            more="admin/surveys/project/proofs.html",
+        ),
+        Section("On the page", "", "web", ("advance_on_choice", "review", "indexed")),
         Section(
             "At the end",
             "Where people go once they have answered.",
             "link",
-            ("end_url", "end_label", "end_redirect", "ends"),
+            ("end_url", "end_label", "end_redirect", "ends", "mail_copy"),
         ),
         Section(
             "Values from the address",
@@ -216,6 +230,13 @@ class DeliveryForm(ScheduleForm):
         help_text="Limits for some of the responses. The first field is a condition as in the script, such "
         'as colour = "red", field.city = "Oslo" or score >= 10. Empty rows are left out.',
     )
+    max_begun_per_minute = forms.IntegerField(
+        label="Responses begun in a minute",
+        min_value=1,
+        max_value=MAX_BEGUN,
+        required=False,
+        help_text="If more begin on the open page, each browser is asked for the computing first.",
+    )
     advance_on_choice = forms.BooleanField(
         label="A click on one choice goes on",
         required=False,
@@ -226,6 +247,17 @@ class DeliveryForm(ScheduleForm):
         label="All answers are shown before the end",
         required=False,
         help_text="There people can change each answer before they send all of them.",
+    )
+    indexed = forms.BooleanField(
+        label="Search engines may list it",
+        required=False,
+        help_text="Only while anyone with the link may answer. Strangers find a survey that is listed.",
+    )
+    mail_copy = forms.BooleanField(
+        label="People can have their answers mailed",
+        required=False,
+        help_text="Answers go to the confirmed address of an account. Any other address gets a link to them, "
+        "and counts among the mails that a community can send in a day.",
     )
     end_url = forms.CharField(
         label="Address",
@@ -317,6 +349,8 @@ class DeliveryForm(ScheduleForm):
     def __init__(self, data: Mapping[str, Any] | None, *, page: ProjectPage) -> None:
         super().__init__(data, page=page)
         self.knows_server = False
+        limit = settings.CONVERSATIONS_PER_PROJECT_AND_MINUTE
+        self.fields["max_begun_per_minute"].help_text += f" Empty: {limit:,}."
         if not page.actor.is_admin:
             del self.fields["ping_role_ids"]
         if not page.project.is_poll:
@@ -325,6 +359,8 @@ class DeliveryForm(ScheduleForm):
             del self.fields["lock_graded_answers"]
         if page.project.is_poll:
             del self.fields["advance_on_choice"], self.fields["review"]
+        if page.project.is_anonymous:
+            del self.fields["mail_copy"]
         self._offer_sources()
         self._offer_server()
         for name in PREMIUM_INVITATION:
@@ -420,9 +456,9 @@ class DeliveryForm(ScheduleForm):
     def changes(self, among: Collection[str] | None = None) -> dict[str, Any]:
         """The changes; without an address there is no button at the end."""
         changes = super().changes(among)
-        settings = changes.get("settings", {})
-        if "end" in settings and not self.cleaned_data.get("end_url"):
-            settings["end"] = None
+        sent = changes.get("settings", {})
+        if "end" in sent and not self.cleaned_data.get("end_url"):
+            sent["end"] = None
         return changes
 
     def sent(self, name: str, value: Any) -> Any:
@@ -454,7 +490,7 @@ def _when_times_apply(page: ProjectPage) -> str:
 @project_tab("delivery")
 def delivery(request: HttpRequest, page: ProjectPage) -> HttpResponse:
     """The tab: draw it, or save the changes."""
-    return project_forms.show(request, page, DeliveryForm, context=lambda form: _post(page, form))
+    return project_forms.show(request, page, DeliveryForm, context=lambda form: _context(page, form))
 
 
 @project_tab("delivery")
@@ -473,3 +509,13 @@ def _post(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
     typed = form.delivery_as_typed()
     post = post_preview.draw(page.project, typed, tier=page.actor.tier, at=page.at)
     return {"post": post, "post_address": page.address("delivery_preview")}
+
+
+def _context(page: ProjectPage, form: ProjectForm) -> Mapping[str, object]:
+    project = page.project
+    return {
+        **_post(page, form),
+        "proofs": proofs_of(project),
+        "suspected_address": f"{page.address('responses')}?suspected=true",
+        "noun": noun_of(project),
+    }

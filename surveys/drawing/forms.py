@@ -61,6 +61,12 @@ def row_answer(block: Block, chosen: Iterable[str]) -> Mapping[str, object]:
     return answer | ({key: ids if block.type == "multi_punch" else ids[0]} if ids else {})
 
 
+def revised_id(do: str) -> int:
+    """The id of the block whose answer the review's button wants to change; 0 for none."""
+    number = do.removeprefix(REVISE)
+    return int(number) if _is_id(number) and len(number) < 19 else 0
+
+
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < MAX_ID_DIGITS
 

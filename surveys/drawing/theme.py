@@ -6,15 +6,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from django.urls import reverse
 from markupsafe import Markup
 
+from communities.ground import brands
+from communities.ground.brands import Look
 from communities.models import Community
+from communities.services.pictures import copies
+from communities.services.pictures.copies import Copy
 from surveys import interviewers
 from surveys.models import Project
+from surveys.services.representations.project import web_url
 
 THEMES = 8
+# Of the themes, by day: `survey.css` has them too.
+ACCENTS = ("4b4fcc", "02736e", "8437b2", "bf2352", "995600", "137738", "016baa", "393d48")
+LOGO_ROOM = (144, 40)  # pixels, at most
+_NO_LOOK = Look()
 _OF_NO_LANGUAGE = Markup('lang="" dir="auto"')
 _LATIN_LETTER = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 # Languages with other letters than Latin ones, or with both. All other languages count as Latin.
@@ -43,6 +53,18 @@ INTERVIEWERS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
+class Logo:
+    """The picture of a brand in the header."""
+
+    copy: Copy
+    alt: str
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.copy.fitted(*LOGO_ROOM)
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The frame around a step. `address` is the URL that its forms post to.
 
@@ -64,6 +86,9 @@ class Page:
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
     keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
+    canonical: str = ""  # the address under which search engines may list it; empty if they may not
+    style: str = ""  # the address of the brand's style sheet
+    logo: Logo | None = None
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -98,25 +123,65 @@ def page_of(
     locale: str | None,
     is_framed: bool,
     privacy_url: str | None = None,
+    brand: Mapping[str, str | None] | None = None,
 ) -> Page:
-    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around."""
+    """Return the look of a project's page. Numbers beyond the last theme or interviewer wrap around.
+
+    `brand` is that of the community. Pictures of a brand take one statement.
+    """
     presentation = project.presentation or {}
     language = _language(locale)
     address = _address(project.slug)
+    theme = _number(presentation, "theme_id", THEMES)
+    own = brand_of(presentation, brand or {})
+    copy_of = copies.in_community(community.pk, [own["logo_url"], own["background_url"]])
+    look = _look(own, theme, copy_of.get(own["background_url"]))
+    logo = copy_of.get(own["logo_url"])
     return Page(
         title=project.name,
         description=f"{'A poll' if project.is_poll else 'A short conversation'} by {community.name}.",
         lang=language or "en",
         text_attributes=Markup('lang="{}" dir="auto"').format(language),
-        theme=_number(presentation, "theme_id", THEMES),
+        theme=theme,
         interviewer=INTERVIEWERS[interviewers.number_of(presentation) - 1],
         branding=presentation.get("branding") or "",
         address=f"{address}?embed=1" if is_framed else address,
         is_framed=is_framed,
-        is_listed=project.participation == Project.Participation.OPEN_WEB and not is_framed,
+        is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
         keeps_drafts=not project.is_anonymous,
+        canonical=web_url(project) if project.indexed else "",
+        style=reverse("brand", args=[look.name]) if look != _NO_LOOK else "",
+        logo=Logo(logo, community.name) if logo else None,
+    )
+
+
+def brand_of(presentation: Mapping[str, Any], community: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The brand of a page: that of the project, field by field, else that of its community (rule 6.194).
+
+    A theme that the project has chosen, and a background of its own, take the place of the community's
+    colours and background.
+    """
+    own = {name: presentation.get(name) for name in brands.FIELDS}
+    replaced: set[str] = set()
+    if presentation.get("theme_id") is not None:
+        replaced = {"accent_color", "background_color", "background_url"}
+    elif own["background_color"] or own["background_url"]:
+        replaced = {"background_color", "background_url"}
+    return {name: own[name] or (None if name in replaced else community.get(name)) for name in brands.FIELDS}
+
+
+def _look(brand: Mapping[str, str | None], theme: int, picture: Copy | None) -> Look:
+    background, accent = brand["background_color"], brand["accent_color"]
+    if background and not accent:
+        accent = ACCENTS[theme - 1]
+    return Look(
+        accent.lower() if accent else None,
+        background.lower() if background else None,
+        brand["font"],
+        brand["corners"],
+        picture.name if picture else None,
     )
 
 

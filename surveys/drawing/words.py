@@ -45,6 +45,16 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "review": "Please look at your answers before you send them.",
         "send": "Send my answers",
         "change": "Change",
+        "your_answers": "Your answers",
+        "print": "Print",
+        "mail_to": "Mail a copy to",
+        "mail_help": (
+            "The confirmed address of your account gets your answers. Any other address gets a link to them, "
+            "which works for 30 days."
+        ),
+        "mail_copy": "Send the copy",
+        "share_it": "Share",
+        "shared": "The address is copied.",
         "your_answer_to": "your answer to",
         "stay": "Wait here",
         "press": "or press",
@@ -103,4 +113,7 @@ BUSY = "Many answers have come from your network. Please try again later: your a
 TOO_FAST = (
     "Many answers came at once. Please wait {wait}, then send this once more: your answer is still here."
 )
+MAILED = "A mail is on its way to {to}, unless its owner wants no mails from here."
+NOT_AN_ADDRESS = "Enter an e-mail address, for example ada@example.org."
+TOO_MANY_MAILS = "Too many mails were sent today. Please print your answers, or try again tomorrow."
 TAKEN_BACK = "Your vote was taken back."

@@ -9,6 +9,7 @@ to_the_tab = RedirectView.as_view(pattern_name="admin:surveys_project_results")
 app_name = "pages"
 urlpatterns = [
     path("s/<slug:slug>", views.respond, name="respond"),
+    path("q/<slug:code>", views.short),
     path("r/<uuid:token>", public.results, name="results"),
     path("r/<uuid:token>.json", public.results_json, name="results-json"),
     # Results for staff are a tab of the project in the admin.

@@ -139,6 +139,15 @@ def answered(visit: Visit, *, may_answer_again: bool) -> Screen:
     )
 
 
+def no_copy() -> Screen:
+    """A link to answers that shows none."""
+    return screens.notice(
+        title="This link does not work.",
+        text="It has expired, a part of it got lost, or the answers were deleted.",
+        status=404,
+    )
+
+
 def link_over(visit: Visit, fault: Fault) -> Screen:
     """A personal link that admits nobody. The typed answer stays visible, and saved answers stay saved."""
     title, text = _OVER[fault]

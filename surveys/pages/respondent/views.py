@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
+from communities.ground.errors import NotFound
 from surveys.drawing import rendering, rewards
 from surveys.drawing.rendering import Hidden
 from surveys.drawing.screens import AnswersAs, Screen
 from surveys.pages.respondent import actions
 from surveys.pages.respondent.visit import Visit
+from surveys.services.projects import sharing
 
 
 @csrf_exempt  # `actions.perform` checks the token, and keeps the typed answer if the check fails
@@ -44,6 +46,18 @@ def respond(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
+@require_safe
+def short(request: HttpRequest, code: str) -> HttpResponse:
+    """Lead from the short address of a public page to the page. Values in the address are kept."""
+    try:
+        slug = sharing.address_of_short(short_code=code)
+    except NotFound as refusal:
+        raise Http404(refusal.message) from None
+    query = request.META.get("QUERY_STRING", "")
+    address = reverse("pages:respond", args=[slug])
+    return HttpResponseRedirect(f"{address}?{query}" if query else address)
+
+
 def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     """Who can read the answers, and in whose name they are given; None if the screen shows neither."""
     mode, days = visit.project.privacy_mode, visit.project.keep_responses_days
@@ -62,6 +76,8 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
 
 
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
+    if screen.copy is not None:
+        visit.page = replace(visit.page, canonical="")
     screen = replace(screen, answers_as=_answers_as(visit, screen), ahead=visit.packed_ahead)
     hidden = Hidden(
         seal=visit.seal,

@@ -26,6 +26,7 @@ from surveys.services.conversations.view import ConversationView
 from surveys.services.ground import metadata
 from surveys.services.links.opening import Fault, Guest
 from surveys.services.projects import addresses
+from surveys.services.responses import copies
 from surveys.services.scripts import editing as scripts
 
 
@@ -69,6 +70,7 @@ class Visit:
             locale=destination.locale,
             is_framed=is_framed,
             privacy_url=destination.privacy_url,
+            brand=destination.brand,
         )
         browser = personal_links.followed(request, arrival.browser)
         if request.GET and request.method == "GET":
@@ -133,8 +135,22 @@ class Visit:
     @property
     def has_traps(self) -> bool:
         """Whether the next form is protected against scripts: it may begin a conversation on an open page."""
-        is_open = self.project.participation == Project.Participation.OPEN_WEB
-        return is_open and self.browser.conversation_id is None and self.task is None
+        return self.project.is_public and self.browser.conversation_id is None and self.task is None
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether respondents may keep a copy of their answers (rule 6.230)."""
+        return not self.project.is_anonymous and not self.project.is_poll
+
+    @property
+    def signed_in_id(self) -> int | None:
+        """The signed-in person. Whoever has a personal link need not be its member."""
+        return self.respondent.user_id if self.guest is None else None
+
+    @property
+    def own_address(self) -> str:
+        """The confirmed address of the signed-in person, if the project mails copies."""
+        return copies.own_address(user_id=self.signed_in_id) if self.project.mail_copy else ""
 
     @property
     def votes(self) -> Votes:

@@ -227,9 +227,15 @@ class WalkView(ABC):
         return End(
             message=message and self._filled(None, message),
             url=url and self._filled_address(url),
-            label=chosen["label"] or "Continue",
+            label=chosen["label"] or self._label_of_thanks or "Continue",
             redirects=bool(url) and chosen["redirect"],
         )
+
+    @property
+    def _label_of_thanks(self) -> str:
+        """The words on the button below the script's thanks; empty for none."""
+        labels = (block.continue_.label for block in self.script.outro if block.continue_)
+        return next(filter(None, labels), "")
 
     @property
     def is_at_review(self) -> bool:

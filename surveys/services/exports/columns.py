@@ -64,6 +64,9 @@ _FIELDS = """
     ) AS each
     WHERE project_id = %s AND is_listed AND state ?| ARRAY['fields', 'consent'] ORDER BY name LIMIT %s
 """
+_HAS_SUSPECTED = """
+    SELECT FROM surveys_conversation WHERE project_id = %s AND is_suspected AND is_listed LIMIT 1
+"""
 # Calculated blocks whose formula returned a text for at least one response.
 _TEXT_RESULTS = """
     SELECT DISTINCT result.key FROM surveys_conversation, jsonb_each(state -> 'results') AS result
@@ -88,7 +91,7 @@ _OTHERS = """
 # The indexes of these values in a row of `responses.batches`.
 SCORES, RESULTS, FIELDS = 8, 9, 10
 ANSWERS = slice(11, 14)
-READINGS, FOLLOW_UPS, OTHER, CONSENT = 14, 15, 16, 17
+READINGS, FOLLOW_UPS, OTHER, CONSENT, SUSPECTED = 14, 15, 16, 17, 18
 CHOSEN, NOT_CHOSEN = NumberText(1), NumberText(0)
 _is_whole = re.compile(r"-?[0-9]{1,9}").fullmatch
 _CHOSEN_LABELS = {0: "Not chosen", 1: "Chosen"}
@@ -186,6 +189,21 @@ class DerivedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspectedColumn:
+    """The column `suspected`: 1 for a response that a program may have given, else 0 (rule 6.248)."""
+
+    header = "suspected"
+    place = SUSPECTED
+
+    @property
+    def described(self) -> TableColumn:
+        return TableColumn(self.header, Kind.INTEGER, self.header, self.header)
+
+    def cell(self, parts: Mapping[int, Mapping[str, Any]], style: CellStyle) -> Cell:
+        return CHOSEN if parts[SUSPECTED] else NOT_CHOSEN
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingColumn:
     """A column with readings of the answers to an open question: `themes.…` or `sentiment.…`.
 
@@ -278,8 +296,9 @@ def response_table(
     """
     cached = script_cache.get(project.pk, project.revision)
     columns = list(_columns(project, cached.stored, own_values=own_values))
-    derived: list[DerivedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
+    derived: list[DerivedColumn | SuspectedColumn | ReadingColumn | FurtherColumn | OtherColumn] = [
         *_derived_columns(project, cached.script, solutions, style),
+        *(SuspectedColumn() for _ in statements.fetch_rows(_HAS_SUSPECTED, [project.pk])),
         *_reading_columns(project, cached.catalogue, style),
         *_further_columns(project, cached.catalogue, style),
         *_other_columns(project, cached.stored, cached.catalogue, style),

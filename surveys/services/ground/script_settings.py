@@ -21,11 +21,11 @@ def settle(project: Project, script: Script) -> list[Violation]:
 
     Columns are those of the texts as sent; a text that only its names make too long is a fault too.
     """
-    found = list(_faults(project, script))
-    return found or (list(_faults(project, script)) if carry(project, script, script.blocks) else [])
+    found = list(faults(project, script))
+    return found or (list(faults(project, script)) if carry(project, script, script.blocks) else [])
 
 
-def _faults(project: Project, script: Script) -> Iterator[Violation]:
+def faults(project: Project, script: Script) -> Iterator[Violation]:
     """Yield the faults of expressions that the script does not allow, and of the addresses of ends."""
     for path, item in _items(project):
         if "where" in item:

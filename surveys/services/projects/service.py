@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.db import connection
@@ -329,18 +330,21 @@ def require_chat_platform(project: Project) -> None:
         )
 
 
-def become_anonymous(project: Project) -> None:
-    """Make a project without responses anonymous in memory, unless its hidden fields do not allow that."""
+def become_anonymous(project: Project, script: Script) -> None:
+    """Make a project without responses anonymous in memory, unless its hidden fields, its ends or its script
+    do not allow that.
+    """
     before = project.privacy_mode
     project.privacy_mode = Project.PrivacyMode.ANONYMOUS
-    if any(metadata.faults(project)):
+    of_settings = script_settings.faults(project, script)
+    if any(chain(metadata.faults(project), of_settings, script_rules.check_anonymous(script))):
         project.privacy_mode = before
 
 
 def make_anonymous(project: Project, *, at: datetime) -> None:
     """Make a locked project without responses anonymous, as far as `become_anonymous` does."""
     before = project.privacy_mode
-    become_anonymous(project)
+    become_anonymous(project, scripts.load(project_id=project.pk, revision=project.revision))
     if project.privacy_mode != before:
         _change_privacy(project, at=at)
         project.save(update_fields=["privacy_mode"])

@@ -21,6 +21,7 @@ from communities.ground.errors import NotFound
 from surveys.engine.intake.serialization import script_as_json, without_solutions
 from surveys.engine.rules.warnings import warnings
 from surveys.engine.script import Block, Option, Script
+from surveys.models import Project
 from surveys.services.scripts import storage
 from surveys.services.scripts.storage import StoredScript
 
@@ -160,6 +161,11 @@ def get(project_id: int, revision: int) -> CachedScript:
     read = CachedScript(stored)
     transaction.on_commit(partial(_put, (project_id, stored.revision), read))
     return read
+
+
+def script_of(project: Project) -> Script:
+    """The present script of a project."""
+    return get(project.pk, project.revision).stored.script
 
 
 def _put(key: tuple[int, int], script: CachedScript) -> None:

@@ -42,6 +42,11 @@
     step.querySelectorAll(".task").forEach(prove);
     step.querySelectorAll(".options:has([type=checkbox])").forEach(setUpTicks);
     step.querySelectorAll("[data-sign]").forEach(setUpSign);
+    step.querySelectorAll("[data-print]").forEach((button) => {
+      button.hidden = false;
+      button.addEventListener("click", () => print());
+    });
+    step.querySelectorAll("[data-share]").forEach(setUpShare);
     step.querySelectorAll("[data-own-text]").forEach(setUpOwnText);
     if (step.dataset.pause) continueAfter(Number(step.dataset.pause) * 1000);
     scrollToStep(isFirst);
@@ -91,7 +96,23 @@
     return control || error;
   }
 
-  /* A timed statement continues, unless the respondent asks it to wait. */
+  /* Sharing by the system's own dialog, else by copying the address; where neither is allowed, it is shown. */
+
+  function setUpShare(box) {
+    const { share: url, shared } = box.dataset;
+    const status = box.querySelector("[role=status]");
+    box.hidden = false;
+    box.querySelector("button").addEventListener("click", () => {
+      if (navigator.share) {
+        navigator.share({ title: document.title, url }).catch(() => { /* the visitor closed the dialog */ });
+        return;
+      }
+      Promise.resolve(navigator.clipboard?.writeText(url).then(() => shared))
+        .catch(() => "").then((text) => { status.textContent = text || url; });
+    });
+  }
+
+  /* A timed statement continues by itself, unless the respondent asks it to wait. */
   function continueAfter(pause) {
     const waitButton = step.querySelector("[data-wait-button]");
     const typing = step.querySelector(".typing");

@@ -26,6 +26,7 @@ ALONE = {
     ("surveys/drawing/figures/overview.py", "facts_of"),  # completed, of those who began
     ("surveys/drawing/figures/overview.py", "funnel_of"),  # who remains after each question
     ("surveys/drawing/figures/texts.py", "text_analysis"),  # an answer may have several themes
+    ("surveys/drawing/figures/texts.py", "theme_bars"),
 }
 BLOCK = Block("single_punch", options=tuple(Option(value, n) for n, value in enumerate("abc", start=1)))
 SCALE = Block("rating", min=1, max=3)

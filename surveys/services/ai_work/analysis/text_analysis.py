@@ -350,15 +350,16 @@ class TextAnalysis:
     def _summarize_texts(self, block: Mapping[str, Any], provider: Provider) -> None:
         block_id = str(block["block_id"])
         found = self._found(block)
-        if block_id in self.summaries or not found.read_count:
+        counts = found.counts
+        if block_id in self.summaries or not counts.read_count:
             return
         counted = TextFigures(
             prompt=self._heading(block),
             answer_count=found.answer_count,
-            themes=[theme for _, theme in found.ranked],
-            sentiment=found.moods,
+            themes=[theme for _, theme in counts.ranked],
+            sentiment=counts.moods,
             locale=self.locale,
-            unjudged_count=found.unjudged_count,
+            unjudged_count=counts.unjudged_count,
         )
         self._release_before_call(READ)
         self.summaries[block_id] = well_founded(
