@@ -1,5 +1,7 @@
 """What answering feels like: choices that stop in time, steps back, drafts that stay, signs for everybody."""
 
+import uuid
+
 import pytest
 from playwright.sync_api import expect
 
@@ -60,6 +62,23 @@ def test_each_row_of_a_group_stops_at_its_own_maximum(windows):
 
     expect(second.get_by_label("Home")).to_be_disabled()
     expect(first.get_by_label("Home")).to_be_enabled()
+
+
+def test_one_click_can_be_undone_by_a_press_anywhere(windows):
+    """Rule 6.177."""
+    made = scenario.project(CHOICE, THIRD, advance_on_choice=True)
+    page = windows.open(user_agent=f"Test {made.pk} {uuid.uuid4()}")  # no other test has this clock
+    page.clock.install(time=0)
+    page.goto(f"/s/{made.slug}")
+    page.clock.pause_at(10_000)
+
+    page.get_by_text("green").click()
+    expect(page.locator(".button.main")).to_have_class("button main moving-on")
+    page.locator("#question").click()
+    expect(page.locator(".button.main")).to_have_class("button main")
+    page.clock.run_for(5_000)
+    question(page, "Prompt 0.")
+    expect(control(page, "green")).to_be_checked()
 
 
 def test_the_browser_s_back_steps_back_in_the_survey(windows):

@@ -431,20 +431,20 @@
      itself: arrows choose each radio button that they pass. */
 
   const MOMENT = 600; // milliseconds
-  let isByPointer = false;
+  let pressedAt = -Infinity; // a screen reader's click follows no press
   let moveTimer = 0;
 
   const stay = () => {
     clearTimeout(moveTimer);
     step?.querySelector(".moving-on")?.classList.remove("moving-on");
   };
-  document.addEventListener("pointerdown", () => { isByPointer = true; stay(); }, true);
-  document.addEventListener("keydown", () => { isByPointer = false; stay(); }, true);
+  document.addEventListener("pointerdown", (event) => { pressedAt = event.timeStamp; stay(); }, true);
+  document.addEventListener("keydown", () => { pressedAt = -Infinity; stay(); }, true);
   document.addEventListener("click", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
     const form = input instanceof HTMLInputElement && input.type === "radio" ? input.closest("[data-moves-on]") : null;
     stay();
-    if (!form || !isByPointer || form.querySelector("#consent:not(:checked)")) return;
+    if (!form || event.timeStamp - pressedAt > 1000 || form.querySelector("#consent:not(:checked)")) return;
     if (form.querySelector("[data-own-text]")?.getAttribute("data-own-text") === input.value) return; // a text
     moveTimer = setTimeout(() => {
       stay();
