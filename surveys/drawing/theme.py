@@ -95,6 +95,7 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
     canonical: str = ""  # the address under which search engines may list it; empty if they may not
     look: Look = _NO_LOOK
     logo: Logo | None = None
@@ -179,6 +180,7 @@ def page_of(
         is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        keeps_drafts=not project.is_anonymous,
         canonical=web_url(project) if project.indexed else "",
         look=look,
         logo=Logo(logo, community.name) if logo else None,

@@ -269,7 +269,7 @@ def _in_words(block: Block, reply: answers.Reply) -> Sequence[str]:
         text = answers.display_text(block, reply)
         text = day_in_words(text) if block.format == "date" else text
         number = str(reply.get("number", ""))
-        return [f"{number} ({text})" if number and text != number else text]
+        return [text if number in text.split() else f"{number} ({text})" if number else text]
     ids = reply["option_ids"]
     assert isinstance(ids, list)
     chosen = ids if block.type == "ranking" else [key for key in block.option_by_id if key in ids]
