@@ -69,6 +69,10 @@ class Logo:
     def size(self) -> tuple[int, int]:
         return self.copy.fitted(*LOGO_ROOM)
 
+    @property
+    def is_icon(self) -> bool:
+        return max(self.copy.width, self.copy.height) <= 1.5 * min(self.copy.width, self.copy.height)
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -91,9 +95,23 @@ class Page:
     is_listed: bool
     draws_colours: bool
     privacy_url: str = ""  # of the community's privacy text
+    keeps_drafts: bool = False  # the browser keeps unsent answers when it is closed
     canonical: str = ""  # the address under which search engines may list it; empty if they may not
-    style: str = ""  # the address of the brand's style sheet
+    look: Look = _NO_LOOK
     logo: Logo | None = None
+    card: str = ""  # the address of the picture that other sites show with a link
+
+    @property
+    def style(self) -> str:
+        """The address of the brand's style sheet; empty for none."""
+        return reverse("brand", args=[self.look.name]) if self.look != _NO_LOOK else ""
+
+    @property
+    def icon(self) -> str:
+        """The address of the icon of a brand: its logo if that is about as high as wide, else its accent."""
+        if self.logo and self.logo.is_icon:
+            return self.logo.copy.path
+        return reverse("pages:icon", args=[self.look.accent]) if self.look.accent else ""
 
     def attributes_of(self, text: str) -> Markup:
         """The `text_attributes` of one text.
@@ -162,8 +180,9 @@ def page_of(
         is_listed=project.is_public and not is_framed,
         draws_colours=community.tier != Community.TierName.BASIC,
         privacy_url=privacy_url or "",
+        keeps_drafts=not project.is_anonymous,
         canonical=web_url(project) if project.indexed else "",
-        style=reverse("brand", args=[look.name]) if look != _NO_LOOK else "",
+        look=look,
         logo=Logo(logo, community.name) if logo else None,
     )
 

@@ -120,6 +120,7 @@ class StepWidget:
     ends: Sequence[str] = ()
     typed: str = ""
     inputmode: str = ""
+    takes_minus: bool = False  # and no number pad has a minus
     autocomplete: str = "off"
     placeholder: str = ""
     longest: int = MAX_TEXT
@@ -133,30 +134,22 @@ class StepWidget:
     other_text: str = ""
     longest_other: int = MAX_OTHER_TEXT
     moves_on: bool = False  # once a choice was made by pointer
+    most: int = 0  # options that can be ticked; 0 if all can be
 
     @property
     def row_ids(self) -> str:
         return " ".join(str(row.block_id) for row in self.rows)
 
     @property
-    def target(self) -> str:
-        """The id of the control that the error is about."""
-        wrong = next((row for row in self.rows if row.error), None) or next(iter(self.rows), self)
-        return f"field{wrong.mark}"
-
-    @property
     def described_by(self) -> str:
         """The ids of the texts that describe the control, in the order in which they are read.
 
-        In a group each of its fields has the error.
+        In a group each of its fields has the error, and the first and the last one have the ends of a scale.
         """
-        has_help, has_error = self.help or not self.is_group, self.error and not self.is_group
-        ids = {
-            "group": self.group,
-            "description": self.description,
-            "help": has_help,
-            "field-error": has_error,
-        }
+        ids = {"group": self.group, "description": self.description, "help": self.help}
+        if not self.is_group:
+            ids |= {f"end-{n}": end for n, end in enumerate(self.ends, start=1)}
+            ids |= {"field-error": self.error}
         return " ".join(f"{each}{self.mark}" for each, is_there in ids.items() if is_there)
 
     @property
@@ -315,12 +308,11 @@ def typed_ahead(block: Block, reply: Reply | None, *, language: str) -> Typed:
 
 
 def _statement(block: Block, draws_colours: bool) -> dict[str, object]:
-    pause = block.continue_.pause if block.continue_ and block.continue_.after == "pause" else None
     return {
         "control": "",
         "do": "go",
         "is_statement": True,
-        "pause": pause,
+        "pause": defaults.pause_of(block),
         "button": defaults.button_of(block),
         "colour": (block.color or "") if draws_colours else "",
     }
@@ -348,6 +340,8 @@ def _choices(block: Block, typed: Typed) -> dict[str, object]:
     if is_single and block.answer_style == "select_menu":  # a menu would hide several choices
         return fields | {"control": FIELDS + "menu.html"}
     looks = {"emoji_only": "faces", "buttons": "row"}
+    if not is_single and block.max is not None and block.max < len(block.together):
+        fields |= {"most": block.max}
     return fields | {
         "control": FIELDS + "choices.html",
         "is_group": True,
@@ -392,6 +386,14 @@ def _stars(n: int, count: int) -> str:
     return f"{n} of {count} stars"
 
 
+def spoken_point(block: Block, value: str) -> str:
+    """The words for a point of a scale that is shown as stars or as an emoji only; empty for other points."""
+    if stars := defaults.stars_of(block, value):
+        return _stars(*stars)
+    option = next((option for option in block.options if option.value == value), None)
+    return spoken(option, most=block.points[1])
+
+
 def spoken(option: Option | None, *, most: int) -> str:
     """The words for a point of a scale that is shown as an emoji only; empty for a point with words.
 
@@ -408,12 +410,8 @@ def said(block: Block, reply: Reply | None) -> Said:
     """A reply in the list of past steps, as the control of its block showed it."""
     text, chosen = answers.display_text(block, reply), list(answers.chosen_options(block, reply or {}))
     option = chosen[0] if len(chosen) == 1 and block.type != "ranking" else None
-    low, high = block.points if block.type in SCALES else (0, 0)
-    if block.type in SCALES and (words := spoken(option, most=high)):
-        return Said(words, emoji(option), is_sign_alone=True)
-    is_star = block.type in SCALES and option is None and defaults.icon_of(block) == "stars"
-    if is_star and answers.is_answer(reply):
-        return Said(_stars(int(text) - low + 1, high - low + 1))
+    if block.type in SCALES and text and (words := spoken_point(block, str((reply or {})["number"]))):
+        return Said(words, text, is_sign_alone=True)
     return Said(text, emoji(option))
 
 
@@ -479,7 +477,8 @@ def _number(block: Block, typed: Typed) -> dict[str, object]:
         "control": FIELDS + "number.html",
         "typed": typed.text,
         "help": defaults.help_of(block),
-        "inputmode": "" if takes_minus else keyboard,
+        "inputmode": keyboard,
+        "takes_minus": takes_minus,
     }
 
 

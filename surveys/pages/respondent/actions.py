@@ -187,6 +187,8 @@ def _perform(visit: Visit, do: str) -> Outcome:
             return _moved(visit, view, PastChange.REPLACED)
         case "change":
             return _reopen_vote(visit, conversation_id)
+        case "ask-retract":
+            return _ask_to_retract(visit, conversation_id)
         case "retract":
             conversations.retract(conversation_id=conversation_id, at=at)
             visit.forget()
@@ -355,6 +357,14 @@ def _reopen_vote(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
         return _moved(visit, view, PastChange.REPLACED)
     address = f"{visit.page.address}?{CHANGE}=1#step"
     return Outcome(partial(screens.vote_again, view, visit.page), address)
+
+
+def _ask_to_retract(visit: Visit, conversation_id: uuid.UUID) -> Outcome:
+    """Ask whether the vote is to be taken back. It counts until the visitor says so."""
+    view = conversations.get(conversation_id=conversation_id, at=visit.at)
+    if not (view.is_completed and visit.is_live and visit.project.change_poll):
+        return _moved(visit, view, PastChange.REPLACED)
+    return Outcome(notices.take_back)
 
 
 def _copy(visit: Visit, conversation_id: uuid.UUID, *, mails: bool) -> Outcome:

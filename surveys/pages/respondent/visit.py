@@ -83,6 +83,8 @@ class Visit:
             browser = arrival.browser
         # On an anonymous project an address with fields, given to one member, would name the member.
         is_named = project.is_anonymous and (guest is not None or respondent.is_member)
+        if guest is not None or fault is not None:  # the page of one person is shared with nobody
+            page = replace(page, is_listed=False)
         carried = (
             guest.metadata if guest else {}
         )  # takes precedence over the address, which its reader can change

@@ -19,6 +19,7 @@
     if (byId("step") === step) return;
     step = byId("step");
     scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16, behavior: "instant" }); // where the frame scrolls
+    step.querySelector(".error")?.scrollIntoView({ block: "nearest", behavior: "instant" });
     tell({ type: "colloquy:step", height: height() });
   });
 

@@ -34,7 +34,7 @@ def rows_of(visitor):
         (
             re.findall(r'<p id="row-\d+" class="text">([^<]*)', row)[0],
             re.findall(r'value="(\d+)"[^>]* checked', row),
-            re.findall(r'<p id="field-error-\d+" class="error">([^<]*)', row),
+            re.findall(r'<p id="field-error-\d+" class="error">(?:<span[^>]*>Error: </span>)?([^<]*)', row),
         )
         for row in rows
     ]
@@ -100,7 +100,7 @@ def test_a_row_that_is_refused_is_named_and_everything_that_was_chosen_is_kept(s
     needed = ["This question needs an answer."]
     assert visitor.status == 422
     assert [row[1:] for row in rows_of(visitor)] == [([], needed), (["2"], []), ([], needed)]
-    assert f'<a href="#field-{ids_of(made)[names[0]]}">' in visitor.page
+    assert f'id="field-{ids_of(made)[names[0]]}" autofocus' in visitor.page
     assert scenario.answers_of(made) == []
     send(visitor, made, **dict.fromkeys(names, 2))
     assert len(scenario.answers_of(made)) == 3
