@@ -67,7 +67,7 @@ class _Table:
         return float(chi2.sf(statistic, freedom)), math.sqrt(statistic / (total * smaller))
 
     def largest(self) -> tuple[int, int]:
-        """The place of the cell whose share of its row is the most above the share in all rows."""
+        """The place of the cell whose share in the row exceeds the share in all rows the most."""
         total = sum(map(sum, self.rows))
         columns = [sum(column) for column in zip(*self.rows, strict=True)]
         places = [(n, m) for n in range(len(self.rows)) for m in range(len(columns))]
@@ -155,10 +155,10 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 
 def since(earlier: Analysis, blocks: Sequence[BlockJson]) -> list[str]:
-    """Sentences about answers given since an earlier analysis that differ from those before it.
+    """Sentences about answers that were given after an earlier analysis and differ from the earlier answers.
 
-    The answers since are the difference of both counts, so they are other people's than those before. A
-    question of which answers were deleted meanwhile is left out.
+    The counts of the later answers are the differences between both counts, so other people gave the later
+    answers. A question with deleted answers is left out.
     """
     before = {block["block_id"]: block for block in earlier.blocks}
     at = f"{earlier.completed_at:%-d %B %Y}"
