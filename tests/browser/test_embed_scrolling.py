@@ -174,7 +174,21 @@ def test_an_error_at_a_long_question_is_in_view(windows, other_site):
 
     frame.get_by_role("button", name="Continue").click()
 
-    expect(frame.locator("#summary")).to_be_in_viewport()
+    expect(frame.locator(".error")).to_be_in_viewport()
+
+
+def test_an_error_below_a_long_question_is_in_view(windows, other_site):
+    """Rule 6.211."""
+    made = scenario.project({**TEXT, "prompt": "Why? " * 400, "required": True})
+    other_site.show(made, before=WORDS, after=WORDS)
+    page = open_host(windows, other_site, made)
+    frame = page.frame_locator("iframe")
+    page.evaluate("document.querySelector('iframe').scrollIntoView({ block: 'end' })")
+
+    frame.locator("#field").press("Enter")
+
+    expect(frame.locator(".error")).to_be_in_viewport()
+    expect(frame.locator("#field")).to_be_in_viewport()
 
 
 def test_a_frame_without_scripts_is_brought_into_view_after_each_page(windows, other_site):
