@@ -204,7 +204,7 @@ class TextReading:
 
 @dataclass(frozen=True, slots=True)
 class BulkState:
-    """The progress of a provider with a bulk. `share` is the part of the batches that is done, from 0 to 1."""
+    """The progress of a provider with a bulk. `share` is the part of the batches that is done: 0 to 1."""
 
     is_ended: bool
     share: float

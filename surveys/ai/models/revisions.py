@@ -91,7 +91,7 @@ def _shown_point_labels(block: Block) -> list[dict[str, object]]:
 
 
 def _is_point(option: Mapping[str, Any]) -> bool:
-    value = option["value"]
+    value = str(option["value"])
     return value.isascii() and value.isdigit()
 
 

@@ -274,7 +274,7 @@ def _write(book: Codebook, there: Mapping[int, Theme], themes: Sequence[ThemeCha
 
 
 def remove(*, block_id: int, ids: Sequence[int]) -> None:
-    """Delete themes and the themes that were merged into them. The answers stay read, without these themes."""
+    """Delete themes and the themes that were merged into them. Answers stay read, without these themes."""
     if not ids:
         return
     gone = [*ids, *Theme.objects.filter(merged_into_id__in=ids).values_list("pk", flat=True)]

@@ -193,7 +193,7 @@ def count_answers(*, block_id: int, covers: str) -> int:
 
 
 def unfit_share(*, block_id: int) -> tuple[int, int]:
-    """The number of answers to a question that fit no theme, and the number of answers that have been read."""
+    """The number of answers to a question that fit no theme, and the number of answers that were read."""
     sql = f"""
         SELECT count(*) FILTER (WHERE {_IS_UNFIT}), count(*) FROM surveys_reading r WHERE block_id = %s
     """
