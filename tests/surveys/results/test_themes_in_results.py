@@ -50,7 +50,7 @@ def made(connect: Any) -> tuple[Caller, dict[str, Any]]:
 
 def answered(caller: Caller, project: dict[str, Any], people: Any) -> None:
     for number, (campaign, *said) in enumerate(people):
-        sent = {"metadata": {"campaign": campaign}} if campaign else {}
+        sent: Any = {"metadata": {"campaign": campaign}} if campaign else {}
         said = [each for n, each in enumerate(said) if n != 3 or each is not None]
         converse(caller, project, [*said, None] if number == 0 else said, **sent)
 

@@ -438,7 +438,9 @@ class TextAnalysis:
         """
         self._release_before_call(self._progress())
         outcomes: Sequence[Sequence[TextReading | None] | None] | None = None
-        is_ended, wave, against = False, [], []
+        is_ended = False
+        wave: list[list[Text]] = []
+        against: list[list[Theme]] = []
         with suppress(ProviderError):
             is_ended = provider.look_at_bulk(bulk["id"]).is_ended
         if is_ended:
