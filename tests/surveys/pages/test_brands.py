@@ -188,6 +188,19 @@ def test_a_project_has_its_own_brand_field_by_field() -> None:
 
 
 @pytest.mark.django_db
+def test_shared_results_show_the_brand_too() -> None:
+    """Rule 6.194."""
+    caller = Caller()
+    caller.patch("/settings", {"accent_color": "c2185b"})
+    made = caller.make_open(
+        TEXT, settings={"share_results": True}, presentation={"font": "serif"}, **OPEN_WEB
+    )
+    token = Project.objects.get(pk=made["id"]).results_token
+
+    assert style_of(drawn(f"/r/{token}")) == "c2185b.-.serif.-.-"
+
+
+@pytest.mark.django_db
 def test_a_dead_address_of_a_logo_shows_nothing() -> None:
     """Rule 6.194."""
     caller = Caller()
