@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -10,8 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate.fields import (
-    ColourField,
-    PictureAddressField,
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -21,12 +20,14 @@ from communities.gate.fields import (
 from communities.gate.idempotency import once
 from communities.gate.views import CommunityViewSet
 from communities.ground.actors import Role
-from communities.ground.web_addresses import MAX_LENGTH, is_link
+from communities.ground.web_addresses import MAX_LENGTH, BadAddress, is_link
 from communities.models import CommunitySettings
+from communities.services.pictures import copies
 from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
 
 MAX_INTEGER = 2**31 - 1  # of the column
+_COLOUR = re.compile("[0-9A-Fa-f]{6}")
 EXAMPLE = {
     "community_id": "710000000000000001",
     "locale": "en-GB",
@@ -69,6 +70,36 @@ class TimeZone(StrictTextField):
         if text not in time_zones():
             self.fail("invalid")
         return text
+
+
+@extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
+class ColourField(StrictStringField):
+    """A colour as six hexadecimal digits."""
+
+    default_error_messages = {"invalid": "must be six hexadecimal digits, such as 4b4fcc."}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if text and not _COLOUR.fullmatch(text):
+            self.fail("invalid")
+        return text
+
+
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
+class PictureAddressField(StrictStringField):
+    """The https address of a picture on a public host, or of an upload."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=MAX_LENGTH, **kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        address = super().to_internal_value(data)
+        if address:
+            try:
+                copies.check_address(address)
+            except BadAddress as error:
+                raise serializers.ValidationError(error.reason, code=error.code) from None
+        return address
 
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
