@@ -20,7 +20,7 @@ from surveys.models import Project
 from tests.factories import MemberFactory
 from tests.support.caller import TEXT, Caller
 from tests.support.pictures import copied
-from tests.surveys.pages.test_brands import LOGO, OPEN_WEB, opened
+from tests.support.surveys.looks import LOGO, OPEN_WEB, opened
 
 LONG = "A conversation about everything that happened " * 5
 
