@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
@@ -11,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from communities.gate.fields import (
+    ColourField,
     StrictBooleanField,
     StrictChoiceField,
     StrictIntegerField,
@@ -27,7 +27,6 @@ from communities.services.tenants import settings
 from communities.services.tenants.places import is_language_tag, time_zones
 
 MAX_INTEGER = 2**31 - 1  # of the column
-_COLOUR = re.compile("[0-9A-Fa-f]{6}")
 EXAMPLE = {
     "community_id": "710000000000000001",
     "locale": "en-GB",
@@ -72,15 +71,15 @@ class TimeZone(StrictTextField):
         return text
 
 
-@extend_schema_field({"type": "string", "pattern": "^[0-9A-Fa-f]{6}$"})
-class ColourField(StrictStringField):
-    """A colour as six hexadecimal digits."""
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
+class LinkField(StrictStringField):
+    """An https address to which a page links."""
 
-    default_error_messages = {"invalid": "must be six hexadecimal digits, such as 4b4fcc."}
+    default_error_messages = {"invalid": "must be an address that begins with https://."}
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if text and not _COLOUR.fullmatch(text):
+        if text and not is_link(text):
             self.fail("invalid")
         return text
 
@@ -100,19 +99,6 @@ class PictureAddressField(StrictStringField):
             except BadAddress as error:
                 raise serializers.ValidationError(error.reason, code=error.code) from None
         return address
-
-
-@extend_schema_field({"type": "string", "format": "uri", "maxLength": MAX_LENGTH})
-class LinkField(StrictStringField):
-    """An https address to which a page links."""
-
-    default_error_messages = {"invalid": "must be an address that begins with https://."}
-
-    def to_internal_value(self, data: object) -> str:
-        text = super().to_internal_value(data)
-        if text and not is_link(text):
-            self.fail("invalid")
-        return text
 
 
 class SettingsShape(serializers.Serializer[CommunitySettings]):

@@ -165,13 +165,16 @@ def draw(
     status = overview.analysis_status(project, covers=form.covers)
     texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
+    solutions = access.may_read_solutions(actor=page.actor)
+    right = figures.right_sets(project=project, selection=form.selection) if solutions else {}
     cards = overview.cards_of(
         project,
         totals,
         texts,
         divided_by=form.divided_by,
         is_filtered=is_filtered,
-        marks_solutions=access.may_read_solutions(actor=page.actor),
+        marks_solutions=solutions,
+        right_sets=right if job is None else {},
     )
     context = {
         **_frame_of(request, page),
@@ -388,8 +391,10 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     )
     names = names_of(project, [row for rows in newest.values() for row in rows])
 
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+
     def excerpt(row: Any) -> Excerpt:
-        text = Truncator(row.text).chars(LONGEST_EXCERPT)
+        text = Truncator(catalogue.as_read(row.block_id, row.text)).chars(LONGEST_EXCERPT)
         address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
         asked = written.asked_of(row, longest=LONGEST_EXCERPT)
         return Excerpt(text, title_of(project, row, names), row.updated_at, address, asked)

@@ -72,11 +72,12 @@ def _answers_as(visit: Visit, screen: Screen) -> AnswersAs | None:
     if screen.step is None:
         return None
     misses = "" if visit.respondent.is_member else rewards.missed(visit.project)
-    if person is None:
-        return AnswersAs(mode, misses=misses, keep_days=days)
     back = urlencode({"next": visit.page.address})
+    if person is None:
+        sign_in = f"{reverse('account_login')}?{back}" if misses and not visit.browser.conversation_id else ""
+        return AnswersAs(mode, misses=misses, sign_in=sign_in, keep_days=days)
     sign_out = f"{reverse('account_logout')}?{back}"
-    return AnswersAs(mode, person.name, "sign_in", sign_out, misses, days)
+    return AnswersAs(mode, person.name, "sign_in", sign_out, misses, keep_days=days)
 
 
 def _draw(visit: Visit, screen: Screen, *, is_fragment: bool) -> HttpResponse:
