@@ -137,7 +137,12 @@ def test_a_card_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     address = opened(Caller())
     drawings: list[LinkCard] = []
     draw = link_card._png
-    monkeypatch.setattr(link_card, "_png", lambda card: drawings.append(card) or draw(card))
+
+    def noted(card: LinkCard) -> bytes:
+        drawings.append(card)
+        return draw(card)
+
+    monkeypatch.setattr(link_card, "_png", noted)
     link_card.png.cache_clear()
 
     for _ in range(3):
