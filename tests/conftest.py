@@ -6,6 +6,7 @@ on a developer's own server it may contain their data.
 
 import atexit
 import fcntl
+import functools
 import gc
 import os
 import re
@@ -37,6 +38,7 @@ OWN_DATABASE = "COLLOQUY_TESTS_OWN_DATABASE"
 MIGRATED = "COLLOQUY_TESTS_MIGRATED"  # the name of a database that the others are copied from
 SECRET_KEY = "only-for-tests-" + "0123456789abcdef" * 4
 OTHER_SETTINGS = (
+    "AI_BULK_FROM",
     "AI_JOBS_PER_COMMUNITY_AND_HOUR",
     "AI_PROVIDER",
     "AI_THREADS",
@@ -128,7 +130,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave the many thousands of tests out of every later collection of garbage: all stay to the end."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -148,6 +149,8 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
         _adapt_program()
         gc.disable()  # until all tests are collected, because they stay
+        if is_worker and config.option.durations is None:
+            _send_only_what_is_shown(config)
     else:  # or pytest-django would read the settings in the workers before they have their Redis number
         os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -183,6 +186,21 @@ class _Migration:
         self.process.wait()
 
 
+def _send_only_what_is_shown(config: pytest.Config) -> None:
+    """Nothing shows four of the six messages about a test that passes, and all cost as much as many tests."""
+    plugins = config.pluginmanager.get_plugins()
+    worker: Any = next(each for each in plugins if type(each).__name__ == "WorkerInteractor")
+    send = worker.sendevent
+
+    def sendevent(name: str, **kwargs: Any) -> None:
+        report = kwargs["data"] if name == "testreport" else {"when": "call"}
+        is_shown = report["when"] == "call" or report["outcome"] != "passed"
+        if is_shown and name not in ("logstart", "logfinish"):
+            send(name, **kwargs)
+
+    worker.sendevent = sendevent
+
+
 def _keep_bytecode() -> None:
     """Or each of the many processes would compile all modules again, which takes longer than most tests."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -201,6 +219,8 @@ def _settle_hypothesis() -> None:
 
 def _adapt_program() -> None:
     """Once Django is set up. Fixtures would do so too, and take a tenth of a millisecond of each test."""
+    from httpx2._transports import default as transports  # noqa: PLC0415
+
     from communities.accounts.recovery_codes import hashed  # noqa: PLC0415
     from communities.gate import authentication  # noqa: PLC0415
     from communities.ground.transactions import InTransaction  # noqa: PLC0415
@@ -212,6 +232,8 @@ def _adapt_program() -> None:
     hashed.__defaults__ = (1_000,)
     emptying.empty_quickly()
     forms.send_as_browsers_do()
+    # Reading the system's certificates takes longer than a test of a provider.
+    transports.create_ssl_context = functools.cache(transports.create_ssl_context)
     # psycopg forgets prepared statements at a rollback, which ends most tests: it may take a table back.
     PrepareManager.clear = lambda self: False  # type: ignore[method-assign]
     # A test that takes longer than some seconds reads its key no more often than one that is quick.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -30,7 +31,7 @@ from communities.staff.texts import moment, number
 from surveys import response_sources
 from surveys.admin import exporting, results
 from surveys.admin.frame import ProjectPage, project_tab
-from surveys.admin.respondents import STATUSES, names_of, noun_of, title_of
+from surveys.admin.respondents import STATUSES, SUSPECTED, names_of, noun_of, title_of
 from surveys.models import Conversation, Project
 from surveys.services.conversations import admission
 from surveys.services.conversations.admission import ProofFigures
@@ -45,7 +46,6 @@ ONE = "admin/surveys/project/response.html"
 CONFIRM = "admin/surveys/project/response_delete.html"
 MAX_ANSWER = 40  # characters of one answer that the list shows
 MAX_BUCKETS = 3  # whose points the list shows
-SUSPECTED = (("true", "Suspected"), ("false", "Not suspected"))
 GONE = "This response was deleted, or never existed."
 
 
@@ -103,6 +103,7 @@ def response(request: HttpRequest, page: ProjectPage, response_id: uuid.UUID) ->
         "delete_address": _address(page, "response_delete", response_id) if page.may_edit else "",
         "leaving": leaving.get(response_id),
         "restore_address": _address(page, "response_restore", response_id),
+        "agreed_at": datetime.fromisoformat(details.consent["at"]) if details.consent else None,
         "status": _status(details.conversation),
         "source": response_sources.LABELS.get(details.conversation.provider or "", "–"),
         "start": start,

@@ -388,8 +388,10 @@ def _written(page: ProjectPage, form: ResultsForm, totals: Figures) -> Mapping[i
     )
     names = names_of(project, [row for rows in newest.values() for row in rows])
 
+    catalogue = scripts.catalogue(project_id=project.pk, revision=project.revision)
+
     def excerpt(row: Any) -> Excerpt:
-        text = Truncator(row.text).chars(LONGEST_EXCERPT)
+        text = Truncator(catalogue.as_read(row.block_id, row.text)).chars(LONGEST_EXCERPT)
         address = reverse("admin:surveys_project_response", args=[project.pk, row.pk])
         asked = written.asked_of(row, longest=LONGEST_EXCERPT)
         return Excerpt(text, title_of(project, row, names), row.updated_at, address, asked)

@@ -38,6 +38,10 @@ class Typed:
     consent: str = ""  # what the box of the project's `consent` sends, if it is ticked
 
 
+# Of a group that is drawn with one head for its options, in characters of 13 pixels.
+MOST_COLUMNS, LONGEST_WORD, LONGEST_HEAD = 5, 9, 24
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One option or scale point in a control. `rank` is its place in a ranking, if one was given.
@@ -124,6 +128,7 @@ class StepWidget:
     ranks: Sequence[str] = ()
     follow_up: int = 0
     rows: Sequence[StepWidget] = ()  # the questions of a group
+    head: Sequence[str] = ()  # the options above the rows
     mark: str = ""  # at the end of every id, where a screen has several controls
     other: Choice | None = None
     other_text: str = ""
@@ -229,10 +234,11 @@ def draw_group(
     button: str = "Continue",
 ) -> StepWidget:
     """Return the widget of a group: a row for each of its `blocks`, which are those that `draw` takes."""
-    rows = [
-        _row(draw(block, typed=chosen, error=fault))
+    drawn = [
+        draw(block, typed=chosen, error=fault)
         for block, chosen, fault in zip(blocks, typed, errors, strict=True)
     ]
+    head = _head(drawn)
     return StepWidget(
         block_id=blocks[0].id,
         prompt=title,
@@ -242,16 +248,33 @@ def draw_group(
         can_go_back=can_go_back,
         error=error,
         button=button,
-        rows=rows,
+        rows=[_row(widget, look="row matrix" if head else "row") for widget in drawn],
+        head=head,
     )
 
 
-def _row(widget: StepWidget) -> StepWidget:
+def _head(rows: Sequence[StepWidget]) -> Sequence[str]:
+    """The options above the rows of a group, which wide screens show once. Empty for options of an order of
+    their own in each row, with a look of their own, and for more or longer ones than columns have room for.
+    """
+    first, *others = ([choice.text for choice in row.choices] for row in rows)
+    longest = max((len(word) for text in first for word in text.split()), default=0)
+    is_plain = all(
+        row.control == FIELDS + "choices.html"
+        and not row.look
+        and not any(each.emoji for each in row.choices)
+        for row in rows
+    )
+    has_room = len(first) <= MOST_COLUMNS and longest <= LONGEST_WORD and max(map(len, first)) <= LONGEST_HEAD
+    return first if is_plain and has_room and all(each == first for each in others) else ()
+
+
+def _row(widget: StepWidget, *, look: str) -> StepWidget:
     """The widget of a question as a row, without keys, which would be those of several rows."""
     return replace(
         widget,
         choices=[replace(choice, key="") for choice in widget.choices],
-        look=widget.look or "row",
+        look=widget.look or look,
         mark=f"-{widget.block_id}",
         name=f"row-{widget.block_id}",
     )

@@ -143,6 +143,15 @@ def to_read(
     return [Text(*row) for row in fetch_rows(sql, values)]
 
 
+def texts(*, block_id: int, conversation_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The answers to a question in these conversations, cut to MAX_READ."""
+    sql = f"""
+        SELECT c.id, {_TEXT} FROM surveys_answer a JOIN surveys_conversation c ON c.id = a.conversation_id
+        WHERE a.block_id = %s AND a.ordinal = 0 AND a.conversation_id = ANY(%s)
+    """
+    return dict(fetch_rows(sql, [block_id, list(conversation_ids)]))
+
+
 def sample(*, block_id: int) -> list[str]:
     """At most MAX_SAMPLE answers to a question, evenly over the order of their conversations.
 

@@ -1,5 +1,5 @@
 /* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), and the
-   visitor's token if cookies are blocked. Without that script nothing answers, and the page works all the same. */
+   visitor's token if cookies are blocked. What happens (started, answered, completed) is sent without answers. Without that script nothing answers, and the page works all the same. */
 (() => {
   "use strict";
   if (parent === window) return;
@@ -18,10 +18,8 @@
     if (byId("step") === step) return;
     step = byId("step");
     scrollTo({ top: step.getBoundingClientRect().top + scrollY - 16, behavior: "instant" }); // where the frame scrolls
-    const error = step.querySelector(".error");
-    error?.scrollIntoView({ block: "nearest", behavior: "instant" });
-    const at = error ? Math.round(error.getBoundingClientRect().top + scrollY) : 0;
-    tell({ type: "colloquy:step", height: height(), at });
+    step.querySelector(".error")?.scrollIntoView({ block: "nearest", behavior: "instant" });
+    tell({ type: "colloquy:step", height: height() });
   });
 
   /* The visitor's token is sent only to the site that answers, not to a site that replaces it meanwhile */
@@ -36,23 +34,31 @@
   const { knownBy } = byId("frame-visit").dataset;
   let host = ""; // the origin of the site around, once its script has answered
   let visit = null; // a token for that site, not sent yet
+  /** @type {string[]} */
+  let events = []; // what has happened, not sent yet
   takeToken();
 
-  function takeToken() {
-    const { token, until } = byId("frame-visit").dataset;
-    if (token) visit = { token, until: Number(until) };
+  function takeToken() { // once: htmx settles each part of a step
+    const { dataset } = byId("frame-visit");
+    if (dataset.token) visit = { token: dataset.token, until: Number(dataset.until) };
+    events.push(...(dataset.events || "").split(" ").filter(Boolean));
+    delete dataset.token;
+    delete dataset.events;
   }
 
   function handOver() {
-    if (!host || !visit) return;
-    parent.postMessage({ type: "colloquy:visit", ...visit }, host);
+    if (!host) return;
+    if (visit) parent.postMessage({ type: "colloquy:visit", ...visit }, host);
+    events.forEach((name) => parent.postMessage({ type: `colloquy:${name}` }, host));
     visit = null;
+    events = [];
   }
 
   addEventListener("message", (event) => {
     if (event.source !== parent || event.data?.type !== "colloquy:host" || event.origin === "null") return;
     const isFirst = !host;
     host = event.origin;
+    document.documentElement.classList.add("fitted");
     const { token } = event.data;
     if (isFirst && token && !knownBy && !wasHandedOver && step === byId("step")) { // the frame alone was loaded anew
       address.searchParams.set(VISIT, token);

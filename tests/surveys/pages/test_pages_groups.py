@@ -307,3 +307,35 @@ def test_rows_have_the_look_of_their_questions(style, icon):
     assert page.count(looks[style]) == 2
     for described in re.findall(r'aria-(?:describedby|labelledby)="([^"]*)"', page):
         assert set(described.split()) <= set(ids)
+
+
+def test_short_options_stand_once_above_the_rows():
+    """Rule 6.237."""
+    rows = [{**PICK, "prompt": "Sky?"}, {**PICK, "prompt": "Sea?"}]
+
+    page = Visitor(scenario.project(*rows)).look().page
+
+    head = re.findall(r'<div class="head" aria-hidden="true">(.*?)</div>', page, flags=re.DOTALL)
+    assert [re.findall(r"<span[^>]*>([^<]*)", each) for each in head] == [["red", "green"]]
+    assert page.count('class="options row matrix"') == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": ["red", "green", "blue", "white", "black", "grey"]},
+        {"options": ["red", "indistinguishable"]},
+        {"answer_style": "buttons"},
+        {"type": "rating", "max": 3},
+    ],
+)
+def test_others_stand_in_each_row(fields):
+    """Rule 6.237."""
+    row = {**PICK, **fields}
+    if "type" in fields:
+        row = {**ROW, "group": "Colours"}
+
+    page = Visitor(scenario.project(row, row)).look().page
+
+    assert 'class="rows"' in page
+    assert 'class="head"' not in page
