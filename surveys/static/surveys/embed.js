@@ -138,7 +138,8 @@
 
   function bringIntoView() {
     if (isInView()) return;
-    frame.scrollIntoView({ block: frame.getBoundingClientRect().top < room().top ? "start" : "nearest", behavior: reducedMotion.matches ? "instant" : "smooth" });
+    const block = frame.getBoundingClientRect().top < room().top ? "start" : "nearest";
+    frame.scrollIntoView({ block, behavior: reducedMotion.matches ? "instant" : "smooth" });
   }
 
   let hasScript = false; // in the frame; without it, a step is a page

@@ -1,5 +1,6 @@
-/* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), and the
-   visitor's token if cookies are blocked. What happens (started, answered, completed) is sent without answers. Without that script nothing answers, and the page works all the same. */
+/* The page in a frame of another site: sends its height and its steps to the script around it (embed.js), what happens
+   (started, answered, completed; no answers), and the visitor's token if cookies are blocked. Without that script
+   nothing answers, and the page works all the same. */
 (() => {
   "use strict";
   if (parent === window) return;

@@ -42,7 +42,7 @@
     step.querySelectorAll(".task").forEach(prove);
     step.querySelectorAll(".options:has([type=checkbox])").forEach(setUpTicks);
     step.querySelectorAll("[data-sign]").forEach(setUpSign);
-    step.querySelectorAll("[data-print]").forEach((button) => {
+    step.querySelectorAll("[data-print]").forEach((/** @type {any} */ button) => {
       button.hidden = false;
       button.addEventListener("click", () => print());
     });
