@@ -132,7 +132,6 @@ def test_consent_is_asked_for_before_the_first_answer_is_stored(windows, check_e
     expect(control(page, "green")).to_be_checked()
     check_every_look(page)
     assert not Conversation.objects.exists()
-    page.locator("#summary a").click()
     expect(page.get_by_role("checkbox", name="I agree. For a year.")).to_be_focused()
     page.keyboard.press("Space")
     go_on(page)
