@@ -558,7 +558,10 @@
     setUpStep(false);
     const sent = event.detail.requestConfig?.parameters;
     const does = sent?.get ? sent.get("do") : sent?.do;
-    if (before !== typedText.name()) followInHistory(does);
+    if (before !== typedText.name()) {
+      document.querySelectorAll("[data-before-it-begins]").forEach((each) => each.remove());
+      followInHistory(does);
+    }
     typedText.settle(before, does);
   });
 
