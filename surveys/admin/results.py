@@ -165,13 +165,16 @@ def draw(
     status = overview.analysis_status(project, covers=form.covers)
     texts = overview.texts_of(totals, status.done, is_narrowed=form.is_narrowed)
     is_filtered = bool(form.query)
+    solutions = access.may_read_solutions(actor=page.actor)
+    right = figures.right_sets(project=project, selection=form.selection) if solutions else {}
     cards = overview.cards_of(
         project,
         totals,
         texts,
         divided_by=form.divided_by,
         is_filtered=is_filtered,
-        marks_solutions=access.may_read_solutions(actor=page.actor),
+        marks_solutions=solutions,
+        right_sets=right if job is None else {},
     )
     context = {
         **_frame_of(request, page),
