@@ -246,7 +246,7 @@ def _down(*_: object) -> None:
 # --- The same page as respondents see ---------------------------------------------------------------
 
 SIGNED = re.compile(r'name="(csrfmiddlewaretoken|seal)" value="[^"]*"| data-owner="[^"]*"')
-HEAD = re.compile(r"<meta (property|name=\"(description|robots)\")[^>]*>")
+HEAD = re.compile(r"<meta (property|name=\"(description|robots|twitter:card)\")[^>]*>")
 ADDRESS = re.compile(r"(action|hx-post)=\"[^\"]*\"")
 HONEYPOT = re.compile(r'<div class="honeypot".*?</div>')
 NOTE = re.compile(r'<p class="note arrives"[^>]*>In the preview nothing is given\.</p>')
