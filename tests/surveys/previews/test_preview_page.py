@@ -365,7 +365,7 @@ def test_earlier_steps_of_a_preview_are_shown_on_request(monkeypatch: pytest.Mon
 
 
 def test_a_group_is_one_screen_here_too():
-    """Rule 6.225."""
+    """Rule 6.134."""
     row = {"type": "rating", "max": 3, "group": "The food", "required": True}
     rows = [row | {"key": name, "name": name, "prompt": f"{name}?"} for name in ("Soup", "Cake")]
     frame = Scene(*rows, TEXT | {"prompt": "You said [Soup] and [Cake]."}).frame().look()
@@ -374,7 +374,7 @@ def test_a_group_is_one_screen_here_too():
     frame.send(**{f"row-{first}": "3"})
     assert (frame.status, frame.page.count('<p id="field-error-')) == (422, 1)
     frame.send(**{f"row-{first}": "3", f"row-{second}": "1"})
-    assert "You said 3 and 1." in frame.page
+    assert "You said 3 of 3 ★ and 1 of 3 ★." in frame.page
 
     frame.send("back")
     assert re.findall(r'value="(\d)"[^>]* checked', frame.page) == ["3", "1"]
