@@ -78,7 +78,7 @@
 
   function focusStep(isFirst) {
     const error = step.querySelector(".error");
-    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other])");
+    const entry = step.querySelector("textarea.entry:not([readonly]), input.entry:not([name=other], [name=email])");
     const target = (error && controlOf(error)) || (mouseAndKeyboard.matches && entry) || byId("question");
     if (!target || (isFirst && isInside)) return; // a frame must not take the focus from the page around it
     if (isFirst && location.hash === "#history") return; // the respondent is reading other past steps
